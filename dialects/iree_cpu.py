@@ -25,7 +25,6 @@ from ..tiling.targets import Target, VmvxTarget, cpu_target, ukernels_enabled
 from .iree_encoding.interfaces import (
     ContractionEncoding,
     ConvolutionEncoding,
-    EncodingError,
     EncodingSolverInterface,
     Spelling,
     Tensor,
@@ -117,8 +116,6 @@ class CpuSolver(TileTableSolver, ABC):
     )
 
     def target(self) -> Target:
-        if not self.text("target_triple"):
-            raise EncodingError(f"'{self.name}' needs a target_triple in its configuration")
         return cpu_target(
             self.text("target_triple"),
             self.text("cpu_features"),
@@ -135,7 +132,8 @@ class VmvxSolver(TileTableSolver, ABC):
         return VmvxTarget(ukernels_enabled(self.text("ukernels")))
 
     def _remembered(self, tensor: Tensor) -> dict[str, Attribute]:
-        return {ENCODING_ATTRIBUTE: tensor.encoding}
+        encoding = tensor.encoding
+        return {ENCODING_ATTRIBUTE: encoding} if isinstance(encoding, ContractionEncoding) else {}
 
 
 @irdl_attr_definition

@@ -1,11 +1,13 @@
 """The `iree_gpu` dialect: the solver of graphics processors, and what it needs to know of them.
 
-Layouts come from a table of the architectures that are known (`tiling/gpu_layouts.py`); on others
-tensors are stored as without an encoding.
+Layouts come from the matrix instructions that a target lists, or from a table of the
+architectures that are known (`tiling/gpu_layouts.py`); on others tensors are stored as without an
+encoding.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -16,6 +18,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ..ir.tensor_types import element_of, shape_of
+from ..tiling.gpu_intrinsics import Workgroup
 from ..tiling.gpu_layouts import row_padding
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.targets import GpuTarget, Target
@@ -25,10 +28,13 @@ from .iree_encoding.interfaces import EncodingError, Tensor
 TARGET_KEYS = ("iree_codegen.target_info", "iree.gpu.target")
 """Where an executable target describes its processor: today, and in 2024."""
 
+USUAL_PROCESSORS = 512
+"""How many workgroups are thought to run at once where a target does not say it, as in IREE."""
+
 
 @irdl_attr_definition
 class TargetAttr(ParametrizedAttribute):
-    """`<arch = "gfx942", features = "", wgp = <...>>`: a processor; only `arch` is looked at."""
+    """`<arch = "gfx942", features = "", wgp = <...>>`: a processor."""
 
     name = "iree_gpu.target"
     arch: StringAttr
@@ -54,6 +60,26 @@ class TargetAttr(ParametrizedAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         printer.print_string(f"<{self.description.data}>")
+
+    def workgroup(self) -> Workgroup | None:
+        """The matrix instructions and what their tiles must fit in; `None` if it is not told."""
+        listed = re.search(r"\bmma = \[(.*?)\]", self.description.data)
+        load_bits = self._number("max_load_instruction_bits")
+        register_bits = self._number("vgpr_space_bits")
+        subgroups = self._number("simds_per_wgp")
+        shared_bytes = self._number("max_workgroup_memory_bytes")
+        if listed is None or not load_bits or not register_bits or not subgroups:
+            return None
+        instructions = tuple(re.findall(r"<(\w+)>", listed[1]))
+        processors = self._number("wgp_count") or USUAL_PROCESSORS
+        return Workgroup(
+            instructions, load_bits, register_bits, subgroups, shared_bytes or 0, processors
+        )
+
+    def _number(self, key: str) -> int | None:
+        """A positive number of the description, if it is there and no larger than any machine's."""
+        found = re.search(rf"\b{key} = ([1-9]\d{{0,8}})\b", self.description.data)
+        return None if found is None else int(found[1])
 
 
 def _parse_entry(parser: AttrParser) -> str:
@@ -129,7 +155,7 @@ def target_in(entries: Mapping[str, Attribute]) -> GpuTarget:
     """The processor that a configuration describes; one that nothing is known of if it does not."""
     for key in TARGET_KEYS:
         if isinstance(target := entries.get(key), TargetAttr):
-            return GpuTarget(target.arch.data)
+            return GpuTarget(target.arch.data, target.workgroup())
     return GpuTarget("")
 
 

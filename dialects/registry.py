@@ -21,6 +21,7 @@ _DIALECTS = {
     "flow": ("flow.dialect", "Flow"),
     "func": ("func", "ExtendedFunc"),
     "hal": ("hal.dialect", "Hal"),
+    "iree_codegen": ("iree_codegen", "IreeCodegen"),
     "iree_cpu": ("iree_cpu", "IreeCpu"),
     "iree_encoding": ("iree_encoding.dialect", "IreeEncoding"),
     "iree_gpu": ("iree_gpu", "IreeGpu"),

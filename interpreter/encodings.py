@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value, reinterpreted, shape_text
+from ..tiling.packed_layouts import LARGEST_DYNAMIC_TILE
 from .loops import check_indices
 from .machine import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
@@ -34,6 +35,12 @@ terminates("flow.return")
 )
 def _same_elements(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (operands[0],)
+
+
+@impl("iree_codegen.query_tile_sizes")
+def _query_tile_sizes(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """The tiles that hosts set storage aside for."""
+    return (LARGEST_DYNAMIC_TILE,) * len(op.results)
 
 
 @impl("flow.tensor.reshape")

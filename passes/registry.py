@@ -31,6 +31,10 @@ _PASSES = {
         "codegen.materialize_device_encoding",
         "MaterializeDeviceEncodingPass",
     ),
+    "iree-codegen-materialize-encoding-into-nop": (
+        "codegen.materialize_encoding_into_nop",
+        "MaterializeEncodingIntoNopPass",
+    ),
     "iree-dispatch-creation-annotate-data-tiling-hints": (
         "encoding.annotate_data_tiling_hints",
         "AnnotateDataTilingHintsPass",

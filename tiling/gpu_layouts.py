@@ -1,16 +1,18 @@
-"""Tiles of the graphics processors whose layouts are known, as data.
+"""Tiles of graphics processors: by their matrix instructions, or of those known by their name.
 
-Observed in IREE 3.13 for `gfx942` and `gfx1100`: a large tile for a 1024-cubed product and a small
-one for thin or uneven ones. Where the line between them runs is our choice: the large tile is
-taken where it pads neither M nor N. IREE also permutes elements inside a tile for its matrix
-instructions; that order is private to its kernels, and tiles here are row-major.
+A target that lists its instructions gets IREE's tiles for them (`gpu_intrinsics.py`). Of others
+the architecture is looked up, as data observed in IREE 3.13 for `gfx942` and `gfx1100`: a large
+tile for a 1024-cubed product and a small one for thin or uneven ones. Where the line between them
+runs is our choice: the large tile is taken where it pads neither M nor N, and its elements are in
+rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from .contractions import ContractionOperand, Role
+from .contractions import LHS, RESULT, RHS, ContractionOperand, Role
+from .gpu_intrinsics import Workgroup, restricted, tiled_instruction
 from .packed_layouts import IDENTITY, PackedLayout
 from .targets import GpuTarget
 from .tiled_layouts import tiled_layout
@@ -46,6 +48,8 @@ def gpu_layout(
     target: GpuTarget, operand: ContractionOperand, roles: dict[int, Role]
 ) -> PackedLayout:
     """The layout of one tensor of a contraction on a graphics processor."""
+    if target.workgroup is not None:
+        return _instruction_layout(target.workgroup, operand, roles)
     left, right, _ = operand.element_types
     tiles = GPU_TILES.get(target.architecture, {}).get(left.name)
     if tiles is None or left != right:
@@ -58,6 +62,28 @@ def gpu_layout(
     large = fits(Role.M, tiles.large.m) and fits(Role.N, tiles.large.n)
     tile = tiles.large if large else tiles.small
     return tiled_layout(operand, roles, tile, swap_result=False)
+
+
+SIDES = {LHS: (Role.M, Role.K), RHS: (Role.N, Role.K), RESULT: (Role.M, Role.N)}
+"""The roles of the two dimensions of a tile."""
+
+
+def _instruction_layout(
+    workgroup: Workgroup, operand: ContractionOperand, roles: dict[int, Role]
+) -> PackedLayout:
+    """Tiles and swizzles of the matrix instructions; vectors have none."""
+    if not {Role.M, Role.N, Role.K} <= set(roles.values()):
+        return IDENTITY
+    sizes = (operand.size(role, roles) for role in (Role.M, Role.N))
+    tiled = tiled_instruction(workgroup, operand.element_types, *sizes)
+    if tiled is None:
+        return IDENTITY
+    layout = tiled_layout(operand, roles, tiled.tile, swap_result=False)
+    if layout.is_identity:
+        return IDENTITY
+    sides = SIDES[operand.index]
+    kept = [operand.tiled_loop(role, roles) in operand.tensor_map for role in sides]
+    return replace(layout, swizzle=restricted(tiled.swizzle(operand.index), kept))
 
 
 CACHE_LINE_BYTES, CACHE_SET_LINES = 128, 4

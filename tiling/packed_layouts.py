@@ -44,7 +44,8 @@ class PackedLayout:
 
     `outer_permutation[i]` is the tensor dimension that is outer dimension `i` when packed; empty
     means the order is kept. `scalable[i]` says that tile `i` is multiplied by the machine's
-    vector scale; empty means that none is.
+    vector scale; empty means that none is. `asked_of` tells tiles that are known at run time only
+    apart: it is the operand of the contraction that they are of, while a kernel is lowered.
 
     Raises LayoutError, a ValueError, for lists that contradict each other.
     """
@@ -54,6 +55,7 @@ class PackedLayout:
     outer_permutation: tuple[int, ...] = ()
     scalable: tuple[bool, ...] = ()
     swizzle: Swizzle | None = None
+    asked_of: int | None = None
 
     def __post_init__(self) -> None:
         if len(self.inner_positions) != len(self.inner_tiles):
@@ -107,6 +109,11 @@ class PackedLayout:
             and self.swizzle is None
             and self.outer_permutation == tuple(range(len(self.outer_permutation)))
         )
+
+    @property
+    def has_dynamic_tiles(self) -> bool:
+        """Whether a tile is known at run time only."""
+        return DYNAMIC_TILE in self.inner_tiles
 
     @property
     def scalable_flags(self) -> tuple[bool, ...]:

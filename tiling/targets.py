@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from .gpu_intrinsics import Workgroup
+
 
 class Architecture(Enum):
     """The instruction set families that have tile tables."""
@@ -67,9 +69,13 @@ class VmvxTarget:
 
 @dataclass(frozen=True, slots=True)
 class GpuTarget:
-    """A graphics processor, by the name of its architecture (`gfx942`)."""
+    """A graphics processor: the name of its architecture (`gfx942`), and its instructions.
+
+    `workgroup` is `None` if the target does not describe them.
+    """
 
     architecture: str
+    workgroup: Workgroup | None = None
 
 
 Target = CpuTarget | VmvxTarget | GpuTarget

@@ -276,10 +276,31 @@ class DeviceTargets:
 
 
 @irdl_attr_definition
-class _UnusableSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
-    """What a target names as its solver and is none. It is an error where a layout is asked for."""
+class _IgnoredSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
+    """What a target names as its solver and is none: tensors are laid out as if it named none."""
 
-    name = "hal.unusable_solver"
+    name = "hal.ignored_solver"
+    text: StringAttr
+
+    def problem(self) -> str:
+        return self.text.data
+
+    def configured(self, target: DictionaryAttr) -> Self:
+        del target
+        return self
+
+    def serialized(self, tensor: Tensor) -> LayoutAttribute:
+        return IdentityResolverAttr().serialized(tensor)
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        return IdentityResolverAttr().packed_layout(tensor)
+
+
+@irdl_attr_definition
+class _FailedSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
+    """A solver that fails on its target's dictionary: an error where a layout is asked for."""
+
+    name = "hal.failed_solver"
     text: StringAttr
 
     def problem(self) -> str:
@@ -305,9 +326,9 @@ def solver_of(target: ExecutableTargetAttr) -> EncodingSolverInterface:
             continue
         if not isinstance(solver, EncodingSolverInterface):
             problem = f"a target whose {key} cannot lay out tensors: {solver}"
-            return _UnusableSolverAttr(StringAttr(problem))
+            return _IgnoredSolverAttr(StringAttr(problem))
         try:
             return solver.configured(entries)
         except EncodingError as error:
-            return _UnusableSolverAttr(StringAttr(f"a target with a {key}: {error}"))
+            return _FailedSolverAttr(StringAttr(f"a target with a {key}: {error}"))
     return IdentityResolverAttr()

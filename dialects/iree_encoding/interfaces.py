@@ -84,6 +84,14 @@ class LayoutInterface(ABC):
         """
         return storage_formula(shape_of(tensor), element_of(tensor), self.packed_layout(tensor))
 
+    def stores_plainly(self, tensor: Tensor) -> bool:
+        """Whether a tensor is stored, element by element, as one without an encoding.
+
+        Raises `EncodingError` if the attribute cannot tell.
+        """
+        dense = dense_formula(shape_of(tensor), element_of(tensor))
+        return self.packed_layout(tensor).is_identity and self.storage_formula(tensor) == dense
+
 
 class LayoutAttribute(Attribute, LayoutInterface, ABC):
     """A settled layout on its own, as `layout<[...]>` lists."""
@@ -114,7 +122,7 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
         """
 
     def problem(self) -> str | None:
-        """Why the solver lays out no tensor at all, if it is so; then its methods raise."""
+        """Why the solver is of no use, if it is so: it gives no tiles, or fails."""
         return None
 
     def storage_size(
@@ -184,11 +192,11 @@ class TensorEncoding(Attribute, ABC):
 
     def is_identity(self, tensor: Tensor) -> bool:
         """Whether a tensor is stored as if it had no encoding, whatever the target."""
-        dense = dense_formula(shape_of(tensor), element_of(tensor))
-        return self.is_resolved and all(
-            layout.packed_layout(tensor).is_identity and layout.storage_formula(tensor) == dense
-            for layout in self.layouts()
-        )
+        return self.is_resolved and all(one.stores_plainly(tensor) for one in self.layouts())
+
+    def keeps_layouts(self) -> bool:
+        """Whether it names the layouts of all targets also where they differ."""
+        return False
 
     def dynamic_dimensions(self) -> int:
         """How many sizes `set_encoding` must be given for the encoding's own dimensions."""

@@ -21,7 +21,6 @@ from ...tiling.storage_sizes import (
     StorageFormula,
     StorageSizeError,
     bit_packed_formula,
-    dense_formula,
     padded_formula,
 )
 from .interfaces import (
@@ -147,7 +146,7 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
             free = solver.row_padding(tensor)
             sizes = [free if size is None else size for size in known_sizes(self.padding)]
             padded = PaddingAttr.new([ArrayAttr(IntegerAttr(size, i64) for size in sizes)])
-            layouts[IdentityAttr() if stores_plainly(padded, tensor) else padded] = None
+            layouts[IdentityAttr() if padded.stores_plainly(tensor) else padded] = None
         return LayoutAttr(ArrayAttr[Attribute](layouts))
 
     def layouts(self) -> tuple[LayoutInterface, ...]:
@@ -249,6 +248,10 @@ class SpecializedAttr(ParametrizedAttribute, LayoutAttribute):
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
         raise EncodingError(f"'{self.name}' is for tests only and has no layout for {tensor}")
 
+    def stores_plainly(self, tensor: Tensor) -> bool:
+        del tensor
+        return False
+
 
 @irdl_attr_definition
 class SpecializationResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
@@ -307,6 +310,9 @@ class TestingAttr(ParametrizedAttribute, TensorEncoding):
     def is_identity(self, tensor: Tensor) -> bool:
         return all(isinstance(layout, IdentityAttr) for layout in self.layouts())
 
+    def keeps_layouts(self) -> bool:
+        return True
+
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> TensorEncoding:
@@ -323,14 +329,5 @@ def resolve_to_layout(tensor: Tensor, solvers: Sequence[EncodingSolverInterface]
     layouts: dict[LayoutAttribute, None] = {}
     for solver in solvers:
         layout = solver.serialized(tensor)
-        layouts[IdentityAttr() if stores_plainly(layout, tensor) else layout] = None
+        layouts[IdentityAttr() if layout.stores_plainly(tensor) else layout] = None
     return LayoutAttr(ArrayAttr[Attribute](layouts))
-
-
-def stores_plainly(layout: LayoutInterface, tensor: Tensor) -> bool:
-    """Whether a tensor in a layout is stored, element by element, as one without."""
-    if isinstance(layout, SpecializedAttr):
-        return False
-    return layout.packed_layout(tensor).is_identity and layout.storage_formula(
-        tensor
-    ) == dense_formula(shape_of(tensor), element_of(tensor))

@@ -18,10 +18,12 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    DenseArrayBase,
     FloatAttr,
     IntegerAttr,
     ModuleOp,
     TensorType,
+    i32,
 )
 from xdsl.dialects.tensor import ExtractSliceOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
@@ -36,6 +38,7 @@ from ...dialects.iree_tensor_ext import (
     DispatchTensorStore,
 )
 from ...dialects.linalg.dialect import NAMED_CLASSES
+from ...ir.attribute_access import number_list
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS
 from ...ir.index import constant_index
@@ -91,7 +94,8 @@ class MaterializeDeviceEncodingPass(ModulePass):
                     if function.name in FUNCTIONS:
                         KernelLowering(function, layouts).lower()
             elif operation.name in FUNCTIONS:
-                KernelLowering(operation, KernelLayouts(target_solver(operation))).lower()
+                solver = target_solver(operation)
+                KernelLowering(operation, KernelLayouts(solver, at_run_time=True)).lower()
 
 
 class KernelLowering:
@@ -100,7 +104,7 @@ class KernelLowering:
     def __init__(self, function: Operation, layouts: KernelLayouts) -> None:
         self._function = function
         self._layouts = layouts
-        self.values = PackedValues()
+        self.values = PackedValues(layouts.asked)
         self.unknown = UnknownSizes()
         self.bindings: dict[SSAValue, SSAValue] = {}
         """Bindings by what replaces them."""
@@ -200,10 +204,14 @@ def _bind(kernel: KernelLowering, operation: Operation) -> None:
         sizes = kernel.values.packed_sizes(sizes_listed(tensor, dims), layout)
         dims = [size for size in sizes if isinstance(size, SSAValue)]
     start = len(operation.operands) - len(dynamic_dims(operation))
+    properties = dict(operation.properties)
+    if (segments := properties.get("operandSegmentSizes")) is not None:
+        counts = [*number_list(segments)[:-1], len(dims)]
+        properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
     new = type(operation).create(
         operands=[*operation.operands[:start], *dims],
         result_types=[bound.new([bound.access, stored])],
-        properties=dict(operation.properties),
+        properties=properties,
         attributes=dict(operation.attributes),
     )
     kernel.bindings[old] = kernel.values.builder.insert(new).results[0]
@@ -321,6 +329,28 @@ def _unset(kernel: KernelLowering, operation: Operation) -> None:
 def _result_dims(operation: Operation) -> Sequence[SSAValue]:
     """The sizes that the operation lists; in October 2024 it listed none."""
     return cast(UnsetEncodingOp, operation).result_dims
+
+
+@lowering("util.optimization_barrier")
+def _keep(kernel: KernelLowering, operation: Operation) -> None:
+    """Tensors stay behind the barrier in the layout that they come in."""
+    values = kernel.values
+    layouts = [kernel.layout(value.type) for value in operation.operands]
+    forms = [
+        value if ranked(value) is None else values.form(value, layout)
+        for value, layout in zip(operation.operands, layouts, strict=True)
+    ]
+    barrier = type(operation).create(
+        operands=forms,
+        result_types=[form.type for form in forms],
+        attributes=dict(operation.attributes),
+    )
+    values.builder.insert(barrier)
+    for old, new, layout in zip(operation.results, barrier.results, layouts, strict=True):
+        if ranked(old) is None:
+            old.replace_all_uses_with(new)
+        else:
+            kernel.replace(old, layout, new)
 
 
 # Tensors made of nothing

@@ -38,7 +38,12 @@ from ...dialects.iree_encoding.respelling import spelled_encoding, spelling_of
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before
 from ..sizes.dimension_sizes import DimensionSizes
-from .analysis.contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
+from .analysis.contraction_matching import (
+    TiledContraction,
+    scaled_contraction,
+    tiled_contraction,
+    tiled_convolution,
+)
 from .analysis.padded_operands import pad_operands
 from .analysis.scaled_contractions import split_factors
 from .hoist_encodings import CONSTANTS, LOOPS
@@ -64,7 +69,7 @@ class SetEncodingPass(ModulePass):
     name = "iree-dispatch-creation-set-encoding"
 
     encode_convolutions: bool = False
-    """Whether convolutions get encodings, too: their channels are tiled."""
+    """Whether convolutions that are not marked get encodings, too: their channels are tiled."""
 
     encoding_option: Literal["default", "padding"] = "default"
     """`padding` asks for room behind rows instead of tiles, between dispatch regions."""
@@ -85,9 +90,11 @@ class SetEncodingPass(ModulePass):
                 if contraction is not None:
                     pad_operands(contraction)
                 continue
+            if contraction is None and is_asked:
+                contraction = scaled_contraction(operation)
             if contraction is None and (split := split_factors(operation, sizes)) is not None:
                 contraction = tiled_contraction(split)
-            elif contraction is None and self.encode_convolutions:
+            elif contraction is None and (is_asked or self.encode_convolutions):
                 contraction = tiled_convolution(operation)
             if contraction is not None and (is_asked or not _loses(contraction)):
                 encoder.encode(contraction)
@@ -135,15 +142,16 @@ class ContractionEncoder:
         view = contraction.view
         operation = view.operation
         loops = self._dynamic_loops(contraction)
-        encodings = [
-            spelled_encoding(contraction.encoding(index), self._spelling) for index in range(3)
+        *encodings, last = [
+            spelled_encoding(contraction.encoding(index), self._spelling)
+            for index in range(len(view.maps))
         ]
         builder = builder_before(operation)
         factors = [
             self._set(value, encoding, loops, builder)
-            for value, encoding in zip(view.inputs, encodings[:2], strict=True)
+            for value, encoding in zip(view.inputs, encodings, strict=True)
         ]
-        start = self._start(view.outputs[0], encodings[2], loops, builder)
+        start = self._start(view.outputs[0], last, loops, builder)
         encoded = type(operation).create(
             operands=[*factors, start],
             result_types=[start.type],

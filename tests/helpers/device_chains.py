@@ -36,6 +36,15 @@ TARGETS = {
         ' simds_per_wgp = 4>, chip = <wgp_count = 304, sku = "mi300x">>',
         "gpu",
     ),
+    "wmma": (
+        "rocm",
+        'abi = "hip", iree_codegen.target_info = #iree_gpu.target<arch = "gfx1200", features = "",'
+        " wgp = <mma = [<WMMAR4_F32_16x16x16_F16>, <WMMA_F32_16x16x4_F32>,"
+        " <WMMAR4_I32_16x16x16_I8>],"
+        " max_workgroup_memory_bytes = 65536, max_load_instruction_bits = 128, simds_per_wgp = 4,"
+        " vgpr_space_bits = 4096>>",
+        "gpu",
+    ),
     "none": ("llvm-cpu", 'target_triple = "x86_64-none-elf", cpu_features = "+avx2"', ""),
 }
 """Executable targets: backend, configuration, and the kind of resolver."""

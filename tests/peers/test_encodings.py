@@ -187,6 +187,7 @@ SECOND_DEVICES = {
     "avx2": avx2(f"{KEY}#iree_cpu.cpu_encoding_resolver<>, "),
     "no solver": avx2(""),
     "identity": avx2(f"{KEY}#iree_encoding.identity_resolver, "),
+    "junk": avx2(f'{KEY}"junk", '),
     "vmvx": f'#hal.executable.target<"vmvx", "vmvx-bytecode-fb", '
     f'{{{KEY}#iree_cpu.vmvx_encoding_resolver<>, ukernels = "all"}}>',
 }
@@ -212,25 +213,20 @@ def test_devices_that_cannot_share_code(second: str, tmp_path: Path) -> None:
         "avx2": ["8 : i64, 1 : i64"] * 2,
         "no solver": [],
         "identity": [],
+        "junk": [],
         "vmvx": ["8 : i64, 4 : i64"] * 2,
     }
     assert tiles == [["16 : i64, 1 : i64"] * 2, expected[second]]
     iree_opt(output)
 
 
-@pytest.mark.parametrize(
-    ("solver", "message"),
-    [
-        ('"junk"', "runs on a target whose iree.encoding.resolver cannot lay out tensors"),
-        ("#iree_encoding.unsupported_resolver", "failed to resolve the layout of tensor<20x40xf32"),
-    ],
-)
-def test_solvers_that_lay_out_nothing(solver: str, message: str, tmp_path: Path) -> None:
+def test_a_solver_that_lays_out_nothing(tmp_path: Path) -> None:
     source = tmp_path / "program.mlir"
-    source.write_text(on_second_device(avx2(f"{KEY}{solver}, ")))
+    source.write_text(on_second_device(avx2(f"{KEY}#iree_encoding.unsupported_resolver, ")))
     code, output, errors = mesh_opt(dumped_by_iree(source)[BEFORE], "--specialize-encodings")
     assert code == 1 and not output
-    assert re.search(rf"^<stdin>:\d+:\d+: error: '[\w.]+' op {re.escape(message)}", errors), errors
+    message = r"^<stdin>:\d+:\d+: error: .* op failed to resolve the layout of tensor<20x40xf32"
+    assert re.search(message, errors), errors
 
 
 def weight_on_device_b(text: str) -> str:

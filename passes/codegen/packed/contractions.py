@@ -72,11 +72,13 @@ def lower_contraction(
     if swapped is None:
         return None
     forms: list[SSAValue] = []
+    shapes: list[Sequence[Size]] = []
     tensors = zip((*view.inputs, *view.outputs), (left, right, result), strict=True)
     for index, (value, operand) in enumerate(tensors):
         form = values.form(value, layouts[index])
         if index != RESULT:
             form = _widened(values, form, view, index)
+        shapes.append(values.dimensions.sizes(form))
         forms.append(_as_matrix(values, form, operand, _sides(index, swapped)))
     factors = [forms[RHS], forms[LHS]] if swapped else [forms[LHS], forms[RHS]]
     batched = Role.BATCH in roles.values()
@@ -84,8 +86,7 @@ def lower_contraction(
     product = kind(factors, [forms[RESULT]])
     product.location = operation.location
     packed = values.builder.insert(product).results[0]
-    like = values.form(view.outputs[0], layouts[RESULT])
-    return _from_matrix(values, packed, like, result, _sides(RESULT, swapped))
+    return _from_matrix(values, packed, shapes[RESULT], result, _sides(RESULT, swapped))
 
 
 def _packed(
@@ -114,7 +115,8 @@ def _fit(left: PackedOperand, right: PackedOperand, result: PackedOperand) -> bo
     """Whether the result is transposed, `None` if these are no tiles of one product."""
     if not _in_order(left, ROLES_OF[LHS]) or not _in_order(right, ROLES_OF[RHS]):
         return None
-    swapped = not _in_order(result, ROLES_OF[RESULT])
+    # A vector on the right is multiplied from the left, as one row of a long tile.
+    swapped = not right.loops(Role.N) or not _in_order(result, ROLES_OF[RESULT])
     if swapped and not _in_order(result, _sides(RESULT, swapped)):
         return None
     for role, one, other in (
@@ -159,12 +161,11 @@ def _as_matrix(
 def _from_matrix(
     values: PackedValues,
     packed: SSAValue,
-    like: SSAValue,
+    sizes: Sequence[Size],
     operand: PackedOperand,
     sides: tuple[Role, ...],
 ) -> SSAValue:
-    """What `_as_matrix` made a matrix of, in the shape of a tensor."""
-    sizes = values.dimensions.sizes(like)
+    """What `_as_matrix` made a matrix of, in the shape that it had."""
     joined = _joined_groups(operand, sides)
     if not all(operand.loops(role) for role in sides):
         few = _joined_sizes(sizes, joined)
@@ -204,8 +205,8 @@ def _unit_shape(
     real = [index for index, there in enumerate(is_real) if there]
     groups: list[list[int]] = [[] for _ in sizes]
     for dimension in range(len(shape)):
-        # A unit dimension joins the real one in front of it, or the first one.
-        owner = max((i for i, place in enumerate(real) if place <= dimension), default=0)
+        # A vector's unit row joins its columns, a tile's those of the tile; columns are there.
+        owner = next(i for i, place in enumerate(real) if place >= dimension)
         groups[owner].append(dimension)
     return shape, groups
 

@@ -8,7 +8,7 @@ packed tensors only if K has no padding.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -67,6 +67,11 @@ def lower_elementwise(
         if not all(isinstance(result, AffineDimExpr) for result in map_.results):
             return None
         wanted = _operand_layout(values, value, map_, loops)
+        if wanted.has_dynamic_tiles and wanted != layout:
+            # Tiles that are asked for are known of the result only.
+            if replace(wanted, asked_of=layout.asked_of) != layout:
+                return None
+            wanted = layout
         operands.append(values.form(value, wanted))
         maps.append(_packed_map(map_, wanted, loops))
     count = len(view.inputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import cast
 
 from xdsl.context import Context
@@ -86,10 +87,19 @@ def bound_solvers(executable: Operation) -> tuple[EncodingSolverInterface, ...]:
 
 
 class KernelLayouts:
-    """The layouts of the tensor types of one kernel."""
+    """The layouts of the tensor types of one kernel.
 
-    def __init__(self, solvers: tuple[EncodingSolverInterface, ...]) -> None:
+    Tiles that microkernels choose are numbers, those that a host sets storage aside for, unless
+    they are to be asked for when the kernel runs (`at_run_time`).
+    """
+
+    def __init__(
+        self, solvers: tuple[EncodingSolverInterface, ...], *, at_run_time: bool = False
+    ) -> None:
         self.solvers = solvers
+        self.asked: dict[PackedLayout, Attribute] = {}
+        """Layouts whose tiles are asked for, each with a tensor type to ask about."""
+        self._at_run_time = at_run_time
         self._layouts: dict[Attribute, PackedLayout] = {}
 
     def lowering_solver(self) -> EncodingSolverInterface | None:
@@ -101,7 +111,7 @@ class KernelLayouts:
         return solver if own else None
 
     def layout(self, type_: Attribute, operation: Operation) -> PackedLayout:
-        """How tensors of a type are packed, with tiles that are numbers.
+        """How tensors of a type are packed.
 
         Raises `OperationError` if that is open and nothing tells the target.
         """
@@ -110,8 +120,21 @@ class KernelLayouts:
             return IDENTITY
         if type_ not in self._layouts:
             found = self._find(cast(Tensor, type_), encoding, operation)
-            self._layouts[type_] = IDENTITY if found.is_identity else settled_tiles(found)
+            self._layouts[type_] = self._settled(found, encoding, type_)
         return self._layouts[type_]
+
+    def _settled(
+        self, layout: PackedLayout, encoding: TensorEncoding, type_: Attribute
+    ) -> PackedLayout:
+        if layout.is_identity:
+            return IDENTITY
+        if self._at_run_time and layout.has_dynamic_tiles:
+            operand = _operand_of(encoding)
+            if operand is not None:
+                layout = replace(layout, asked_of=operand)
+                self.asked.setdefault(layout, type_)
+                return layout
+        return settled_tiles(layout)
 
     def _find(self, tensor: Tensor, encoding: TensorEncoding, operation: Operation) -> PackedLayout:
         layouts: Sequence[LayoutInterface] = encoding.layouts()
@@ -136,6 +159,14 @@ class KernelLayouts:
             ) from error
         # Targets that disagree have had their layouts cancelled everywhere.
         return next(iter(ways))[0] if len(ways) == 1 else IDENTITY
+
+
+def _operand_of(encoding: TensorEncoding) -> int | None:
+    """Which operand of its contraction a tensor is."""
+    if not isinstance(encoding, ContractionEncoding):
+        return None
+    operand = encoding.contraction_operand()
+    return None if operand is None else operand.index
 
 
 def summed_dimensions(type_: Attribute) -> tuple[int, ...] | None:

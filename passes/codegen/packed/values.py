@@ -8,8 +8,8 @@ stretches of the program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from xdsl.builder import Builder
@@ -17,6 +17,7 @@ from xdsl.dialects.arith import CeilDivSIOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
+    IndexType,
     IntegerAttr,
     TensorType,
     i64,
@@ -24,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.tensor import CastOp, CollapseShapeOp, EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ....dialects.iree_codegen import QueryTileSizesOp
 from ....dialects.iree_encoding.interfaces import Tensor, plain
 from ....dialects.linalg.packing import PackOp, UnpackOp
 from ....dialects.linalg.region_ops import TransposeOp
@@ -32,7 +34,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.index import constant_index
 from ....ir.locations import builder_before
 from ....ir.tensor_types import ranked, shape_of
-from ....tiling.packed_layouts import IDENTITY, PackedLayout
+from ....tiling.packed_layouts import DYNAMIC_TILE, IDENTITY, PackedLayout
 from ...sizes.dimension_sizes import DimensionSizes, Size
 from ...stream.conversion.stored_tensors import zero_of
 
@@ -59,10 +61,13 @@ class HeldTensor:
 class PackedValues:
     """The tensors of one kernel. Forms are made in front of the operation at hand."""
 
-    def __init__(self) -> None:
+    def __init__(self, asked: Mapping[PackedLayout, Attribute]) -> None:
         self.dimensions = DimensionSizes()
+        self._asked = asked
+        """Layouts whose tiles are asked for at run time, each with a tensor type to ask about."""
+        self._answers: dict[tuple[PackedLayout, Block | None], tuple[Size, ...]] = {}
         self._held: dict[SSAValue, HeldTensor] = {}
-        self._counts: dict[tuple[SSAValue, int, Block | None], SSAValue] = {}
+        self._counts: dict[tuple[Size, Size, Block | None], SSAValue] = {}
         self._operation: Operation | None = None
 
     def move_to(self, operation: Operation) -> None:
@@ -150,20 +155,40 @@ class PackedValues:
     def packed_sizes(self, sizes: Sequence[Size], layout: PackedLayout) -> list[Size]:
         """The sizes of a packed tensor, given the logical ones."""
         outer = list(sizes)
-        for position, tile in zip(layout.inner_positions, layout.inner_tiles, strict=True):
+        tiles = self.tile_sizes(layout)
+        for position, tile in zip(layout.inner_positions, tiles, strict=True):
             outer[position] = self._tile_count(outer[position], tile)
         order = layout.outer_permutation or range(len(outer))
-        return [*(outer[dimension] for dimension in order), *layout.inner_tiles]
+        return [*(outer[dimension] for dimension in order), *tiles]
 
-    def _tile_count(self, size: Size, tile: int) -> Size:
-        if isinstance(size, int):
+    def tile_sizes(self, layout: PackedLayout) -> tuple[Size, ...]:
+        """The sizes of tiles; the target is asked once in a block for those that it chooses."""
+        if not layout.has_dynamic_tiles:
+            return layout.inner_tiles
+        key = layout, self.operation.parent
+        if key not in self._answers:
+            tensor = cast(Tensor, self._asked[layout])
+            query = QueryTileSizesOp.build(
+                result_types=[[IndexType()] * len(tensor.get_shape())],
+                properties={"tensor_type": tensor},
+            )
+            # Sizes come in the order of the packed tensor's tiles, which are all its dimensions.
+            self._answers[key] = tuple(self.builder.insert(query).results)
+        return self._answers[key]
+
+    def _tile_count(self, size: Size, tile: Size) -> Size:
+        if isinstance(size, int) and isinstance(tile, int):
             return -(-size // tile)
         if tile == 1:
             return size
         key = size, tile, self.operation.parent
         if key not in self._counts:
             builder = self.builder
-            count = CeilDivSIOp(size, constant_index(tile, builder))
+            dividend, divisor = (
+                constant_index(each, builder) if isinstance(each, int) else each
+                for each in (size, tile)
+            )
+            count = CeilDivSIOp(dividend, divisor)
             self._counts[key] = builder.insert(count).result
         return self._counts[key]
 
@@ -176,8 +201,8 @@ class PackedValues:
             value,
             empty,
             layout.inner_positions,
-            layout.inner_tiles,
-            _listed_permutation(layout),
+            self.tile_sizes(layout),
+            layout.outer_permutation,
             padding,
         )
         return self.builder.insert(pack).result
@@ -185,7 +210,11 @@ class PackedValues:
     def _unpack(self, held: HeldTensor, value: SSAValue, layout: PackedLayout) -> SSAValue:
         empty = self.empty(held.tensor, held.sizes, IDENTITY)
         unpack = UnpackOp(
-            value, empty, layout.inner_positions, layout.inner_tiles, _listed_permutation(layout)
+            value,
+            empty,
+            layout.inner_positions,
+            self.tile_sizes(layout),
+            layout.outer_permutation,
         )
         result = self.builder.insert(unpack).result
         if result.type != held.tensor:
@@ -258,14 +287,14 @@ def layout_of_tiles(layout: PackedLayout) -> PackedLayout:
     """A layout without the order inside its tiles; one form for all that change nothing."""
     if layout.is_identity:
         return IDENTITY
-    return PackedLayout(layout.inner_positions, layout.inner_tiles, layout.outer_permutation)
+    return replace(layout, scalable=(), swizzle=None)
 
 
 def leaves_padding(sizes: Sequence[Size], layout: PackedLayout) -> bool:
     """Whether tiles may reach beyond a tensor of some sizes."""
     for position, tile in zip(layout.inner_positions, layout.inner_tiles, strict=True):
         size = sizes[position]
-        if tile != 1 and (not isinstance(size, int) or size % tile):
+        if tile != 1 and (tile == DYNAMIC_TILE or not isinstance(size, int) or size % tile):
             return True
     return False
 
@@ -296,9 +325,3 @@ def _factor_groups(rank: int, layout: PackedLayout) -> list[list[int]]:
         groups.append(list(range(start, start + len(group))))
         start += len(group)
     return groups
-
-
-def _listed_permutation(layout: PackedLayout) -> tuple[int, ...]:
-    """The outer order, left out where it is the natural one."""
-    order = layout.outer_permutation
-    return () if order == tuple(range(len(order))) else order

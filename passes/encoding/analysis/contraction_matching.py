@@ -51,10 +51,11 @@ class TiledContraction:
     sizes: tuple[int | None, ...]
     """The extent of each loop, `None` where dynamic."""
     kind: str = "matmul"
-    """`matmul`, or `conv` for a convolution, whose left tensor is indexed by sums of loops."""
+    """`matmul`; `conv` for a convolution, whose left tensor is indexed by sums of loops;
+    `scaled_matmul` for a contraction of factors that each have a tensor of scales."""
 
     def encoding(self, operand: int) -> EncodingAttr:
-        """The encoding of an operand: 0 and 1 are factors, 2 is the result."""
+        """The encoding of an operand: factors, their scales if there are any, then the result."""
         return _encodings(self.kind, self.element_types, self.view.maps, self.sizes)[operand]
 
 
@@ -116,6 +117,52 @@ def tiled_convolution(operation: Operation) -> TiledContraction | None:
     """
     found = _sum_of_products(operation, "conv")
     return found if found is not None and _has_roles(found.encoding(LHS)) else None
+
+
+def scaled_contraction(operation: Operation) -> TiledContraction | None:
+    """The contraction of scaled factors that an operation is, `None` if it is no such one.
+
+    Its body adds up products of `arith.scaling_extf`, its operands are left and right factor, then
+    the scales of each. The scales run along one loop of K, and the factors along two.
+    """
+    view = structured_view(operation)
+    if view is None or len(view.inputs) != 4 or len(view.outputs) != 1 or not operation.results:
+        return None
+    tensors = [ranked(value) for value in (*view.inputs, *view.outputs)]
+    if any(tensor is None or tensor_encoding(tensor) is not None for tensor in tensors):
+        return None
+    if not _scales_factors(view.body) or len(view.reduction_loops) != 2:
+        return None
+    for map_ in view.maps:
+        if not all(isinstance(result, AffineDimExpr) for result in map_.results):
+            return None
+    loops = [set(map_.used_dims()) for map_ in view.maps]
+    left, right, left_scales, right_scales, _ = loops
+    inner = left - left_scales
+    if inner != right - right_scales or len(inner) != 1 or not inner <= set(view.reduction_loops):
+        return None
+    types = [tensor.element_type for tensor in tensors if tensor is not None]
+    return TiledContraction(view, tuple(types), view.loop_sizes(), "scaled_matmul")
+
+
+def _scales_factors(body: Block) -> bool:
+    """Whether a body is `acc + scaling_extf(left, scale) * scaling_extf(right, scale)`."""
+    end = body.last_op
+    addition = None if end is None or len(end.operands) != 1 else _maker(end.operands[0])
+    if addition is None or addition.name != "arith.addf":
+        return False
+    terms = [term for term in addition.operands if term is not body.args[-1]]
+    product = _maker(terms[0]) if len(terms) == 1 else None
+    if product is None or product.name != "arith.mulf":
+        return False
+    left, right, left_scale, right_scale, _ = body.args
+    factors = {_maker(factor) for factor in product.operands}
+    scaled = {
+        tuple(factor.operands[:2])
+        for factor in factors
+        if factor is not None and factor.name == "arith.scaling_extf"
+    }
+    return scaled == {(left, left_scale), (right, right_scale)}
 
 
 def _sum_of_products(operation: Operation, kind: str) -> TiledContraction | None:

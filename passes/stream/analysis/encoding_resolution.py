@@ -20,7 +20,7 @@ from ....dialects.iree_encoding.layouts import IdentityAttr, LayoutAttr
 from ....dialects.stream.affinity import TargetSolver, TargetsUnknownError, affinity_of
 from ....ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ....ir.structural_hash import AttributeNumbers
-from .affinity_analysis import AffinityAnalysis
+from .affinity_analysis import AffinityAnalysis, required_affinity
 from .layout_origin import LayoutOrigins, Origin
 
 CATEGORY = "encoding"
@@ -71,22 +71,26 @@ class SettledTypes:
         return settled.type
 
     def for_value(self, type_: Attribute, value: SSAValue, operation: Operation) -> Attribute:
-        """The type as whoever laid a value out did it."""
+        """The type as whoever laid a value out did it; as here, if that is not known."""
         if not self.needs_settling(type_):
             return type_
         origins = self._origins.of(value)
+        here = None
         if not origins or any(origin.affinity is None for origin in origins):
-            raise OperationError(
+            here = required_affinity(operation)
+            self._tell(
                 operation,
-                f"reads {_short(cast(Tensor, type_))}, but nothing tells which device laid it out",
-                [Note("it comes from here", o.operation) for o in origins if o.affinity is None],
+                f"reads {_short(cast(Tensor, type_))}, and nothing tells which device laid it "
+                f"out: it is taken to be laid out for {here}",
             )
-        if len(origins) == 1:
-            return self.for_affinity(type_, cast(Attribute, origins[0].affinity), operation)
+        if here is not None and not origins:
+            return self.for_affinity(type_, here, operation)
         types = {
-            origin: self.for_affinity(type_, cast(Attribute, origin.affinity), operation)
+            origin: self.for_affinity(type_, cast(Attribute, origin.affinity or here), operation)
             for origin in origins
         }
+        if len(types) == 1:
+            return next(iter(types.values()))
         if len({storage_key(cast(Tensor, one)) for one in types.values()}) > 1:
             raise OperationError(
                 operation,
@@ -102,14 +106,18 @@ class SettledTypes:
         if affinity is None:
             return ()
         try:
-            targets = self._affinities.targets(affinity, operation)
+            return self._targets(affinity, operation)
         except TargetsUnknownError:
             # Had something encoded run there, settling it would have failed with this error.
             return ()
+
+    def _targets(self, affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
+        """The targets of an affinity; a remark tells of each whose solver is ignored."""
+        targets = self._affinities.targets(affinity, operation)
         for target in targets:
             if (problem := target.solver.problem()) is not None and target not in self._ignored:
                 self._ignored.add(target)
-                self._tell(operation, f"runs on {problem}; it is ignored where nothing is encoded")
+                self._tell(operation, f"runs on {problem}; it is ignored")
         return targets
 
     def _settle(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:
@@ -123,18 +131,15 @@ class SettledTypes:
 
     def _settle_new(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:
         encoding = cast(TensorEncoding, tensor.encoding)
-        targets = self._affinities.targets(affinity, operation)
-        for target in targets:
-            if (problem := target.solver.problem()) is not None:
-                note = Note(f"the target is {target.target}")
-                raise OperationError(operation, f"runs on {problem}", [note])
+        targets = self._targets(affinity, operation)
         solvers = tuple(dict.fromkeys(target.solver for target in targets))
         try:
             resolved = encoding.resolve(tensor, solvers, self._spelling)
             settled = with_encoding(tensor, resolved)
             if resolved is None:
                 return Settled(settled, f"a target of {affinity} offers no solver")
-            if len(resolved.layouts()) > 1 and storage_key(settled) == settled:
+            differ = len(resolved.layouts()) > 1 and storage_key(settled) == settled
+            if differ and not encoding.keeps_layouts():
                 reason = f"the targets of {affinity} want different layouts"
                 return Settled(with_encoding(tensor, self._cancelled()), reason)
             if resolved.is_identity(tensor):
@@ -161,7 +166,10 @@ class SettledTypes:
 def _origin_note(origin: Origin, type_: Attribute) -> Note:
     encoding = tensor_encoding(type_)
     layout = encoding if encoding is not None else "no encoding"
-    return Note(f"laid out here for {origin.affinity} as {layout}", origin.operation)
+    made = "comes from here, taken to be laid out"
+    if origin.affinity is not None:
+        made = f"laid out here for {origin.affinity}"
+    return Note(f"{made} as {layout}", origin.operation)
 
 
 def _short(tensor: Tensor) -> str:

@@ -18,11 +18,11 @@
 // CHECK-DAG: #map1 = affine_map<(d0, d1, d2, d3) -> (d1, d3)>
 // CHECK-LABEL: func.func @matmul(
 // CHECK-SAME: %[[A:.*]]: tensor<17x40xf32>, %[[B:.*]]: tensor<40x33xf32>
-// CHECK: %[[L:.*]] = linalg.pack %[[A]] padding_value(%{{.*}} : f32) inner_dims_pos = [0, 1] inner_tiles = [16, 1] into %{{.*}} : tensor<17x40xf32> -> tensor<2x40x16x1xf32>
+// CHECK: %[[L:.*]] = linalg.pack %[[A]] padding_value(%{{.*}} : f32) outer_dims_perm = [0, 1] inner_dims_pos = [0, 1] inner_tiles = [16, 1] into %{{.*}} : tensor<17x40xf32> -> tensor<2x40x16x1xf32>
 // CHECK: %[[R:.*]] = linalg.pack %[[B]] padding_value(%{{.*}} : f32) outer_dims_perm = [1, 0] inner_dims_pos = [1, 0] inner_tiles = [16, 1] into %{{.*}} : tensor<40x33xf32> -> tensor<3x40x16x1xf32>
 // CHECK: %[[F:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<2x3x16x16xf32>)
 // CHECK: %[[P:.*]] = linalg.mmt4d ins(%[[L]], %[[R]] : tensor<2x40x16x1xf32>, tensor<3x40x16x1xf32>) outs(%[[F]] : tensor<2x3x16x16xf32>)
-// CHECK: %[[U:.*]] = linalg.unpack %[[P]] inner_dims_pos = [0, 1] inner_tiles = [16, 16] into %{{.*}} : tensor<2x3x16x16xf32> -> tensor<17x33xf32>
+// CHECK: %[[U:.*]] = linalg.unpack %[[P]] {{.*}}inner_dims_pos = [0, 1] inner_tiles = [16, 16] into %{{.*}} : tensor<2x3x16x16xf32> -> tensor<17x33xf32>
 // CHECK: return %[[U]]
 func.func @matmul(%a: tensor<17x40xf32>, %b: tensor<40x33xf32>) -> tensor<17x33xf32>
     attributes {hal.executable.target = #target} {
@@ -41,7 +41,7 @@ func.func @matmul(%a: tensor<17x40xf32>, %b: tensor<40x33xf32>) -> tensor<17x33x
 // CHECK-LABEL: func.func @elementwise(
 // CHECK-SAME: %[[A:.*]]: tensor<17x33xf32>, %[[ROW:.*]]: tensor<33xf32>
 // CHECK-DAG: %[[P:.*]] = linalg.pack %[[A]]
-// CHECK-DAG: %[[Q:.*]] = linalg.pack %[[ROW]] padding_value({{.*}}) inner_dims_pos = [0] inner_tiles = [16] into %{{.*}} : tensor<33xf32> -> tensor<3x16xf32>
+// CHECK-DAG: %[[Q:.*]] = linalg.pack %[[ROW]] padding_value({{.*}}) {{.*}}inner_dims_pos = [0] inner_tiles = [16] into %{{.*}} : tensor<33xf32> -> tensor<3x16xf32>
 // CHECK: linalg.generic {indexing_maps = [#map, #map1, #map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%[[P]], %[[Q]] :
 // CHECK: linalg.unpack
 func.func @elementwise(%a: tensor<17x33xf32>, %row: tensor<33xf32>) -> tensor<17x33xf32>
@@ -265,4 +265,23 @@ func.func @no_target(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %0 = iree_encoding.set_encoding %a : tensor<8x8xf32> -> tensor<8x8xf32, #lhs>
   %1 = iree_encoding.unset_encoding %0 : tensor<8x8xf32, #lhs> -> tensor<8x8xf32>
   return %1 : tensor<8x8xf32>
+}
+
+// -----
+
+// A barrier keeps tiles; a vector is multiplied from the left, as the row of one tile.
+
+// CHECK-LABEL: func.func @barrier
+// CHECK-SAME: %x: tensor<3x48x16x1xf32>, %y: tensor<48x1xf32>, %z: tensor<3x16xf32>) -> tensor<3x16xf32>
+// CHECK: %[[B:.*]] = util.optimization_barrier %x : tensor<3x48x16x1xf32>
+// CHECK: %[[Y:.*]] = tensor.expand_shape %y {{\[\[}}0, 1], [2, 3]]
+// CHECK: %[[Z:.*]] = tensor.expand_shape %z {{\[\[}}0, 1], [2, 3]] output_shape [1, 3, 1, 16]
+// CHECK: linalg.mmt4d ins(%[[Y]], %[[B]] : tensor<1x48x1x1xf32>, tensor<3x48x16x1xf32>) outs(%[[Z]]
+#a = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (k)>, affine_map<(m, k) -> (m)>], iteration_sizes = [40, 48]>
+#b = #iree_encoding.encoding<operand_index = 1 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (k)>, affine_map<(m, k) -> (m)>], iteration_sizes = [40, 48]>
+#c = #iree_encoding.encoding<operand_index = 2 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (k)>, affine_map<(m, k) -> (m)>], iteration_sizes = [40, 48]>
+func.func @barrier(%x: tensor<40x48xf32, #a>, %y: tensor<48xf32, #b>, %z: tensor<40xf32, #c>) -> tensor<40xf32, #c> attributes {hal.executable.target = #hal.executable.target<"llvm-cpu", "x", {target_triple = "x86_64-x-x", cpu_features = "+avx512f", iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>} {
+  %0 = util.optimization_barrier %x : tensor<40x48xf32, #a>
+  %1 = linalg.matvec ins(%0, %y : tensor<40x48xf32, #a>, tensor<48xf32, #b>) outs(%z : tensor<40xf32, #c>) -> tensor<40xf32, #c>
+  return %1 : tensor<40xf32, #c>
 }

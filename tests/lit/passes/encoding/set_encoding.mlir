@@ -172,3 +172,15 @@ func.func @one_token_in_loop(%b: tensor<256x256xf32>, %c: tensor<1x256xf32>, %n:
   }
   return %l : tensor<1x256xf32>
 }
+
+// -----
+
+// A convolution that is marked is encoded, whatever the options.
+
+// CHECK-LABEL: func.func @marked_convolution
+// CHECK-COUNT-2: iree_encoding.set_encoding
+// CHECK: linalg.conv_2d_nhwc_hwcf ins(
+func.func @marked_convolution(%a: tensor<1x16x16x4xf32>, %b: tensor<3x3x4x16xf32>, %c: tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32> {
+  %r = linalg.conv_2d_nhwc_hwcf {iree.opt.data_tiling} ins(%a, %b : tensor<1x16x16x4xf32>, tensor<3x3x4x16xf32>) outs(%c : tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  return %r : tensor<1x14x14x16xf32>
+}

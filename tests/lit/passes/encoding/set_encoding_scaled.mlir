@@ -1,4 +1,4 @@
-// RUN: mesh-opt %s --set-encoding | filecheck %s
+// RUN: mesh-opt %s --split-input-file --set-encoding | filecheck %s
 
 // Weights with a zero point and a scale are computed in front of the contraction, which has two factors.
 
@@ -40,4 +40,28 @@ func.func @scaled_result(%x: tensor<17x20xf32>, %w: tensor<20x33xf32>, %scale: t
     linalg.yield %3 : f32
   } -> tensor<17x33xf32>
   return %r : tensor<17x33xf32>
+}
+
+// -----
+
+// Factors with scales that are marked are encoded with their scales, and not computed in front.
+
+// CHECK-DAG: #[[A:.*]] = #iree_encoding.encoding<operand_index = 0 : index, op_type = scaled_matmul, element_types = [f4E2M1FN, f4E2M1FN, f8E8M0FNU, f8E8M0FNU, f32], user_indexing_maps = [#{{.*}}, #{{.*}}, #{{.*}}, #{{.*}}, #{{.*}}], iteration_sizes = [16, 8, 2, 32]>
+// CHECK-DAG: #[[C:.*]] = #iree_encoding.encoding<operand_index = 4 : index, op_type = scaled_matmul
+// CHECK-LABEL: func.func @marked_scales
+// CHECK: iree_encoding.set_encoding %a : tensor<16x2x32xf4E2M1FN> -> tensor<16x2x32xf4E2M1FN, #[[A]]>
+// CHECK-COUNT-4: iree_encoding.set_encoding
+// CHECK: linalg.generic
+// CHECK: arith.scaling_extf
+// CHECK: iree_encoding.unset_encoding %{{.*}} : tensor<16x8xf32, #[[C]]> -> tensor<16x8xf32>
+func.func @marked_scales(%a: tensor<16x2x32xf4E2M1FN>, %b: tensor<8x2x32xf4E2M1FN>, %sa: tensor<16x2xf8E8M0FNU>, %sb: tensor<8x2xf8E8M0FNU>, %c: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k, b) -> (m, k, b)>, affine_map<(m, n, k, b) -> (n, k, b)>, affine_map<(m, n, k, b) -> (m, k)>, affine_map<(m, n, k, b) -> (n, k)>, affine_map<(m, n, k, b) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%a, %b, %sa, %sb : tensor<16x2x32xf4E2M1FN>, tensor<8x2x32xf4E2M1FN>, tensor<16x2xf8E8M0FNU>, tensor<8x2xf8E8M0FNU>) outs(%c : tensor<16x8xf32>) attrs = {iree.opt.data_tiling} {
+  ^bb0(%x: f4E2M1FN, %y: f4E2M1FN, %xs: f8E8M0FNU, %ys: f8E8M0FNU, %z: f32):
+    %1 = arith.scaling_extf %x, %xs : f4E2M1FN, f8E8M0FNU to f32
+    %2 = arith.scaling_extf %y, %ys : f4E2M1FN, f8E8M0FNU to f32
+    %3 = arith.mulf %1, %2 : f32
+    %4 = arith.addf %z, %3 : f32
+    linalg.yield %4 : f32
+  } -> tensor<16x8xf32>
+  return %r : tensor<16x8xf32>
 }

@@ -234,3 +234,56 @@ util.func public @entries(%s: index) {
   %3 = stream.tensor.dispatch on(#hal.device.affinity<@b>) {@ex::@f, @ex::@g}(%0, %s) : (tensor<16xf32, #e> in !stream.resource<*>{%s}, index) -> tensor<16xf32, #e> in !stream.resource<*>{%s}
   util.return
 }
+
+// -----
+
+// What comes from outside is taken to be laid out for the device that reads it.
+
+// REMARK: reads encoded tensor<16xf32>, and nothing tells which device laid it out: it is taken to be laid out for #hal.device.affinity<@a>
+// CHECK-LABEL: util.func public @from_outside
+// CHECK: stream.tensor.encode on(#hal.device.affinity<@a>) %{{.*}} : tensor<16xf32, #encoding> in
+#e = #iree_encoding.testing<>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
+util.func public @from_outside(%r: !stream.resource<*>, %s: index) {
+  %0 = stream.tensor.encode on(#hal.device.affinity<@a>) %r : tensor<16xf32, #e> in !stream.resource<*>{%s} -> tensor<16xf32> in !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+// A solver that is none lays out as if there were none; a processor without a triple has no tiles.
+
+// CHECK-DAG: #[[PLAIN:.*]] = #iree_encoding.layout<[#iree_encoding.identity]>
+// CHECK-LABEL: util.func public @no_tiles
+// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16x4xf32, #[[PLAIN]]>
+// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@b>) tensor<16x4xf32, #[[PLAIN]]>
+// REMARK: runs on a target whose iree.encoding.resolver cannot lay out tensors: "junk"; it is ignored
+#e = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]>
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = "junk"}>]> : !hal.device
+util.global private @b = #hal.device.target<"local", [#hal.executable.target<"llvm-cpu", "elf", {iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>]> : !hal.device
+util.func public @no_tiles(%s: index) {
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16x4xf32, #e> : index
+  %1 = stream.tensor.sizeof on(#hal.device.affinity<@b>) tensor<16x4xf32, #e> : index
+  util.return
+}
+
+// -----
+
+// The encoding for tests keeps what each target of a device says; others have one layout or none.
+
+// CHECK-DAG: #[[BOTH:.*]] = #iree_encoding.testing<layouts = [#iree_encoding.specialized<1, tensor<16x4xf32>>, #iree_encoding.specialized<2, tensor<16x4xf32>>]>
+// CHECK-DAG: #[[NAMED:.*]] = #iree_encoding.layout<[#iree_encoding.specialized<1, tensor<16x4xf32>>]>
+// CHECK-LABEL: util.func public @test_solvers
+// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16x4xf32, #[[BOTH]]>
+// CHECK: stream.tensor.sizeof on(#hal.device.affinity<@b>) tensor<16x4xf32, #[[NAMED]]>
+#t = #iree_encoding.testing<>
+#e = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]>
+#one = #hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>
+#two = #hal.executable.target<"y", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<2>}>
+util.global private @a = #hal.device.target<"local", [#one, #two]> : !hal.device
+util.global private @b = #hal.device.target<"local", [#one]> : !hal.device
+util.func public @test_solvers(%s: index) {
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16x4xf32, #t> : index
+  %1 = stream.tensor.sizeof on(#hal.device.affinity<@b>) tensor<16x4xf32, #e> : index
+  util.return
+}

@@ -41,30 +41,10 @@ util.func public @circle(%s: index) {
 // -----
 
 #e = #iree_encoding.testing<>
-util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = "junk"}>]> : !hal.device
-util.func public @unknown_solver(%s: index) {
-  // expected-error @+1 {{runs on a target whose iree.encoding.resolver cannot lay out tensors: "junk"}}
-  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
-  util.return
-}
-
-// -----
-
-#e = #iree_encoding.testing<>
 util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.unsupported_resolver}>]> : !hal.device
 util.func public @refusing_solver(%s: index) {
   // expected-error @+1 {{'iree_encoding.unsupported_resolver' lays out no tensor, and so not tensor<16xf32, #iree_encoding.testing<>>}}
   %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
-  util.return
-}
-
-// -----
-
-#e = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]>
-util.global private @a = #hal.device.target<"local", [#hal.executable.target<"llvm-cpu", "elf", {iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>]> : !hal.device
-util.func public @no_triple(%s: index) {
-  // expected-error @+1 {{'iree_cpu.cpu_encoding_resolver' needs a target_triple in its configuration}}
-  %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16x4xf32, #e> : index
   util.return
 }
 
@@ -130,17 +110,6 @@ util.func public @join(%s: index, %p: i1) {
   %2 = arith.select %p, %0, %1 : !stream.resource<*>
   // expected-error @+1 {{reads encoded tensor<16xf32>, whose layout depends on where it comes from: the devices lay it out differently; decode it before the join}}
   %3 = stream.tensor.encode on(#hal.device.affinity<@a>) %2 : tensor<16xf32, #e> in !stream.resource<*>{%s} -> tensor<16xf32> in !stream.resource<*>{%s}
-  util.return
-}
-
-// -----
-
-#e = #iree_encoding.testing<>
-util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
-// expected-note @+1 {{it comes from here}}
-util.func public @from_outside(%r: !stream.resource<*>, %s: index) {
-  // expected-error @+1 {{reads encoded tensor<16xf32>, but nothing tells which device laid it out}}
-  %0 = stream.tensor.encode on(#hal.device.affinity<@a>) %r : tensor<16xf32, #e> in !stream.resource<*>{%s} -> tensor<16xf32> in !stream.resource<*>{%s}
   util.return
 }
 

@@ -1,0 +1,35 @@
+"""Drop encodings: for targets that store every tensor in rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from ...ir.host_programs import FUNCTIONS
+from ...tiling.packed_layouts import IDENTITY, PackedLayout
+from .materialize_device_encoding import KernelLowering
+from .packed.layouts import KernelLayouts
+
+
+@dataclass(frozen=True)
+class MaterializeEncodingIntoNopPass(ModulePass):
+    """Drop all encodings: every tensor is stored in rows, whatever its layout."""
+
+    name = "iree-codegen-materialize-encoding-into-nop"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in tuple(op.walk()):
+            if function.name in FUNCTIONS:
+                KernelLowering(function, PlainLayouts(())).lower()
+
+
+class PlainLayouts(KernelLayouts):
+    """No layouts at all: tensors are in rows whatever their encodings say."""
+
+    def layout(self, type_: Attribute, operation: Operation) -> PackedLayout:
+        del type_, operation
+        return IDENTITY

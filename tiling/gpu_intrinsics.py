@@ -1,0 +1,276 @@
+"""Matrix instructions of graphics processors, and the layouts that feed them.
+
+An instruction is told by its name: `MFMA_F32_16x16x4_F32` multiplies 16x4 by 4x16 in `f32`. The
+lanes of a subgroup hold its operands in a fixed order. A tile is made of as many instructions as
+the registers have room for, side by side along M, N and K, and the elements of a tile are in
+memory as the lanes load them: that order is the swizzle of the layout.
+
+Instructions whose lanes work on several products at once (`4x4x4x16B`), and those of other
+vendors, have no layout here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from math import prod
+
+from .contractions import LHS, RESULT
+from .element_types import ElementType, element_type
+from .packed_layouts import Swizzle, SwizzleDimension
+from .tiles import Tile
+
+_NAME = re.compile(r"(MFMA|WMMAR3|WMMAR4|WMMA)_(\w+?)_(\d+)x(\d+)x(\d+)_([^_]+)(?:_([^_]+))?")
+
+_ELEMENT = re.compile(r"(BF|F|I)(\d+)(.*)")
+
+
+def _lanes(size: int, symbol: int = 1) -> SwizzleDimension:
+    return SwizzleDimension("CrossThread", size, symbol)
+
+
+def _inside(size: int) -> SwizzleDimension:
+    """Elements that one lane holds side by side."""
+    return SwizzleDimension("Internal", size, "One")
+
+
+def _unrolled(size: int) -> SwizzleDimension:
+    """Instructions that one lane issues after another."""
+    return SwizzleDimension("CrossIntrinsic", size)
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """A matrix instruction: its family, its shape and the types of its three matrices."""
+
+    family: str
+    m: int
+    n: int
+    k: int
+    types: tuple[ElementType, ElementType, ElementType]
+
+    def swizzle(self, operand: int) -> Swizzle:
+        """How the lanes of a subgroup hold a matrix: rows and K, or rows and columns."""
+        return self._result_swizzle() if operand == RESULT else self._factor_swizzle()
+
+    def _factor_swizzle(self) -> Swizzle:
+        if self.family == "WMMAR3":
+            # Both halves of the subgroup hold the same elements.
+            columns = (_lanes(1, 2), _inside(self.k))
+        else:
+            lanes = 64 // self.m if self.family == "MFMA" else 2
+            inside = self.k // lanes
+            columns = (_lanes(lanes), *([_inside(inside)] if inside > 1 else []))
+        order = (1, 0, 2) if len(columns) > 1 else (1, 0)
+        return Swizzle(((_lanes(self.m),), columns), order)
+
+    def _result_swizzle(self) -> Swizzle:
+        if self.family == "WMMAR3":
+            rows, order = (_inside(8), _lanes(2)), (0, 1, 2)
+        elif self.family != "MFMA":
+            rows, order = (_lanes(2), _inside(8)), (0, 2, 1)
+        elif self.m == 32:
+            rows, order = (_inside(4), _lanes(2), _inside(4)), (0, 1, 3, 2)
+        elif self.types[RESULT].bits == 64:
+            rows, order = (_inside(4), _lanes(4)), (0, 1, 2)
+        else:
+            rows, order = (_lanes(4), _inside(4)), (0, 2, 1)
+        return Swizzle((rows, (_lanes(self.n),)), order)
+
+    def lane_bits(self, operand: int) -> int:
+        """The bits of a matrix that one lane holds."""
+        factors = (factor for group in self.swizzle(operand).expand_shape for factor in group)
+        held = prod(factor.size for factor in factors if factor.kind == "Internal")
+        return held * self.types[operand].bits
+
+
+@lru_cache
+def instruction(name: str) -> Instruction | None:
+    """The instruction of a name, `None` if its lanes are not known."""
+    if (found := _NAME.fullmatch(name)) is None:
+        return None
+    family, result, m, n, k, left, right = found.groups()
+    types = [_element(word) for word in (left, right or left, result)]
+    shape = int(m), int(n), int(k)
+    fits = shape[:2] in ((16, 16), (32, 32) if family == "MFMA" else (16, 16))
+    if not fits or not 0 < shape[2] <= 128 or shape[2] & (shape[2] - 1):
+        return None
+    first, second, third = types
+    if first is None or second is None or third is None:
+        return None
+    return Instruction(family, *shape, (first, second, third))
+
+
+def _element(word: str) -> ElementType | None:
+    """`F16`, `BF16`, `I8`, `F8E4M3FNUZ` as a type of MLIR."""
+    if (found := _ELEMENT.fullmatch(word)) is None:
+        return None
+    return element_type(found[1].lower() + found[2] + found[3])
+
+
+@dataclass(frozen=True, slots=True)
+class Workgroup:
+    """What the processors of a device can do: their instructions, and what a tile must fit in."""
+
+    instructions: tuple[str, ...]
+    load_bits: int
+    """The widest load of a lane."""
+    register_bits: int
+    """The registers of a lane."""
+    subgroups: int
+    """How many subgroups of a workgroup run at once."""
+    shared_bytes: int
+    """The memory that a workgroup shares."""
+    processors: int
+    """How many workgroups run at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class TiledInstruction:
+    """Instructions side by side: how many of each lane, and by how many subgroups."""
+
+    instruction: Instruction
+    intrinsics_m: int
+    intrinsics_n: int
+    intrinsics_k: int
+    subgroups_m: int
+    subgroups_n: int
+
+    @property
+    def tile(self) -> Tile:
+        one = self.instruction
+        return Tile(
+            one.m * self.intrinsics_m * self.subgroups_m,
+            one.n * self.intrinsics_n * self.subgroups_n,
+            one.k * self.intrinsics_k,
+        )
+
+    def swizzle(self, operand: int) -> Swizzle:
+        """The order of one matrix's tile in memory.
+
+        Instructions along K are interleaved: what a lane loads for all of them is side by side.
+        """
+        swizzle = self.instruction.swizzle(operand)
+        if operand == RESULT:
+            wider = (
+                (1, _unrolled(self.intrinsics_n)),
+                (0, _unrolled(self.intrinsics_m)),
+                (1, _lanes(self.subgroups_n)),
+                (0, _lanes(self.subgroups_m)),
+            )
+        else:
+            if self.intrinsics_k > 1:
+                swizzle = _interleaved(_widened(swizzle, 1, _unrolled(self.intrinsics_k)))
+            if operand == LHS:
+                # Neighbours along N load the same rows.
+                rows, lanes = self.intrinsics_m, _lanes(self.subgroups_m, self.subgroups_n)
+            else:
+                rows, lanes = self.intrinsics_n, _lanes(self.subgroups_n)
+            wider = ((0, _unrolled(rows)), (0, lanes))
+        for group, factor in wider:
+            if factor.size > 1:
+                swizzle = _widened(swizzle, group, factor)
+        return swizzle
+
+
+def restricted(swizzle: Swizzle, kept: Sequence[bool]) -> Swizzle:
+    """The order of some dimensions of a tile: what is broadcast along the others has no factors."""
+    groups = swizzle.expand_shape
+    stays = [keep for keep, group in zip(kept, groups, strict=True) for _ in group]
+    places = list(accumulate(stays, initial=0))
+    return Swizzle(
+        tuple(group for keep, group in zip(kept, groups, strict=True) if keep),
+        tuple(places[index] for index in swizzle.permutation if stays[index]),
+    )
+
+
+def _widened(swizzle: Swizzle, group: int, factor: SwizzleDimension) -> Swizzle:
+    """A dimension with one more factor: the slowest of its own, and of all in memory."""
+    groups = list(swizzle.expand_shape)
+    place = list(accumulate(map(len, groups), initial=0))[group]
+    groups[group] = (factor, *groups[group])
+    moved = (index + (index >= place) for index in swizzle.permutation)
+    return Swizzle(tuple(groups), (place, *moved))
+
+
+def _interleaved(swizzle: Swizzle) -> Swizzle:
+    """The slowest factor, one of K, behind the lanes instead of in front of everything."""
+    rows, columns = swizzle.expand_shape
+    lanes = max(i for i, factor in enumerate(columns) if factor.kind != "Internal")
+    first, *rest = swizzle.permutation
+    at = len(rows) + lanes
+    return Swizzle(swizzle.expand_shape, (*rest[:at], first, *rest[at:]))
+
+
+def tiled_instruction(
+    workgroup: Workgroup, types: Sequence[ElementType], m: int | None, n: int | None
+) -> TiledInstruction | None:
+    """The tile for products of some types and sizes; `None` if no instruction takes the types.
+
+    Of several instructions the one with the longest K is taken. Sizes are `None` if not known.
+    """
+    found = [instruction(name) for name in workgroup.instructions]
+    fitting = [one for one in found if one is not None and list(one.types) == list(types)]
+    if not fitting:
+        return None
+    # Of equal ones the last, as IREE takes it.
+    chosen = max(reversed(fitting), key=lambda one: one.k)
+    loaded = min(chosen.lane_bits(LHS), chosen.lane_bits(1))
+    k = max(1, workgroup.load_bits // loaded)
+    along_m, along_n = _unrolling(workgroup, chosen, k, m, n)
+    own_m, own_n, subgroups_m, subgroups_n = _spread(workgroup.subgroups, along_m, along_n)
+    return TiledInstruction(chosen, own_m, own_n, k, subgroups_m, subgroups_n)
+
+
+def _unrolling(
+    workgroup: Workgroup, one: Instruction, k: int, m: int | None, n: int | None
+) -> tuple[int, int]:
+    """How many instructions lie along M and N: as many as there is room for, and as even.
+
+    Factors and sums are in registers, factors in shared memory. There are no more than the product
+    is large, and few enough that each processor has work.
+    """
+    left, right, result = (one.lane_bits(operand) for operand in range(3))
+    left, right = k * left, k * right
+    most_m, most_n = (
+        None if size is None else -(-size // own) for size, own in ((m, one.m), (n, one.n))
+    )
+    most = None if m is None or n is None else -(-m * n // (workgroup.processors * one.m * one.n))
+    along_m = best = best_n = 1
+    while most_m is None or along_m <= most_m:
+        in_registers = (workgroup.register_bits - along_m * left) // (right + along_m * result)
+        shared = (workgroup.shared_bytes * 8 - along_m * left) // right
+        limits = [in_registers, shared, most_n, None if most is None else most // along_m]
+        along_n = min(limit for limit in limits if limit is not None)
+        if along_n <= 0:
+            break
+        along_n = 1 << (along_n.bit_length() - 1)
+        if _intensity(along_m, along_n) > _intensity(best, best_n):
+            best, best_n = along_m, along_n
+        along_m *= 2
+    return best, best_n
+
+
+def _spread(subgroups: int, along_m: int, along_n: int) -> tuple[int, int, int, int]:
+    """How many instructions along M and N each subgroup has, and how many subgroups share each.
+
+    Where no way gives a subgroup more than one instruction, there is one of everything.
+    """
+    best = 1, 1, 1, 1
+    over_m = 1
+    while over_m <= min(subgroups, along_m):
+        over_n = min(subgroups // over_m, along_n)
+        over_n = 1 << (over_n.bit_length() - 1)
+        own = along_m // over_m, along_n // over_n
+        if _intensity(*own) > _intensity(*best[:2]):
+            best = *own, over_m, over_n
+        over_m *= 2
+    return best
+
+
+def _intensity(m: int, n: int) -> float:
+    """How often what is loaded is used."""
+    return m * n / (m + n)
