@@ -16,10 +16,11 @@ import threading
 import time
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from mpi4py import MPI
 
+from .message_context import MessageContext, PlainState, Traffic
 from .mpi_mail import Mailbox, Notes
 
 PERIOD = 0.02
@@ -33,9 +34,6 @@ SETTLING = 0.1
 
 GRACE = 2.0
 """Seconds in which all ranks must end after one has failed."""
-
-PlainState = tuple[str, int | None]
-"""What a rank waits for: the text of a signature, and the number of an operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +53,10 @@ class RanksFailed(Exception):
 
 
 class _Wait(NamedTuple):
-    """A rank waits: for the how many-th time, where, and whether it puts off commands.
+    """A rank waits: for the how many-th time, and where.
 
-    A rank without a state has finished.
+    A rank without a state has finished. In a collective, `number` stays the same: its messages are
+    counted instead.
     """
 
     number: int
@@ -68,6 +67,7 @@ class _Status(NamedTuple):
     wait: _Wait | None
     sent: int
     received: int
+    traffic: Traffic
 
 
 class Supervisor:
@@ -77,12 +77,14 @@ class Supervisor:
         self.rank = int(world.Get_rank())
         self.size = int(world.Get_size())
         self.mailbox = Mailbox(world)
+        self.messages = MessageContext(world)
         self._notes = Notes(world)
         self._waits = 0
         self._wait: _Wait | None = None
         self._is_finished = False
         self._exit_code: int | None = None
         self._failure: Failure | None = None
+        self._question: int | None = None
         self._monitor = _Monitor(self, self._notes) if self.rank == 0 else None
         has_threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE and self.size > 1
         if self._monitor is not None and has_threads:
@@ -92,9 +94,9 @@ class Supervisor:
 
     # Waiting ----------------------------------------------------------------------------------
 
-    def enter(self, state: PlainState) -> None:
-        """This rank waits from now on."""
-        self._waits += 1
+    def enter(self, state: PlainState, *, is_new: bool = True) -> None:
+        """This rank waits from now on; or it still does so, in a collective."""
+        self._waits += is_new
         self._wait = _Wait(self._waits, state)
 
     def leave(self) -> None:
@@ -125,7 +127,7 @@ class Supervisor:
         """Tell all ranks of a failure, of which they may know already."""
         self._tell(("failure", failure))
 
-    def fail_together(self, failure: Failure) -> None:
+    def fail_together(self, failure: Failure) -> NoReturn:
         """The same, and raise RanksFailed with what all others raise."""
         self.fail(failure)
         deadline = time.monotonic() + GRACE
@@ -175,15 +177,16 @@ class Supervisor:
 
     # What is said between ranks ---------------------------------------------------------------
 
-    def status(self) -> _Status:
+    def _status(self) -> _Status:
         """Where this rank waits, and what it has sent and received."""
-        return _Status(self._wait, self.mailbox.sent, self.mailbox.received)
+        mail = self.mailbox
+        return _Status(self._wait, mail.sent, mail.received, self.messages.traffic())
 
     def told(self, note: tuple[Any, ...]) -> None:
         """What rank 0 says."""
         match note:
             case ("status", number):
-                self._tell(("status", number, self.status()))
+                self._question = number
             case ("failure", failure):
                 self._failure = self._failure or failure
             case ("end", code):
@@ -203,6 +206,9 @@ class Supervisor:
                 self.told(note)
         elif not self._monitor.has_thread:
             self._monitor.step()
+        number, self._question = self._question, None
+        if number is not None:
+            self._tell(("status", number, self._status()))
 
 
 class _Monitor:
@@ -219,6 +225,7 @@ class _Monitor:
         self._is_over = False
         self._round = 0
         self._next_round = 0.0
+        self._is_asking = False
         self._replies: dict[int, _Status] = {}
         self._previous: dict[int, _Status] | None = None
         self._thread: threading.Thread | None = None
@@ -291,22 +298,21 @@ class _Monitor:
     # Deadlocks --------------------------------------------------------------------------------
 
     def _look_for_deadlock(self) -> None:
-        """Ask all ranks where they wait, as long as rank 0 does; compare two answers of each."""
+        """Ask all ranks where they wait, and compare two answers of each. Who waits answers."""
         if len(self._replies) == self._supervisor.size:
             previous, self._previous, self._replies = self._previous, self._replies, {}
+            self._is_asking = False
             if previous is not None and _is_deadlock(previous, self._previous):
                 self._end_deadlock(self._previous)
                 return
-        if self._replies or time.monotonic() < self._next_round:
+        if time.monotonic() < self._next_round:
+            return
+        if self._is_asking:
             return
         self._next_round = time.monotonic() + ROUND
-        status = self._supervisor.status()
-        if status.wait is None:
-            self._previous = None
-            return
         self._round += 1
-        self._replies = {0: status}
-        for rank in range(1, self._supervisor.size):
+        self._is_asking = True
+        for rank in range(self._supervisor.size):
             self._tell(rank, ("status", self._round))
 
     def _end_deadlock(self, found: dict[int, _Status]) -> None:
@@ -353,6 +359,11 @@ def _is_deadlock(before: dict[int, _Status], now: dict[int, _Status]) -> bool:
         and None not in waits
         and any(wait is not None and wait.state is not None for wait in waits)
         and sum(status.sent - status.received for status in now.values()) == 0
+        and not any(
+            now[sender].traffic.sent[rank] - status.traffic.received[sender]
+            for rank, status in now.items()
+            for sender in status.traffic.awaited
+        )
     )
 
 
