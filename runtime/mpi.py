@@ -74,6 +74,15 @@ class MpiCommunicator(Communicator):
         self._context.reset()
         self._posted = self._taken = 0
 
+    def verdict(self) -> Failure:
+        """What all ranks are told of a failure, this one's or another's."""
+        return self._ranks.verdict()
+
+    def recover(self) -> None:
+        """Begin again after a failure that all ranks know of; all call this."""
+        self._ranks.recover()
+        self._mail, self._context = self._ranks.mailbox, self._ranks.messages
+
     def report(self, content: object) -> None:
         """Tell all ranks that this one has failed: they raise RanksFailed with the content."""
         self._ranks.fail(Failure("report", content))

@@ -76,6 +76,9 @@ class Supervisor:
     def __init__(self, world: Any) -> None:
         self.rank = int(world.Get_rank())
         self.size = int(world.Get_size())
+        self._world = world
+        self._generation = 0
+        self._dropped: list[object] = []
         self.mailbox = Mailbox(world)
         self.messages = MessageContext(world)
         self._notes = Notes(world)
@@ -84,6 +87,7 @@ class Supervisor:
         self._is_finished = False
         self._exit_code: int | None = None
         self._failure: Failure | None = None
+        self._is_failure_known = False
         self._question: int | None = None
         self._monitor = _Monitor(self, self._notes) if self.rank == 0 else None
         has_threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE and self.size > 1
@@ -107,25 +111,54 @@ class Supervisor:
         """Look at what rank 0 says. Raises RanksFailed if the run has failed."""
         self._serve()
         if self._failure is not None:
+            self._is_failure_known = True
             raise RanksFailed(self._failure)
 
     def is_usable(self) -> bool:
         """Whether a run may begin: what one that failed has left behind is not cleaned up.
 
-        A rank that is alone starts afresh.
+        A rank that is alone starts afresh. Raises RanksFailed if another has failed in this run.
         """
         if self.size == 1:
             self._failure = None
             self.mailbox.clear()
+            self._generation += 1
             if self._monitor is not None:
                 self._monitor.forget()
+        elif not self._is_failure_known:
+            self.check()
         return self._failure is None
+
+    def verdict(self) -> Failure:
+        """What all ranks are told of a failure, this one's or another's."""
+        self._is_failure_known = True
+        while self._failure is None:
+            self._serve()
+            time.sleep(PERIOD / 4)
+        return self._failure
+
+    def recover(self) -> None:
+        """Begin again after a failure that all ranks know; all call this. What was under way is
+        dropped."""
+        request = self._world.Ibarrier()
+        while not request.Test():
+            self._serve()
+            time.sleep(PERIOD / 20)
+        self._generation += 1
+        # Messages that nobody received may still be written to.
+        self._dropped.append((self.mailbox, self.messages))
+        self.mailbox, self.messages = Mailbox(self._world), MessageContext(self._world)
+        self._failure = None
+        self._is_failure_known = False
+        if self._monitor is not None:
+            self._monitor.forget()
 
     # Failing and ending -----------------------------------------------------------------------
 
     def fail(self, failure: Failure) -> None:
         """Tell all ranks of a failure, of which they may know already."""
-        self._tell(("failure", failure))
+        self._is_failure_known = True
+        self._tell(("failure", self._generation, failure))
 
     def fail_together(self, failure: Failure) -> NoReturn:
         """The same, and raise RanksFailed with what all others raise."""
@@ -218,6 +251,7 @@ class _Monitor:
         self._supervisor = supervisor
         self._notes = notes
         self._lock = threading.RLock()
+        self._generation = 0
         self._has_failed = False
         self._exits: dict[int, tuple[int, str]] = {}
         self._first_failure = 0.0
@@ -247,10 +281,12 @@ class _Monitor:
             self._thread.join(GRACE)
 
     def forget(self) -> None:
-        """Forget a failure."""
+        """Forget a failure, and questions that nobody will answer."""
         with self._lock:
-            self._has_failed = False
+            self._generation += 1
+            self._has_failed = self._is_asking = False
             self._previous = None
+            self._replies = {}
 
     def _run(self) -> None:
         while not self._is_over and not MPI.Is_finalized():
@@ -273,8 +309,10 @@ class _Monitor:
                 case ("status", number, status):
                     if number == self._round:
                         self._replies[rank] = status
-                case ("failure", failure):
-                    self._fail(failure)
+                case ("failure", generation, failure):
+                    # A failure before the last recovery is over.
+                    if generation == self._generation:
+                        self._fail(failure)
                 case ("exit", code, text):
                     self._exits[rank] = (code, text)
                     if code and not self._first_failure:

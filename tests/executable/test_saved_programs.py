@@ -19,6 +19,7 @@ from mesh_opt.saved_programs import LoadedProgram
 from mesh_opt.tools.mesh_opt import main as mesh_opt_tool
 from mesh_opt.tools.mesh_run import main as mesh_run
 from mesh_opt.tools.run_files import random_inputs
+from mpi_ranks import launch
 from saved_files import altered
 
 ROOT = Path(__file__).parents[2]
@@ -149,6 +150,17 @@ def test_mesh_run_imports_no_compiler(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
+    inputs = random_inputs(3, program.main.types.arguments, 0, 4)
+    assert equal([np.load(output)], program.main.run(inputs))
+
+
+def test_ranks_import_no_compiler(tmp_path: Path) -> None:
+    program, path = saved(tmp_path, *PROGRAMS["a_grid_of_2x2"])
+    output = tmp_path / "out.npy"
+    options = ["--random-inputs=3", f"--output=@{output}", "--statistics"]
+    done = launch("-n", "4", sys.executable, "-P", "-c", TOOL, str(path), *options)
+    assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
+    assert "STATISTICS process 3" in done.stderr
     inputs = random_inputs(3, program.main.types.arguments, 0, 4)
     assert equal([np.load(output)], program.main.run(inputs))
 
