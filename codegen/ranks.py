@@ -142,6 +142,10 @@ class _RankRun:
         match failure.kind, failure.content:
             case "mismatch", states:
                 return mismatch_error(self._communicator.mismatch(states), self._target)
+            case "timeout", content:
+                found = self._communicator.timed_out(content)
+                operation = cast("Operation | None", found.state.operation)
+                return OperationError(operation or self._target, found.text())
             case "report", ("operation", number, message, notes):
                 places = cast("list[tuple[str, int | None]]", notes)
                 found = [Note(text, self._operation(at)) for text, at in places]

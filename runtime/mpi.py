@@ -11,13 +11,12 @@ called only where a rank waits for long, or ranks do not match.
 
 from __future__ import annotations
 
-import os
 import pickle
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from ..sharding.collective_matching import (
     CollectiveMismatch,
     CollectiveSignature,
     DeviceState,
+    names,
 )
 from .collectives import Collective, Group
 from .commands import AnyCommand, Buffer, Bytes, Command, HostCommand
@@ -35,10 +35,24 @@ from .message_steps import CollectiveSteps
 from .messages import native_messages
 from .mpi_supervisor import Failure, Supervisor, supervisor
 
-_TIMEOUT = float(os.environ.get("MESH_OPT_MPI_TIMEOUT", "300"))
-
 _RUN, _MESSAGES = 1, 2
 """Channels: of what is compared before data move, and of `shard.send`."""
+
+
+class TimedOut(NamedTuple):
+    """A rank has waited in vain: at what, for whom, and for how many seconds."""
+
+    rank: int
+    state: DeviceState
+    awaited: tuple[int, ...]
+    seconds: float
+
+    def text(self) -> str:
+        """The same in words."""
+        return (
+            f"waited {self.seconds:g} s on device {self.rank} for {names(self.awaited)}:"
+            " is it stuck, or does --timeout give too few seconds?"
+        )
 
 
 class MpiCommunicator(Communicator):
@@ -82,6 +96,11 @@ class MpiCommunicator(Communicator):
         """Begin again after a failure that all ranks know of; all call this."""
         self._ranks.recover()
         self._mail, self._context = self._ranks.mailbox, self._ranks.messages
+
+    def timed_out(self, content: tuple[int, PlainState, tuple[int, ...], float]) -> TimedOut:
+        """A rank waited in vain, with this rank's own operations."""
+        rank, plain, awaited, seconds = content
+        return TimedOut(rank, self._state(plain), awaited, seconds)
 
     def report(self, content: object) -> None:
         """Tell all ranks that this one has failed: they raise RanksFailed with the content."""
@@ -151,7 +170,7 @@ class MpiCommunicator(Communicator):
         state: PlainState,
     ) -> tuple[int, bytearray]:
         """Wait for a message of one of some ranks; returns from whom it is."""
-        deadline = time.monotonic() + _TIMEOUT
+        deadline = time.monotonic() + self._ranks.timeout
         turns = 0
         self._ranks.enter(state)
         while True:
@@ -161,17 +180,17 @@ class MpiCommunicator(Communicator):
                 break
             turns += 1
             if turns % 64 == 0:
-                self._turn(deadline, state[0])
+                self._turn(deadline, state, senders)
         self._ranks.leave()
         return found
 
-    def _turn(self, deadline: float, what: str) -> None:
+    def _turn(self, deadline: float, state: PlainState, awaited: Sequence[int]) -> None:
         """What is due from time to time while this rank waits. Raises RanksFailed."""
         time.sleep(0)
         self._ranks.check()
         if time.monotonic() > deadline:
-            message = f"rank {self.process} waited {_TIMEOUT:g} s in {what}: giving up"
-            raise RankError(f"{message} (MESH_OPT_MPI_TIMEOUT is the number of seconds)")
+            content = (self.process, state, tuple(awaited), self._ranks.timeout)
+            self._ranks.fail_together(Failure("timeout", content))
 
     def end(self) -> None:
         """All ranks have run the program.
@@ -209,9 +228,9 @@ class MpiCommunicator(Communicator):
         self._mail.poll()
         traffic = self._context.traffic()
         if traffic != self._traffic:
-            self._traffic, self._deadline = traffic, time.monotonic() + _TIMEOUT
+            self._traffic, self._deadline = traffic, time.monotonic() + self._ranks.timeout
         self._ranks.enter(state, is_new=False)
-        self._turn(self._deadline, state[0])
+        self._turn(self._deadline, state, traffic.awaited)
         self._ranks.leave()
 
     def mismatched(self, state: PlainState) -> NoReturn:

@@ -38,9 +38,10 @@ GRACE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a run has failed: states that do not match, or what a rank says of its own failure."""
+    """Why a run has failed: states that do not match, what a rank says of its own failure, or that
+    it has waited in vain: the rank, its state, those that it waited for, and seconds."""
 
-    kind: Literal["mismatch", "report", "exit"]
+    kind: Literal["mismatch", "report", "timeout", "exit"]
     content: Any
 
 
@@ -76,6 +77,8 @@ class Supervisor:
     def __init__(self, world: Any) -> None:
         self.rank = int(world.Get_rank())
         self.size = int(world.Get_size())
+        self.timeout = float(os.environ.get("MESH_OPT_MPI_TIMEOUT", "300"))
+        """Seconds for which this rank waits for another that does not answer."""
         self._world = world
         self._generation = 0
         self._dropped: list[object] = []
@@ -188,8 +191,8 @@ class Supervisor:
             self._serve()
             time.sleep(0.001)
             waited = time.monotonic() - start
-            if code and waited > GRACE + 1:
-                # Rank 0 does not answer.
+            if code and waited > GRACE + 1 + self.rank % 16 / 4:
+                # Rank 0 does not answer, and nobody before this one has printed.
                 _print_error(text)
                 _abort(code)
             if patience is not None and waited > patience:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from math import prod
+from time import perf_counter_ns
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -19,6 +23,7 @@ from .collectives import Collective
 from .commands import DeviceMemory
 from .communicator import Communicator, as_bytes
 from .host.entry import DeviceStatistics
+from .host.timeline import Event, Timeline
 
 if TYPE_CHECKING:
     from .mpi import MpiCommunicator
@@ -127,6 +132,28 @@ def gather_everywhere(communicator: Communicator, arrays: Sequence[Array]) -> li
         for found, part, shape in zip(everywhere, parts, shapes, strict=True):
             found.append(part.copy().view(array.dtype).reshape(shape))
     return everywhere
+
+
+def timeline_of_ranks(own: Timeline) -> Timeline:
+    """The events of all ranks, by the clock of rank 0; all ranks must ask."""
+    communicator = join_ranks()
+    world = communicator.world
+    communicator.exchange(world, ENDED, ())
+    # All are here now; processes of one machine share a clock.
+    here = crc32(platform.node().encode())
+    clocks = communicator.exchange(world, ENDED, (here, perf_counter_ns()))
+    text = json.dumps([astuple(each) for each in own.events]).encode()
+    events: list[Event] = []
+    everywhere = gather_everywhere(communicator, [np.frombuffer(text, np.uint8)])
+    for (host, now), (data,) in zip(clocks, everywhere, strict=True):
+        shift = clocks[0][1] - now if host != clocks[0][0] else 0
+        for row in json.loads(data.tobytes()):
+            kind, name, process, device, start, end, amount, group, number = row
+            times = start + shift, end + shift
+            more = tuple(group), tuple(number)
+            events.append(Event(kind, name, process, device, *times, amount, *more))
+    origin = min([own.origin, *(each.start for each in events)])
+    return Timeline(events, origin)
 
 
 def statistics_on_ranks(rows: Sequence[DeviceStatistics]) -> list[DeviceStatistics]:

@@ -48,6 +48,11 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
             return 0
         if options.measure_machine:
             return _measure_machine(stdout)
+        if options.ranks is not None:
+            from .start_ranks import start_ranks
+
+            check_options(options)
+            return start_ranks(options.ranks, argv, stdout, stderr)
         return _run(options, stdin, stdout, stderr)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
@@ -334,6 +339,8 @@ def _check_ranks(options: RunOptions) -> bool:
     from ..runtime.mpi_supervisor import supervisor
 
     ranks = supervisor()
+    if options.timeout is not None:
+        ranks.timeout = options.timeout
     if ranks.size > 1 and options.file == "-":
         raise UsageError("only one rank has standard input: name the file of the program")
     return ranks.rank == 0

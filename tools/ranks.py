@@ -18,7 +18,7 @@ from .console import Main
 MPI = "mpi"
 """The backend that runs on ranks."""
 
-_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 """Where launchers tell processes how many they are: MPICH and Intel MPI, Open MPI, Slurm."""
 
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
@@ -26,13 +26,16 @@ _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
 def default_backend() -> str:
     """What runs a program unless another backend is asked for: ranks, where there are several."""
-    sizes = [os.environ.get(name, "") for name in _SIZES]
+    sizes = [os.environ.get(name, "") for name in SIZES]
     return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else "numba"
 
 
 def runs_on_ranks(argv: Sequence[str]) -> bool:
     """Whether arguments, right or wrong ones, ask for the ranks of MPI."""
     backend = default_backend()
+    if any(word.partition("=")[0] in ("--ranks", "-ranks") for word in argv):
+        # Those are started first.
+        return False
     for word, after in zip(argv, [*argv[1:], ""], strict=True):
         name, equals, value = word.partition("=")
         if name in ("--backend", "-backend"):

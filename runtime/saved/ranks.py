@@ -85,6 +85,10 @@ def _common_error(communicator: MpiCommunicator, problem: Exception) -> Exceptio
     if failure.kind == "mismatch" or (failure.kind == "report" and content[0] == "compiler"):
         communicator.recover()
         return NeedsCompiler("a run has failed")
+    if failure.kind == "timeout":
+        found = communicator.timed_out(content)
+        what = found.state.signature
+        return RankError(f"'{what.kind if what else 'the end'}' {found.text()}")
     if failure.kind == "report":
         kind, text = content
         return InputError(text) if kind == "input" else RankError(text)
