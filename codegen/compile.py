@@ -306,7 +306,7 @@ class CompiledProgram:
         entry = self._entry(target, grid, communicator.process)
         if entry is None:
             raise ValueError("a function without host code runs on all devices at once")
-        return self._run_on_device(entry, inputs, communicator)
+        return self._run_on_device(entry, inputs, communicator, grid)
 
     def _entry(self, target: Operation, grid: Grid | None, process: int = 0) -> HostEntry | None:
         """A function as host code, if all of it is lowered."""
@@ -315,7 +315,11 @@ class CompiledProgram:
         return self._host_code.entry(target, grid, process)
 
     def _run_on_device(
-        self, entry: HostEntry, inputs: Sequence[Array], communicator: Communicator | None
+        self,
+        entry: HostEntry,
+        inputs: Sequence[Array],
+        communicator: Communicator | None,
+        grid: Grid | None = None,
     ) -> list[Array]:
         process = communicator.process if communicator else None
         machine = self._host_code.machine(entry, communicator)
@@ -326,12 +330,14 @@ class CompiledProgram:
         try:
             results = entry.call(machine, inputs)
         except CommandFailed as failure:
-            raise _located(failure, entry.target, communicator) from failure
+            error = _located(failure, entry.target)
+            raise _on_device(error, communicator, grid) from failure
         except MachineError as error:
             source = error.source if isinstance(error.source, Operation) else entry.target
-            raise _on_device(OperationError(source, error.message), communicator) from error
+            located = OperationError(source, error.message)
+            raise _on_device(located, communicator, grid) from error
         except OperationError as error:
-            raise _on_device(error, communicator) from error
+            raise _on_device(error, communicator, grid) from error
         self._last.append(Run(entry, machine, sum([each.nbytes for each in results]), process))
         return results
 
@@ -340,9 +346,7 @@ def _whole(value: Array | DeviceArray) -> Array:
     return np.asarray(value) if isinstance(value, DeviceArray) else value
 
 
-def _located(
-    failure: CommandFailed, target: Operation, communicator: Communicator | None
-) -> OperationError:
+def _located(failure: CommandFailed, target: Operation) -> OperationError:
     source = failure.source if isinstance(failure.source, Operation) else target
     message = f"failed with status {failure.status}"
     if failure.status == TOO_NARROW:
@@ -352,12 +356,17 @@ def _located(
     elif failure.status >= FIRST_FAILURE:
         check: Failure = failure.failures[failure.status - FIRST_FAILURE]
         source, message = check.operation, check.text(failure.constants)
-    return _on_device(OperationError(source, message), communicator)
+    return OperationError(source, message)
 
 
-def _on_device(error: OperationError, communicator: Communicator | None) -> OperationError:
+def _on_device(
+    error: OperationError, communicator: Communicator | None, grid: Grid | None
+) -> OperationError:
     """The same error, saying on which device it happened."""
     if communicator is None:
         return error
-    note = Note(f"on device {communicator.process}")
+    where = f"on device {communicator.process}"
+    if grid is not None and grid.rank > 1:
+        where += f", at {list(grid.coordinates(communicator.process))} of grid @{grid.name}"
+    note = Note(where)
     return OperationError(error.operation, error.message, (*error.notes, note))

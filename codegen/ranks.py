@@ -90,6 +90,9 @@ class _RankRun:
             raise self._error_of(failed.failure) from failed
         except Exception as error:
             self._communicator.report(self._report_of(error))
+            if isinstance(error, MemoryError):
+                message = f"{error} on device {self._communicator.process}"
+                raise MemoryError(message) from error
             raise
 
     def _run(self, inputs: Sequence[Array], grid: Grid) -> list[list[Array]]:

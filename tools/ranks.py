@@ -21,6 +21,10 @@ MPI = "mpi"
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 """Where launchers tell processes how many they are: MPICH and Intel MPI, Open MPI, Slurm."""
 
+END_VARIABLE = "MESH_OPT_END_OF_RANKS"
+"""The environment variable that names a file to which rank 0 writes the exit code of all: a rank
+that the system has ended does not come to that, though mpiexec may not mind."""
+
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
@@ -78,4 +82,8 @@ def run_on_ranks(main: Main) -> int:
         errors.write(traceback.format_exc())
     if not code and ranks.rank == 0:
         sys.stderr.write(errors.getvalue())
-    return ranks.finish(code, errors.getvalue())
+    code = ranks.finish(code, errors.getvalue())
+    if ranks.rank == 0 and END_VARIABLE in os.environ:
+        with open(os.environ[END_VARIABLE], "w") as file:
+            file.write(str(code))
+    return code

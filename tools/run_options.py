@@ -27,6 +27,9 @@ from .shared_options import Pipelines, Printing, Watching
 BACKENDS = ("interpreter", "numba", "mpi")
 """What programs can be run with."""
 
+RANK = "{rank}"
+"""What stands for the number of an MPI rank in the name of a file."""
+
 INTRODUCTION = """\
 mesh-run: runs a function of an MLIR program on the CPU.
 
@@ -45,6 +48,7 @@ inputs:
   --input=@file.npz:key         one of its arrays
   --input=@file.safetensors:key one of its tensors, which is mapped; also .irpa
   --input=2x3xf32=@file.bin     raw bytes
+  --input=@file.{rank}.npy      of each MPI rank its part; --output=@file.{rank}.npy writes it
 
 examples:
   mesh-run mlp.mlir --random-inputs=0
@@ -282,6 +286,11 @@ def check_options(options: RunOptions) -> None:
         raise UsageError(f"--ranks needs --backend=mpi, and not {options.backend}")
     if options.ranks is not None and options.file == "-":
         raise UsageError("ranks have no standard input: name the file of the program")
+    for value in (*options.input, *options.output):
+        if RANK in value and options.backend != MPI:
+            raise UsageError(f"{value} names the files of ranks, which needs --backend=mpi")
+        if RANK in value and not value.startswith(("@", "+")):
+            raise UsageError(f"{value} names a rank, but no file: write @file.{RANK}.npy")
     if options.inputs_per_rank and options.backend != MPI:
         raise UsageError("--inputs-per-rank needs --backend=mpi")
     if options.steps is None and (options.checkpoint is not None or options.every != 1):

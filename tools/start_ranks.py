@@ -6,14 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from typing import IO, TextIO
 
 from ..ir.usage_error import UsageError
-from .ranks import MPI, SIZES
+from .ranks import END_VARIABLE, MPI, SIZES
 
 OPTIONS = ("--ranks", "-ranks")
 
@@ -28,25 +29,45 @@ def start_ranks(count: int, argv: Sequence[str], stdout: TextIO, stderr: TextIO)
     """
     if any(os.environ.get(name, "").isdecimal() for name in SIZES):
         raise UsageError(f"--ranks={count} starts ranks, but this process is one already")
-    words = [find_launcher(count), "-n", str(count), sys.executable, "-P", "-m"]
-    arguments = [f"--backend={MPI}", *without_option(argv)]
+    command = [find_launcher(count), "-n", str(count), sys.executable, "-P", "-m"]
+    command += ["mesh_opt.tools.mesh_run", f"--backend={MPI}", *without_option(argv)]
+    said: list[str] = []
+    deaths: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="mesh-run-") as folder:
+        end = Path(folder) / "end"
+        code = _run(command, {END_VARIABLE: str(end)}, stdout, stderr, (said, deaths))
+        has_ended = end.exists()
+    if not said and (code or not has_ended):
+        why = deaths[0] if deaths else f"mpiexec ended with {code}"
+        stderr.write(f"mesh-run: a rank has ended before its time, and so did all: {why}\n")
+    return code if code == 130 else int(code != 0 or not has_ended)
+
+
+def _run(
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    stdout: TextIO,
+    stderr: TextIO,
+    heard: tuple[list[str], list[str]],
+) -> int:
+    """Run mpiexec; returns its exit code, and what was said of errors and of deaths."""
+    said, deaths = heard
     process = subprocess.Popen(
-        [*words, "mesh_opt.tools.mesh_run", *arguments],
+        command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
+        env={**os.environ, **variables},
     )
     assert process.stdout is not None and process.stderr is not None
-    said: list[str] = []
-    deaths: list[str] = []
     errors = Thread(target=_pass_errors, args=(process.stderr, stderr, said), daemon=True)
     errors.start()
     try:
         _pass_output(process.stdout, stdout, deaths)
         errors.join()
-        code = process.wait()
+        return process.wait()
     finally:
         if process.poll() is None:
             process.terminate()
@@ -54,10 +75,6 @@ def start_ranks(count: int, argv: Sequence[str], stdout: TextIO, stderr: TextIO)
                 process.wait(5)
             except subprocess.TimeoutExpired:
                 process.kill()
-    if code and not said:
-        why = deaths[0] if deaths else f"mpiexec ended with {code}"
-        stderr.write(f"mesh-run: a rank has ended before its time, and so did all: {why}\n")
-    return code if code in (0, 130) else 1
 
 
 def find_launcher(count: int) -> str:
@@ -90,6 +107,7 @@ def without_option(argv: Sequence[str]) -> list[str]:
 
 def _pass_output(source: IO[str], target: TextIO, deaths: list[str]) -> None:
     """Pass on what ranks print, but not what MPICH adds when they die."""
+    blank = ""
     for line in source:
         if line.startswith(_RULER):
             following = next(source, "")
@@ -100,10 +118,17 @@ def _pass_output(source: IO[str], target: TextIO, deaths: list[str]) -> None:
                     if "EXIT STRING:" in each
                 ]
                 return
-            target.write(line + following)
+            target.write(blank + line + following)
+            blank = ""
+        elif line == "\n":
+            # MPICH begins with one.
+            blank += line
+            continue
         else:
-            target.write(line)
+            target.write(blank + line)
+            blank = ""
         target.flush()
+    target.write(blank)
 
 
 def _pass_errors(source: IO[str], target: TextIO, said: list[str]) -> None:

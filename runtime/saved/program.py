@@ -107,6 +107,10 @@ class SavedFunction:
         """Where an argument lies, `None` if the function runs on one device."""
         return None if self.grid is None else _placed(self._arguments[argument], self.grid, rank)
 
+    def result_placement(self, result: int, rank: int) -> Sharding | None:
+        """Where a result lies, `None` if the function runs on one device."""
+        return None if self.grid is None else _placed(self._results[result], self.grid, rank)
+
     def _numbered_results(self) -> Iterator[tuple[int, tuple[Sharding | None, ValueType]]]:
         return enumerate(zip(self._results, self.types.results, strict=True))
 
