@@ -324,7 +324,7 @@ class CompiledProgram:
         process = communicator.process if communicator else None
         machine = self._host_code.machine(entry, communicator)
         if machine is None:
-            devices = communicator.world.size if communicator else 1
+            devices = communicator.core_sharers if communicator else 1
             team = self._threads.team(process or 0, devices)
             machine = self._host_code.new_machine(entry, communicator, team)
         try:

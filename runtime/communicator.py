@@ -68,6 +68,11 @@ class Communicator(ABC):
         """The words that tell waiting native loops that somebody failed."""
         return None
 
+    @property
+    def core_sharers(self) -> int:
+        """How many devices share the cores that this process may use."""
+        return self.world.size
+
     def commands(
         self, collective: Collective, source: Buffer, result: Buffer, operation: object
     ) -> list[AnyCommand]:

@@ -73,6 +73,10 @@ class MpiCommunicator(Communicator):
     def world(self) -> Group:
         return Group(tuple(range(self._ranks.size)), self.process)
 
+    @property
+    def core_sharers(self) -> int:
+        return self._ranks.core_sharers
+
     def use_operations(self, operations: Sequence[object]) -> None:
         """The operations of the program to be run, the same and in the same order on all ranks."""
         if self._operations is not operations:

@@ -22,6 +22,7 @@ from mpi4py import MPI
 
 from .message_context import MessageContext, PlainState, Traffic
 from .mpi_mail import Mailbox, Notes
+from .workers import core_numbers
 
 PERIOD = 0.02
 """Seconds between two looks of rank 0 at what it has been told."""
@@ -79,6 +80,7 @@ class Supervisor:
         self.size = int(world.Get_size())
         self.timeout = float(os.environ.get("MESH_OPT_MPI_TIMEOUT", "300"))
         """Seconds for which this rank waits for another that does not answer."""
+        self.core_sharers = _core_sharers(world)
         self._world = world
         self._generation = 0
         self._dropped: list[object] = []
@@ -379,6 +381,15 @@ class _Monitor:
                 self._tell(rank, ("end", code))
         elif since > GRACE and not self._is_over:
             _abort(1)
+
+
+def _core_sharers(world: Any) -> int:
+    """How many ranks of this machine may use a core that this one may use; all ranks ask."""
+    machine = world.Split_type(MPI.COMM_TYPE_SHARED)
+    own = core_numbers()
+    cores: list[list[int]] = machine.allgather(sorted(own))
+    machine.Free()
+    return sum(not own.isdisjoint(each) for each in cores)
 
 
 def _print_error(text: str) -> None:

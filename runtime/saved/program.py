@@ -406,7 +406,7 @@ class SavedProgram:
         process = 0 if communicator is None else communicator.process
         machine = self._machines.get(key)
         if machine is None:
-            devices = 1 if communicator is None else communicator.world.size
+            devices = 1 if communicator is None else communicator.core_sharers
             workers = self._threads.team(process, devices)
             cancel = None if communicator is None else communicator.state
             machine = Machine(

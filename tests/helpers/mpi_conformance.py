@@ -11,6 +11,7 @@ from mesh_opt.runtime.mpi import MpiCommunicator
 
 if __name__ == "__main__":
     communicator = MpiCommunicator()
+    assert communicator.core_sharers == (1 if "-bind-to" in sys.argv else communicator.world.size)
     check(communicator)
     # Small pieces go the way of large ones, too, in more messages than one.
     message_steps.SMALL_BYTES, message_steps.MESSAGE_BYTES = 0, 24
