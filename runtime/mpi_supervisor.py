@@ -204,7 +204,20 @@ class Supervisor:
             timer = threading.Timer(GRACE, os._exit, (self._exit_code,))
             timer.daemon = True
             timer.start()
+        else:
+            self._take_last_notes()
         return self._exit_code
+
+    def _take_last_notes(self) -> None:
+        """Receive what is under way, as MPI complains of messages that nobody has received."""
+        request = self._world.Ibarrier()
+        deadline = time.monotonic() + GRACE
+        while not request.Test() and time.monotonic() < deadline:
+            time.sleep(0.001)
+        if self._monitor is None:
+            self._notes.receive()
+        else:
+            self._monitor.step()
 
     def _leave(self) -> None:
         """The process ends: well, or by an exception that nobody has caught."""
@@ -303,7 +316,7 @@ class _Monitor:
         with self._lock:
             for rank, note in self._notes.receive():
                 self.told(rank, note)
-            if not self._has_failed:
+            if not self._has_failed and not self._is_over:
                 self._look_for_deadlock()
             self._end()
 

@@ -15,7 +15,7 @@ from mpi_ranks import launch, mesh_run, run_ranks
 HELPERS = Path(__file__).parents[2] / "helpers"
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, *([6, 8] if NIGHTLY else [])])
 def test_threads(count: int) -> None:
     group = ThreadGroup(count)
     try:
@@ -24,9 +24,9 @@ def test_threads(count: int) -> None:
         group.close()
 
 
-@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("count", [2, 3, 4, *([6, 8] if NIGHTLY else [])])
 def test_mpi(count: int) -> None:
-    done = run_ranks(count, str(HELPERS / "mpi_conformance.py"))
+    done = run_ranks(count, str(HELPERS / "mpi_conformance.py"), timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "conforms" in done.stdout
 
