@@ -20,13 +20,18 @@ import numpy.typing as npt
 
 from .runtime.abi.arguments import InputError
 from .runtime.abi.device_array import DeviceArray
+from .runtime.abi.errors import ExecutionError
+from .runtime.communicator import RankError
 from .runtime.functions import CallableFunction, FunctionsByName
 from .runtime.host.entry import DeviceStatistics
 from .runtime.host.program import Numbers
 from .runtime.host.timeline import Timeline
+from .runtime.rank_calls import statistics_on_ranks
 from .runtime.saved.fields import DamagedFile, SavedFileError
-from .runtime.saved.program import NeedsCompiler, SavedFunction, SavedProgram
+from .runtime.saved.needs import NeedsCompiler
+from .runtime.saved.program import SavedFunction, SavedProgram
 from .runtime.saved.tables import read_grid
+from .sharding.sharding import Sharding
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -45,18 +50,20 @@ def load(
     *,
     workers: int | None = None,
     verify: bool = True,
+    backend: str = "numba",
     remark: Callable[[str], object] = lambda text: warnings.warn(text, RuntimeWarning, 3),
 ) -> LoadedProgram:
     """Read a saved program.
 
     - `workers`: how many threads share the work of each device; the cores at hand by default;
     - `verify`: whether constants are compared with their checksum, which reads all of them;
+    - `backend`: `mpi` for one of the ranks of `mpiexec -n N python -m mpi4py ...`;
     - `remark`: what is told why the program is compiled again; a warning by default.
 
     The file holds native code: load only what you would run. Raises OSError for a file that cannot
     be read, SavedFileError for one that is no saved program.
     """
-    return LoadedProgram(os.fspath(path), workers, verify, remark)
+    return LoadedProgram(os.fspath(path), workers, verify, remark, backend)
 
 
 class LoadedFunction(CallableFunction[DeviceArray]):
@@ -76,7 +83,7 @@ class LoadedFunction(CallableFunction[DeviceArray]):
         """Run the function; returns all results. Raises what `api.Function.run` does."""
         arrays = self.arrays(inputs)
         try:
-            return self.program.saved.run(self._function, arrays)
+            return self.program.run(self._function, arrays)
         except NeedsCompiler as need:
             return self._compiled(need).run([np.asarray(each) for each in arrays])
 
@@ -92,7 +99,15 @@ class LoadedFunction(CallableFunction[DeviceArray]):
     def place(self, argument: int, array: Any) -> DeviceArray:
         """The same as `put` with what slices of whole arrays are read from."""
         kind = self.types.arguments[argument]
-        return DeviceArray.put(array, kind, self._function.placement(argument, len(array.shape)))
+        return DeviceArray.put(array, kind, self.argument_placement(argument, len(array.shape)))
+
+    def argument_placement(self, argument: int, rank: int) -> Sharding | None:
+        """Where an argument of a rank lies, `None` if the function runs on one device."""
+        return self._function.placement(argument, rank)
+
+    def result_placement(self, result: int, rank: int) -> Sharding | None:
+        """Where a result of a rank lies, `None` if the function runs on one device."""
+        return self._function.result_placement(result, rank)
 
     def rounding(self) -> list[np.dtype[Any] | None]:
         """For each result, the least precise float type on the way to it; `None` for none."""
@@ -111,9 +126,13 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         workers: int | None,
         verify: bool,
         remark: Callable[[str], object],
+        backend: str = "numba",
     ) -> None:
         """Raises OSError and SavedFileError."""
         self.path = path
+        self.inputs_per_rank = False
+        """On MPI ranks: whether each takes its part of arrays of its own (`Program`)."""
+        self._backend = backend
         try:
             self.saved = SavedProgram(path, verify=verify, workers=workers)
         except DamagedFile as problem:
@@ -143,12 +162,23 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
             raise KeyError(f"there is no function @{name}; the program has {known}")
         return LoadedFunction(self, found)
 
+    def run(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
+        """Run a function on inputs that are checked. Raises NeedsCompiler."""
+        if self._backend == "numba":
+            return self.saved.run(function, inputs)
+        try:
+            return self.saved.run_on_ranks(function, inputs, self.inputs_per_rank)
+        except RankError as problem:
+            raise ExecutionError(str(problem)) from problem
+
     def statistics(self) -> list[DeviceStatistics]:
         """What each device that the program names did and held in the last run.
 
-        Empty before the first one.
+        Empty before the first one. On MPI ranks all must ask.
         """
         found = self.saved.device_statistics
+        if found and self._backend == "mpi":
+            return statistics_on_ranks(found)
         return found or ([] if self._compiled is None else self._compiled.statistics())
 
     @property
@@ -197,7 +227,8 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
             module = self._module(Source(self.saved.text("ir"), f"{self.path}:ir"))
         except DamagedFile as problem:
             raise _refused(self.path, problem) from problem
-        program = Program(source, module, [], texts, "numba", grid)
+        program = Program(source, module, [], texts, self._backend, grid)
+        program.inputs_per_rank = self.inputs_per_rank
         program.workers, program.devices = self._workers, kinds
         program.timeline = self.timeline
         return program

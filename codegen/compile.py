@@ -319,7 +319,7 @@ class CompiledProgram:
         if entry is None:
             raise ValueError("a function without host code runs on all devices at once")
         machine = self._machine(entry, communicator)
-        return self._run_on_machine(entry, machine, inputs, communicator)
+        return self._run_on_machine(entry, machine, inputs, communicator, grid)
 
     def _entry(self, target: Operation, grid: Grid | None, process: int = 0) -> HostEntry | None:
         """A function as host code, if all of it is lowered."""
@@ -332,7 +332,7 @@ class CompiledProgram:
         machine = self._host_code.machine(entry, communicator)
         if machine is None:
             process, devices = (
-                (communicator.process, communicator.world.size) if communicator else (0, 1)
+                (communicator.process, communicator.core_sharers) if communicator else (0, 1)
             )
             team = self._threads.team(process, devices)
             machine = self._host_code.new_machine(entry, communicator, team)
@@ -344,16 +344,19 @@ class CompiledProgram:
         machine: Machine,
         inputs: Sequence[Array],
         communicator: Communicator | None,
+        grid: Grid | None = None,
     ) -> list[Array]:
         try:
             results = entry.call(machine, inputs)
         except CommandFailed as failure:
-            raise _located(failure, entry.target, communicator) from failure
+            error = _located(failure, entry.target)
+            raise _on_device(error, communicator, grid) from failure
         except MachineError as error:
             source = error.source if isinstance(error.source, Operation) else entry.target
-            raise _on_device(OperationError(source, error.message), communicator) from error
+            located = OperationError(source, error.message)
+            raise _on_device(located, communicator, grid) from error
         except OperationError as error:
-            raise _on_device(error, communicator) from error
+            raise _on_device(error, communicator, grid) from error
         process = communicator.process if communicator else None
         self._last.append(Run(entry, machine, entry.result_bytes(results), process))
         return results
@@ -363,9 +366,7 @@ def _whole(value: Array | DeviceArray) -> Array:
     return np.asarray(value) if isinstance(value, DeviceArray) else value
 
 
-def _located(
-    failure: CommandFailed, target: Operation, communicator: Communicator | None
-) -> OperationError:
+def _located(failure: CommandFailed, target: Operation) -> OperationError:
     source = failure.source if isinstance(failure.source, Operation) else target
     message = f"failed with status {failure.status}"
     if failure.status == TOO_NARROW:
@@ -375,12 +376,17 @@ def _located(
     elif failure.status >= FIRST_FAILURE:
         check: Failure = failure.failures[failure.status - FIRST_FAILURE]
         source, message = check.operation, check.text(failure.constants)
-    return _on_device(OperationError(source, message), communicator)
+    return OperationError(source, message)
 
 
-def _on_device(error: OperationError, communicator: Communicator | None) -> OperationError:
+def _on_device(
+    error: OperationError, communicator: Communicator | None, grid: Grid | None
+) -> OperationError:
     """The same error, saying on which device it happened."""
     if communicator is None:
         return error
-    note = Note(f"on device {communicator.process}")
+    where = f"on device {communicator.process}"
+    if grid is not None and grid.rank > 1:
+        where += f", at {list(grid.coordinates(communicator.process))} of grid @{grid.name}"
+    note = Note(where)
     return OperationError(error.operation, error.message, (*error.notes, note))

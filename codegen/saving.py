@@ -43,6 +43,7 @@ from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
 from ..runtime.host.program import ArrayAddress, Constant, HostProgram
 from ..runtime.host.team import native_serve
+from ..runtime.messages import native_messages
 from ..runtime.native_functions import used_functions
 from ..runtime.saved.container import place_pieces, write_container
 from ..runtime.saved.program import platform
@@ -256,7 +257,7 @@ class _Writer:
         names there."""
         needed = {native_loop(), native_pool().code, native_serve()}
         for each in self._collectives:
-            needed |= collective_functions(each)
+            needed |= {*collective_functions(each), native_messages()}
         runtime = {key: native for key, native in used_functions().items() if native in needed}
         objects = {each.name: each for each in (*runtime.values(), *self._kernels.values())}
         return objects, {key: native.name for key, native in runtime.items()}

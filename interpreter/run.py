@@ -363,13 +363,6 @@ def gathered(
     return results
 
 
-def argument_sharding(
-    function: Operation, shards: Sequence[Boundary | None], index: int, rank: int, grid: Grid | None
-) -> Sharding | None:
-    """Where an argument of a rank lies, `None` if the function runs on one device."""
-    return None if grid is None else placement(function, shards[index], grid, rank)
-
-
 def placement(function: Operation, boundary: Boundary | None, grid: Grid, rank: int) -> Sharding:
     """Where an argument or result lies on the running grid: everywhere if it has no boundary."""
     if boundary is None:

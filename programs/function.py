@@ -22,6 +22,7 @@ from ..runtime.abi.compare import Difference, compare
 from ..runtime.abi.value_types import FunctionTypes
 from ..runtime.functions import CallableFunction
 from ..sharding.grid import Grid
+from ..sharding.sharding import Sharding
 from .runnable import RunnableModule
 
 if TYPE_CHECKING:
@@ -96,11 +97,24 @@ class Function(CallableFunction[DeviceArray]):
     def place(self, argument: int, array: Any) -> DeviceArray:
         """The same with what slices of whole arrays are read from, such as a file, for an argument
         that takes it: each device reads its own part."""
+        sharding = self.argument_placement(argument, len(array.shape))
+        return DeviceArray.put(array, self.argument_types[argument], sharding)
+
+    def argument_placement(self, argument: int, rank: int) -> Sharding | None:
+        """Where an argument of a rank lies, `None` if the function runs on one device."""
+        return self._placement(self._boundaries, argument, rank)
+
+    def result_placement(self, result: int, rank: int) -> Sharding | None:
+        """Where a result of a rank lies, `None` if the function runs on one device."""
+        return self._placement(interpreter.boundaries(self.operation)[1], result, rank)
+
+    def _placement(
+        self, shards: Sequence[Boundary | None], index: int, rank: int
+    ) -> Sharding | None:
+        if self.grid is None:
+            return None
         with self.program.located():
-            sharding = interpreter.argument_sharding(
-                self.operation, self._boundaries, argument, len(array.shape), self.grid
-            )
-            return DeviceArray.put(array, self.argument_types[argument], sharding)
+            return interpreter.placement(self.operation, shards[index], self.grid, rank)
 
     def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
         """Run the function in native code; all results stay where they are computed.

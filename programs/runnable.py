@@ -88,9 +88,9 @@ class RunnableModule:
         Empty before the first one. With the backend `mpi` all ranks must ask.
         """
         if self._backend == "mpi" and self.native().device_statistics:
-            from ..codegen.ranks import statistics_on_ranks
+            from ..runtime.rank_calls import statistics_on_ranks
 
-            return statistics_on_ranks(self.native())
+            return statistics_on_ranks(self.native().device_statistics)
         return self.native().device_statistics
 
     def native(self) -> CompiledProgram:

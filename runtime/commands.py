@@ -10,14 +10,14 @@ import ctypes
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ..sharding.collective_matching import DeviceState
 from .abi.native_code import Native
-from .native import MISMATCHED, RELEASED
+from .native import MISMATCHED, RELEASED, WAITING
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.int64]
@@ -30,6 +30,18 @@ class Buffer:
     size: int
 
 
+class Waits(Protocol):
+    """What Python does for a function that waits for other processes."""
+
+    def look_around(self) -> None:
+        """Raise an exception if the wait is in vain."""
+        ...
+
+    def mismatched(self) -> NoReturn:
+        """Raise an exception that says what did not match."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A call of a native function.
@@ -38,7 +50,8 @@ class Command:
       command does;
     - `bindings`: buffers, or numbers that are passed as they are;
     - `source`: what to name where it fails;
-    - `state`: of a collective, for what it waits.
+    - `state`: of a collective, for what it waits;
+    - `waits`: what to do before a function that is `WAITING` is called again.
     """
 
     function: Native
@@ -46,6 +59,7 @@ class Command:
     constants: tuple[int, ...]
     source: object
     state: DeviceState | None = None
+    waits: Waits | None = None
 
     @property
     def buffers(self) -> Iterator[Buffer]:
@@ -53,7 +67,9 @@ class Command:
         return (each for each in self.bindings if isinstance(each, Buffer))
 
     def failure(self, status: int) -> Exception:
-        """What a status of the function means."""
+        """What a status of the function means. Raises what is found to be wrong meanwhile."""
+        if self.waits is not None and status == MISMATCHED:
+            self.waits.mismatched()
         if status in (RELEASED, MISMATCHED):
             return DeviceFailed(self.state)
         return CommandFailed(self.source, status)
@@ -121,11 +137,11 @@ def run_commands(commands: Sequence[AnyCommand], memory: Mapping[Buffer, Bytes])
         ]
         bindings = np.array(words, np.int64)
         constants = np.array([*command.constants, 0], np.int64)
-        status = call_native(
-            command.function.address, bindings.ctypes.data, constants.ctypes.data, 1
-        )
-        if status:
-            raise command.failure(status)
+        function = command.function.address
+        while status := call_native(function, bindings.ctypes.data, constants.ctypes.data, 1):
+            if status != WAITING or command.waits is None:
+                raise command.failure(status)
+            command.waits.look_around()
 
 
 def call_native(function: int, bindings: int, constants: int, tiles: int) -> int:

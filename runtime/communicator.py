@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..sharding.collective_matching import DeviceState
 from .collectives import Collective, Group, around, shard_range
-from .commands import AnyCommand, Buffer, Bytes, Command
+from .commands import AnyCommand, Buffer, Bytes, Command, run_commands
 from .native import native_function
 
 Words = npt.NDArray[np.int64]
@@ -56,10 +56,6 @@ class Communicator(ABC):
         """The commands of a collective that needs the others."""
 
     @abstractmethod
-    def perform(self, collective: Collective, source: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Carry out a collective at once. What nobody sends is zero."""
-
-    @abstractmethod
     def send_command(self, source: Buffer, state: DeviceState) -> AnyCommand:
         """Send bytes to the process of the state's signature, without waiting for it."""
 
@@ -71,6 +67,11 @@ class Communicator(ABC):
     def state(self) -> Words | None:
         """The words that tell waiting native loops that somebody failed."""
         return None
+
+    @property
+    def core_sharers(self) -> int:
+        """How many devices share the cores that this process may use."""
+        return self.world.size
 
     def commands(
         self, collective: Collective, source: Buffer, result: Buffer, operation: object
@@ -84,6 +85,15 @@ class Communicator(ABC):
             return [copy_command(source, result, count, operation)]
         state = DeviceState(collective.signature, operation)
         return self.meeting_commands(collective, source, result, state)
+
+    def perform(self, collective: Collective, source: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Carry out a collective at once. What nobody sends is zero."""
+        given, found = as_bytes(np.ascontiguousarray(source)), empty_result(collective)
+        wanted = as_bytes(found)
+        here, there = Buffer(given.size), Buffer(wanted.size)
+        commands = self.commands(collective, here, there, None)
+        run_commands(commands, {here: given, there: wanted})
+        return found
 
 
 def copy_command(source: Buffer, result: Buffer, size: int, origin: object) -> Command:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..sharding.grid import Grid
+from ..sharding.sharding import Sharding
 from .abi.arguments import InputError, InputTypes
 from .abi.arrays import Array
 from .abi.device_array import DeviceArray
@@ -99,6 +100,14 @@ class CallableFunction(ABC, Generic[Placed]):
     def place(self, argument: int, array: Any) -> Placed:
         """The same as `put` with what slices of whole arrays are read from, such as a file, for an
         argument that takes it: each device reads its own part."""
+
+    @abstractmethod
+    def argument_placement(self, argument: int, rank: int) -> Sharding | None:
+        """Where an argument of a rank lies, `None` if the function runs on one device."""
+
+    @abstractmethod
+    def result_placement(self, result: int, rank: int) -> Sharding | None:
+        """Where a result of a rank lies, `None` if the function runs on one device."""
 
     @abstractmethod
     def rounding(self) -> list[np.dtype[Any] | None]:

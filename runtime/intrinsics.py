@@ -100,6 +100,20 @@ def call_kernel(
 
 
 @intrinsic
+def call_library(
+    builder: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any
+) -> Any:
+    """Call a C function of up to seven integers or pointers that returns an `int`.
+
+    Narrower parameters are passed as words: they are read from the low halves of registers, and
+    those that are not there are not read.
+    """
+    kind = ir.FunctionType(_I32, [_I64] * 7)
+    function = builder.inttoptr(address, kind.as_pointer())
+    return builder.sext(builder.call(function, [a, b, c, d, e, f, g]), _I64)
+
+
+@intrinsic
 def pause(builder: Any) -> None:
     """Tell the processor that this is a waiting loop, where it has a way to be told."""
     if "x86" in builder.module.triple:

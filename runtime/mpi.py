@@ -5,67 +5,77 @@ Start them with `mpiexec -n N mesh-run --backend=mpi ...`, or a program of one's
 have met for: point to point, so that nothing of one collective can be taken for a part of another.
 `mpi_supervisor.py` finds out whether ranks wait in vain.
 
-Reductions are our own, not MPI's: the terms are combined in the order of the group, by the same
-kernels as those of threads, so results have the same bits, and `bf16` is exact.
+Collectives are steps that native code carries out (`message_steps.py`, `messages.py`): Python is
+called only where a rank waits for long, or ranks do not match.
 """
 
 from __future__ import annotations
 
-import ctypes
-import os
 import pickle
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from math import prod
-from typing import Any
+from typing import NamedTuple, NoReturn
 
 import numpy as np
-import numpy.typing as npt
-from mpi4py import MPI
 
 from ..sharding.collective_matching import (
     ENDED,
     CollectiveMismatch,
     CollectiveSignature,
     DeviceState,
+    names,
 )
-from .collectives import Collective, Group, Shape, shard_range
-from .commands import AnyCommand, Buffer, Bytes, CommandFailed, HostCommand
-from .communicator import Communicator, RankError, as_bytes, empty_result
-from .mpi_supervisor import Failure, PlainState, Supervisor, supervisor
-from .native import REDUCTION_CHUNK, TOO_NARROW
-from .reductions import reduction_kernel
-
-Array = npt.NDArray[Any]
-
-_TIMEOUT = float(os.environ.get("MESH_OPT_MPI_TIMEOUT", "300"))
-_MEETING_TAG = 2
-_KERNEL = ctypes.CFUNCTYPE(
-    ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
-)
+from .collectives import Collective, Group
+from .commands import AnyCommand, Buffer, Bytes, Command, HostCommand
+from .communicator import Communicator, RankError
+from .message_context import HEADER_BYTES, PlainState, Traffic
+from .message_steps import CollectiveSteps
+from .messages import native_messages
+from .mpi_supervisor import Failure, Supervisor, supervisor
 
 _RUN, _MESSAGES = 1, 2
 """Channels: of what is compared before data move, and of `shard.send`."""
+
+
+class TimedOut(NamedTuple):
+    """A rank has waited in vain: at what, for whom, and for how many seconds."""
+
+    rank: int
+    state: DeviceState
+    awaited: tuple[int, ...]
+    seconds: float
+
+    def text(self) -> str:
+        """The same in words."""
+        return (
+            f"waited {self.seconds:g} s on device {self.rank} for {names(self.awaited)}:"
+            " is it stuck, or does --timeout give too few seconds?"
+        )
 
 
 class MpiCommunicator(Communicator):
     """This rank among all of MPI's world."""
 
     def __init__(self, ranks: Supervisor | None = None) -> None:
-        self._mpi: Any = MPI.COMM_WORLD
         self._ranks = ranks or supervisor()
         self._mail = self._ranks.mailbox
         self.process = self._ranks.rank
-        self._groups: dict[tuple[int, ...], Any] = {}
+        self._context = self._ranks.messages
+        self._traffic: Traffic | None = None
+        self._deadline = 0.0
         self._taken = self._posted = 0
-        self._pending: tuple[Any, ...] = ()
         self._operations: Sequence[object] = ()
         self._numbers: dict[object, int] = {}
 
     @property
     def world(self) -> Group:
         return Group(tuple(range(self._ranks.size)), self.process)
+
+    @property
+    def core_sharers(self) -> int:
+        return self._ranks.core_sharers
 
     def use_operations(self, operations: Sequence[object]) -> None:
         """The operations of the program to be run, the same and in the same order on all ranks."""
@@ -79,7 +89,22 @@ class MpiCommunicator(Communicator):
         """A program is about to run. Raises RankError if one before it has failed."""
         if not self._ranks.is_usable():
             raise RankError("a run before this one failed: start the ranks again")
+        self._context.reset()
         self._posted = self._taken = 0
+
+    def verdict(self) -> Failure:
+        """What all ranks are told of a failure, this one's or another's."""
+        return self._ranks.verdict()
+
+    def recover(self) -> None:
+        """Begin again after a failure that all ranks know of; all call this."""
+        self._ranks.recover()
+        self._mail, self._context = self._ranks.mailbox, self._ranks.messages
+
+    def timed_out(self, content: tuple[int, PlainState, tuple[int, ...], float]) -> TimedOut:
+        """A rank waited in vain, with this rank's own operations."""
+        rank, plain, awaited, seconds = content
+        return TimedOut(rank, self._state(plain), awaited, seconds)
 
     def report(self, content: object) -> None:
         """Tell all ranks that this one has failed: they raise RanksFailed with the content."""
@@ -102,7 +127,7 @@ class MpiCommunicator(Communicator):
         text = "None" if state.signature is None else state.signature.text()
         return text, self._numbers.get(state.operation)
 
-    def _mismatched(self, states: dict[int, PlainState]) -> None:
+    def _mismatched(self, states: dict[int, PlainState]) -> NoReturn:
         self._ranks.fail_together(Failure("mismatch", states))
 
     # Comparing --------------------------------------------------------------------------------
@@ -149,7 +174,7 @@ class MpiCommunicator(Communicator):
         state: PlainState,
     ) -> tuple[int, bytearray]:
         """Wait for a message of one of some ranks; returns from whom it is."""
-        deadline = time.monotonic() + _TIMEOUT
+        deadline = time.monotonic() + self._ranks.timeout
         turns = 0
         self._ranks.enter(state)
         while True:
@@ -159,17 +184,17 @@ class MpiCommunicator(Communicator):
                 break
             turns += 1
             if turns % 64 == 0:
-                self._turn(deadline, state[0])
+                self._turn(deadline, state, senders)
         self._ranks.leave()
         return found
 
-    def _turn(self, deadline: float, what: str) -> None:
+    def _turn(self, deadline: float, state: PlainState, awaited: Sequence[int]) -> None:
         """What is due from time to time while this rank waits. Raises RanksFailed."""
         time.sleep(0)
         self._ranks.check()
         if time.monotonic() > deadline:
-            message = f"rank {self.process} waited {_TIMEOUT:g} s in {what}: giving up"
-            raise RankError(f"{message} (MESH_OPT_MPI_TIMEOUT is the number of seconds)")
+            content = (self.process, state, tuple(awaited), self._ranks.timeout)
+            self._ranks.fail_together(Failure("timeout", content))
 
     def end(self) -> None:
         """All ranks have run the program.
@@ -190,21 +215,32 @@ class MpiCommunicator(Communicator):
         self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
     ) -> list[AnyCommand]:
         plain = self._plain(state)
+        header = self._context.header(plain, collective.shapes)
+        steps = CollectiveSteps(collective, header.ctypes.data, header.nbytes, HEADER_BYTES)
+        written = steps.write(int(header[0]))
+        self._context.reserve(written.scratch_bytes, written.messages)
+        bindings = (self._context.address, source, result)
+        waits = _Waits(self, plain)
+        words = tuple(written.words)
+        return [Command(native_messages(), bindings, words, state.operation, state, waits)]
 
-        def meet(given: Bytes, wanted: Bytes) -> None:
-            self._compare(collective.group, plain, _RUN)
-            array = given.view(collective.source.dtype).reshape(collective.source_shape)
-            found = self._meet(collective, array, state.operation)
-            wanted[:] = as_bytes(np.asarray(found, order="C"))
+    def look_around(self, state: PlainState) -> None:
+        """What is due from time to time while this rank waits in a collective.
 
-        return [HostCommand(meet, (source, result))]
+        Raises RanksFailed.
+        """
+        self._mail.poll()
+        traffic = self._context.traffic()
+        if traffic != self._traffic:
+            self._traffic, self._deadline = traffic, time.monotonic() + self._ranks.timeout
+        self._ranks.enter(state, is_new=False)
+        self._turn(self._deadline, state, traffic.awaited)
+        self._ranks.leave()
 
-    def perform(self, collective: Collective, source: Array) -> Array:
-        source = np.asarray(source, order="C")
-        if collective.kind == "all_slice":
-            return _piece(source, collective.axis, collective.group, collective.group.rank)
-        self._compare(collective.group, (collective.signature.text(), None), _RUN)
-        return self._meet(collective, source, None)
+    def mismatched(self, state: PlainState) -> NoReturn:
+        """A message was not of the collective that this rank has reached. Raises RanksFailed."""
+        sender, theirs = self._context.mismatch()
+        self._mismatched({self.process: state, sender: theirs})
 
     def send_command(self, source: Buffer, state: DeviceState) -> HostCommand:
         assert state.signature is not None
@@ -233,164 +269,19 @@ class MpiCommunicator(Communicator):
 
         return HostCommand(receive, (target,))
 
-    # Meetings ---------------------------------------------------------------------------------
 
-    def _group(self, group: Group) -> Any:
-        """The communicator of a group, all of which has come; made once."""
-        found = self._groups.get(group.processes)
-        if found is None:
-            members = self._mpi.Get_group().Incl(group.processes)
-            found = self._groups[group.processes] = self._mpi.Create_group(members)
-        return found
+@dataclass(frozen=True, slots=True)
+class _Waits:
+    """What a rank does where a collective makes it wait."""
 
-    def _wait(self, what: str, *requests: Any) -> None:
-        """Wait until requests are complete. Raises RanksFailed."""
-        deadline = time.monotonic() + _TIMEOUT
-        turns = 0
-        # If waiting fails, MPI still uses the requests' memory.
-        self._pending = requests
-        while not MPI.Request.Testall(list(requests)):
-            turns += 1
-            if turns % 256 == 0:
-                self._turn(deadline, what)
-        self._pending = ()
+    communicator: MpiCommunicator
+    state: PlainState
 
-    def _meet(self, collective: Collective, source: Array, operation: object) -> Array:
-        group, shapes = collective.group, collective.group_shapes
-        match collective.kind:
-            case "all_gather":
-                parts = self._to_all(group, [source] * group.size, shapes, "all_gather")
-                return np.concatenate(parts, axis=collective.axis)
-            case "all_to_all":
-                return self._all_to_all(collective, source, shapes)
-            case "all_reduce":
-                return self._all_reduce(collective, source)
-            case "reduce_scatter":
-                pieces = [_piece(source, collective.axis, group, to) for to in range(group.size)]
-                own = pieces[group.rank].shape
-                parts = self._to_all(group, pieces, [own] * group.size, "reduce_scatter")
-                return _reduced(collective, parts)
-            case "broadcast" | "scatter":
-                return self._from_root(collective, source)
-            case "gather" | "reduce":
-                return self._to_root(collective, source, shapes)
-            case "permute":
-                return self._permute(collective, source)
-            case "halo":
-                return self._halo(collective, source, operation)
-            case _:
-                raise ValueError(f"there is no collective {collective.kind}")
+    def look_around(self) -> None:
+        self.communicator.look_around(self.state)
 
-    def _to_all(
-        self, group: Group, pieces: Sequence[Array], shapes: Sequence[Shape], what: str
-    ) -> list[Array]:
-        """Send piece i to member i; returns what each member sent here, of the shapes given."""
-        dtype = pieces[0].dtype
-        sent = np.concatenate([as_bytes(np.asarray(each, order="C")) for each in pieces])
-        send_counts = [each.nbytes for each in pieces]
-        counts = [prod(shape) * dtype.itemsize for shape in shapes]
-        received = np.empty(sum(counts), np.uint8)
-        request = self._group(group).Ialltoallv(
-            [sent, send_counts, MPI.BYTE], [received, counts, MPI.BYTE]
-        )
-        self._wait(what, request)
-        return _split(received, counts, dtype, shapes)
-
-    def _all_to_all(self, collective: Collective, source: Array, shapes: Sequence[Shape]) -> Array:
-        group, axis = collective.group, collective.axis
-        pieces = [_piece(source, axis, group, to) for to in range(group.size)]
-        incoming: list[Shape] = []
-        for shape in shapes:
-            length = shard_range(shape[axis], group.size, group.rank)[1]
-            incoming.append((*shape[:axis], length, *shape[axis + 1 :]))
-        parts = self._to_all(group, pieces, incoming, "all_to_all")
-        return np.concatenate(parts, axis=collective.concat_axis)
-
-    def _all_reduce(self, collective: Collective, source: Array) -> Array:
-        """Each member combines its own part of the elements, and gives it to the others."""
-        group = collective.group
-        flat = source.reshape(-1)
-        ranges = [shard_range(flat.size, group.size, member) for member in range(group.size)]
-        pieces = [flat[start : start + length] for start, length in ranges]
-        own = (ranges[group.rank][1],)
-        parts = self._to_all(group, pieces, [own] * group.size, "all_reduce")
-        part = _reduced(collective, parts)
-        lengths = [(length,) for _, length in ranges]
-        whole = self._to_all(group, [part] * group.size, lengths, "all_reduce")
-        return np.concatenate(whole).reshape(collective.result_shape)
-
-    def _from_root(self, collective: Collective, source: Array) -> Array:
-        group, root = collective.group, collective.root or 0
-        result = empty_result(collective)
-        pieces = [source] * group.size
-        if collective.kind == "scatter":
-            pieces = [_piece(source, collective.axis, group, to) for to in range(group.size)]
-        sent = np.concatenate([as_bytes(np.asarray(each, order="C")) for each in pieces])
-        counts = [each.nbytes for each in pieces]
-        request = self._group(group).Iscatterv(
-            [sent, counts, MPI.BYTE], [as_bytes(result), result.nbytes, MPI.BYTE], root
-        )
-        self._wait(collective.kind, request)
-        return result
-
-    def _to_root(self, collective: Collective, source: Array, shapes: Sequence[Shape]) -> Array:
-        group, root = collective.group, collective.root or 0
-        counts = [prod(shape) * source.itemsize for shape in shapes]
-        received = np.empty(sum(counts), np.uint8)
-        request = self._group(group).Igatherv(
-            [as_bytes(source), source.nbytes, MPI.BYTE], [received, counts, MPI.BYTE], root
-        )
-        self._wait(collective.kind, request)
-        if group.rank != root:
-            return empty_result(collective)
-        parts = _split(received, counts, source.dtype, shapes)
-        if collective.kind == "gather":
-            return np.concatenate(parts, axis=collective.axis)
-        return _reduced(collective, parts)
-
-    def _permute(self, collective: Collective, source: Array) -> Array:
-        members = self._group(collective.group)
-        result = empty_result(collective)
-        requests: list[Any] = []
-        if collective.sender is not None:
-            requests.append(members.Irecv(as_bytes(result), collective.sender, _MEETING_TAG))
-        if collective.receiver is not None:
-            requests.append(members.Isend(as_bytes(source), collective.receiver, _MEETING_TAG))
-        self._wait("shift", *requests)
-        return result
-
-    def _halo(self, collective: Collective, source: Array, operation: object) -> Array:
-        group, axis = collective.group, collective.axis
-        low, high = collective.low, collective.high
-        members = self._group(group)
-        result = source.copy()
-        size = source.shape[axis]
-        before, after = group.rank - 1, group.rank + 1
-        held = [shape[axis] - low - high for shape in collective.group_shapes]
-        # Whoever has a neighbour behind it gives that one `low`, and one before it `high`.
-        if min(held[:-1], default=low) < low or min(held[1:], default=high) < high:
-            raise CommandFailed(operation, TOO_NARROW)
-
-        def part(start: int, stop: int) -> tuple[slice, ...]:
-            return (*(slice(None),) * axis, slice(start, stop))
-
-        requests: list[Any] = []
-        arrivals: list[tuple[tuple[slice, ...], Array]] = []
-        for other, own, wanted in (
-            (before, part(low, low + high), part(0, low)),
-            (after, part(size - high - low, size - high), part(size - high, size)),
-        ):
-            if not 0 <= other < group.size:
-                continue
-            outgoing = as_bytes(np.array(source[own], order="C"))
-            requests.append(members.Isend(outgoing, other, _MEETING_TAG))
-            incoming = np.empty(result[wanted].shape, source.dtype)
-            requests.append(members.Irecv(as_bytes(incoming), other, _MEETING_TAG))
-            arrivals.append((wanted, incoming))
-        self._wait("update_halo", *requests)
-        for wanted, incoming in arrivals:
-            result[wanted] = incoming
-        return result
+    def mismatched(self) -> NoReturn:
+        self.communicator.mismatched(self.state)
 
 
 def _are_equal(one: str, other: str) -> bool:
@@ -413,32 +304,3 @@ def _unpacked(message: bytearray) -> tuple[PlainState, Bytes]:
 def world_communicator() -> MpiCommunicator:
     """This process among all ranks."""
     return MpiCommunicator()
-
-
-def _piece(array: Array, axis: int, group: Group, member: int) -> Array:
-    """A member's part of an array along a dimension."""
-    start, length = shard_range(array.shape[axis], group.size, member)
-    return array[(*(slice(None),) * axis, slice(start, start + length))]
-
-
-def _split(
-    data: Bytes, counts: Sequence[int], dtype: np.dtype[Any], shapes: Sequence[Shape]
-) -> list[Array]:
-    """Bytes of several arrays, one after the other."""
-    parts = np.split(data, np.cumsum(counts)[:-1])
-    return [
-        part.copy().view(dtype).reshape(shape) for part, shape in zip(parts, shapes, strict=True)
-    ]
-
-
-def _reduced(collective: Collective, parts: Sequence[Array]) -> Array:
-    """The parts combined element by element."""
-    result = np.empty(parts[0].shape, collective.result.dtype)
-    kernel = reduction_kernel(
-        collective.reduction, collective.source, collective.result, len(parts)
-    )
-    bindings = np.array([each.ctypes.data for each in (result, *parts)], np.int64)
-    constants = np.array([result.size], np.int64)
-    tiles = -(-result.size // REDUCTION_CHUNK)
-    _KERNEL(kernel.address)(bindings.ctypes.data, constants.ctypes.data, 0, tiles)
-    return result

@@ -16,11 +16,13 @@ import threading
 import time
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from mpi4py import MPI
 
+from .message_context import MessageContext, PlainState, Traffic
 from .mpi_mail import Mailbox, Notes
+from .workers import core_numbers
 
 PERIOD = 0.02
 """Seconds between two looks of rank 0 at what it has been told."""
@@ -34,15 +36,13 @@ SETTLING = 0.1
 GRACE = 2.0
 """Seconds in which all ranks must end after one has failed."""
 
-PlainState = tuple[str, int | None]
-"""What a rank waits for: the text of a signature, and the number of an operation."""
-
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a run has failed: states that do not match, or what a rank says of its own failure."""
+    """Why a run has failed: states that do not match, what a rank says of its own failure, or that
+    it has waited in vain: the rank, its state, those that it waited for, and seconds."""
 
-    kind: Literal["mismatch", "report", "exit"]
+    kind: Literal["mismatch", "report", "timeout", "exit"]
     content: Any
 
 
@@ -55,9 +55,10 @@ class RanksFailed(Exception):
 
 
 class _Wait(NamedTuple):
-    """A rank waits: for the how many-th time, where, and whether it puts off commands.
+    """A rank waits: for the how many-th time, and where.
 
-    A rank without a state has finished.
+    A rank without a state has finished. In a collective, `number` stays the same: its messages are
+    counted instead.
     """
 
     number: int
@@ -68,6 +69,7 @@ class _Status(NamedTuple):
     wait: _Wait | None
     sent: int
     received: int
+    traffic: Traffic
 
 
 class Supervisor:
@@ -76,13 +78,22 @@ class Supervisor:
     def __init__(self, world: Any) -> None:
         self.rank = int(world.Get_rank())
         self.size = int(world.Get_size())
+        self.timeout = float(os.environ.get("MESH_OPT_MPI_TIMEOUT", "300"))
+        """Seconds for which this rank waits for another that does not answer."""
+        self.core_sharers = _core_sharers(world)
+        self._world = world
+        self._generation = 0
+        self._dropped: list[object] = []
         self.mailbox = Mailbox(world)
+        self.messages = MessageContext(world)
         self._notes = Notes(world)
         self._waits = 0
         self._wait: _Wait | None = None
         self._is_finished = False
         self._exit_code: int | None = None
         self._failure: Failure | None = None
+        self._is_failure_known = False
+        self._question: int | None = None
         self._monitor = _Monitor(self, self._notes) if self.rank == 0 else None
         has_threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE and self.size > 1
         if self._monitor is not None and has_threads:
@@ -92,9 +103,9 @@ class Supervisor:
 
     # Waiting ----------------------------------------------------------------------------------
 
-    def enter(self, state: PlainState) -> None:
-        """This rank waits from now on."""
-        self._waits += 1
+    def enter(self, state: PlainState, *, is_new: bool = True) -> None:
+        """This rank waits from now on; or it still does so, in a collective."""
+        self._waits += is_new
         self._wait = _Wait(self._waits, state)
 
     def leave(self) -> None:
@@ -105,27 +116,56 @@ class Supervisor:
         """Look at what rank 0 says. Raises RanksFailed if the run has failed."""
         self._serve()
         if self._failure is not None:
+            self._is_failure_known = True
             raise RanksFailed(self._failure)
 
     def is_usable(self) -> bool:
         """Whether a run may begin: what one that failed has left behind is not cleaned up.
 
-        A rank that is alone starts afresh.
+        A rank that is alone starts afresh. Raises RanksFailed if another has failed in this run.
         """
         if self.size == 1:
             self._failure = None
             self.mailbox.clear()
+            self._generation += 1
             if self._monitor is not None:
                 self._monitor.forget()
+        elif not self._is_failure_known:
+            self.check()
         return self._failure is None
+
+    def verdict(self) -> Failure:
+        """What all ranks are told of a failure, this one's or another's."""
+        self._is_failure_known = True
+        while self._failure is None:
+            self._serve()
+            time.sleep(PERIOD / 4)
+        return self._failure
+
+    def recover(self) -> None:
+        """Begin again after a failure that all ranks know; all call this. What was under way is
+        dropped."""
+        request = self._world.Ibarrier()
+        while not request.Test():
+            self._serve()
+            time.sleep(PERIOD / 20)
+        self._generation += 1
+        # Messages that nobody received may still be written to.
+        self._dropped.append((self.mailbox, self.messages))
+        self.mailbox, self.messages = Mailbox(self._world), MessageContext(self._world)
+        self._failure = None
+        self._is_failure_known = False
+        if self._monitor is not None:
+            self._monitor.forget()
 
     # Failing and ending -----------------------------------------------------------------------
 
     def fail(self, failure: Failure) -> None:
         """Tell all ranks of a failure, of which they may know already."""
-        self._tell(("failure", failure))
+        self._is_failure_known = True
+        self._tell(("failure", self._generation, failure))
 
-    def fail_together(self, failure: Failure) -> None:
+    def fail_together(self, failure: Failure) -> NoReturn:
         """The same, and raise RanksFailed with what all others raise."""
         self.fail(failure)
         deadline = time.monotonic() + GRACE
@@ -153,8 +193,8 @@ class Supervisor:
             self._serve()
             time.sleep(0.001)
             waited = time.monotonic() - start
-            if code and waited > GRACE + 1:
-                # Rank 0 does not answer.
+            if code and waited > GRACE + 1 + self.rank % 16 / 4:
+                # Rank 0 does not answer, and nobody before this one has printed.
                 _print_error(text)
                 _abort(code)
             if patience is not None and waited > patience:
@@ -164,7 +204,20 @@ class Supervisor:
             timer = threading.Timer(GRACE, os._exit, (self._exit_code,))
             timer.daemon = True
             timer.start()
+        else:
+            self._take_last_notes()
         return self._exit_code
+
+    def _take_last_notes(self) -> None:
+        """Receive what is under way, as MPI complains of messages that nobody has received."""
+        request = self._world.Ibarrier()
+        deadline = time.monotonic() + GRACE
+        while not request.Test() and time.monotonic() < deadline:
+            time.sleep(0.001)
+        if self._monitor is None:
+            self._notes.receive()
+        else:
+            self._monitor.step()
 
     def _leave(self) -> None:
         """The process ends: well, or by an exception that nobody has caught."""
@@ -175,15 +228,16 @@ class Supervisor:
 
     # What is said between ranks ---------------------------------------------------------------
 
-    def status(self) -> _Status:
+    def _status(self) -> _Status:
         """Where this rank waits, and what it has sent and received."""
-        return _Status(self._wait, self.mailbox.sent, self.mailbox.received)
+        mail = self.mailbox
+        return _Status(self._wait, mail.sent, mail.received, self.messages.traffic())
 
     def told(self, note: tuple[Any, ...]) -> None:
         """What rank 0 says."""
         match note:
             case ("status", number):
-                self._tell(("status", number, self.status()))
+                self._question = number
             case ("failure", failure):
                 self._failure = self._failure or failure
             case ("end", code):
@@ -203,6 +257,9 @@ class Supervisor:
                 self.told(note)
         elif not self._monitor.has_thread:
             self._monitor.step()
+        number, self._question = self._question, None
+        if number is not None:
+            self._tell(("status", number, self._status()))
 
 
 class _Monitor:
@@ -212,6 +269,7 @@ class _Monitor:
         self._supervisor = supervisor
         self._notes = notes
         self._lock = threading.RLock()
+        self._generation = 0
         self._has_failed = False
         self._exits: dict[int, tuple[int, str]] = {}
         self._first_failure = 0.0
@@ -219,6 +277,7 @@ class _Monitor:
         self._is_over = False
         self._round = 0
         self._next_round = 0.0
+        self._is_asking = False
         self._replies: dict[int, _Status] = {}
         self._previous: dict[int, _Status] | None = None
         self._thread: threading.Thread | None = None
@@ -240,10 +299,12 @@ class _Monitor:
             self._thread.join(GRACE)
 
     def forget(self) -> None:
-        """Forget a failure."""
+        """Forget a failure, and questions that nobody will answer."""
         with self._lock:
-            self._has_failed = False
+            self._generation += 1
+            self._has_failed = self._is_asking = False
             self._previous = None
+            self._replies = {}
 
     def _run(self) -> None:
         while not self._is_over and not MPI.Is_finalized():
@@ -255,7 +316,7 @@ class _Monitor:
         with self._lock:
             for rank, note in self._notes.receive():
                 self.told(rank, note)
-            if not self._has_failed:
+            if not self._has_failed and not self._is_over:
                 self._look_for_deadlock()
             self._end()
 
@@ -266,8 +327,10 @@ class _Monitor:
                 case ("status", number, status):
                     if number == self._round:
                         self._replies[rank] = status
-                case ("failure", failure):
-                    self._fail(failure)
+                case ("failure", generation, failure):
+                    # A failure before the last recovery is over.
+                    if generation == self._generation:
+                        self._fail(failure)
                 case ("exit", code, text):
                     self._exits[rank] = (code, text)
                     if code and not self._first_failure:
@@ -291,22 +354,21 @@ class _Monitor:
     # Deadlocks --------------------------------------------------------------------------------
 
     def _look_for_deadlock(self) -> None:
-        """Ask all ranks where they wait, as long as rank 0 does; compare two answers of each."""
+        """Ask all ranks where they wait, and compare two answers of each. Who waits answers."""
         if len(self._replies) == self._supervisor.size:
             previous, self._previous, self._replies = self._previous, self._replies, {}
+            self._is_asking = False
             if previous is not None and _is_deadlock(previous, self._previous):
                 self._end_deadlock(self._previous)
                 return
-        if self._replies or time.monotonic() < self._next_round:
+        if time.monotonic() < self._next_round:
+            return
+        if self._is_asking:
             return
         self._next_round = time.monotonic() + ROUND
-        status = self._supervisor.status()
-        if status.wait is None:
-            self._previous = None
-            return
         self._round += 1
-        self._replies = {0: status}
-        for rank in range(1, self._supervisor.size):
+        self._is_asking = True
+        for rank in range(self._supervisor.size):
             self._tell(rank, ("status", self._round))
 
     def _end_deadlock(self, found: dict[int, _Status]) -> None:
@@ -334,6 +396,15 @@ class _Monitor:
             _abort(1)
 
 
+def _core_sharers(world: Any) -> int:
+    """How many ranks of this machine may use a core that this one may use; all ranks ask."""
+    machine = world.Split_type(MPI.COMM_TYPE_SHARED)
+    own = core_numbers()
+    cores: list[list[int]] = machine.allgather(sorted(own))
+    machine.Free()
+    return sum(not own.isdisjoint(each) for each in cores)
+
+
 def _print_error(text: str) -> None:
     sys.stderr.write(text)
     sys.stderr.flush()
@@ -353,6 +424,11 @@ def _is_deadlock(before: dict[int, _Status], now: dict[int, _Status]) -> bool:
         and None not in waits
         and any(wait is not None and wait.state is not None for wait in waits)
         and sum(status.sent - status.received for status in now.values()) == 0
+        and not any(
+            now[sender].traffic.sent[rank] - status.traffic.received[sender]
+            for rank, status in now.items()
+            for sender in status.traffic.awaited
+        )
     )
 
 

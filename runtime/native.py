@@ -59,6 +59,9 @@ MEETINGS = 16
 MISMATCHED = 5
 """Status of a collective that met another one, before it has moved any data."""
 
+WAITING = 6
+"""Status of a function that waits, and is to be called again when Python has looked around."""
+
 TOO_NARROW = 3
 """Status of a halo exchange with a neighbour that has less than the halo."""
 

@@ -13,7 +13,6 @@ from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ..sharding.collective_matching import ENDED, CollectiveMismatch, DeviceState
 from .abi.native_code import Native
@@ -25,9 +24,8 @@ from .commands import (
     Command,
     DeviceFailed,
     HostCommand,
-    run_commands,
 )
-from .communicator import Communicator, Words, as_bytes, empty_result
+from .communicator import Communicator, Words
 from .native import MEETINGS, meeting_words, native_function
 from .reductions import reduction_kernel
 from .workers import Threads
@@ -322,14 +320,6 @@ class ThreadCommunicator(Communicator):
             data[:] = self._threads.take(self.process, state)
 
         return HostCommand(receive, (target,))
-
-    def perform(self, collective: Collective, source: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        given, found = as_bytes(np.ascontiguousarray(source)), empty_result(collective)
-        wanted = as_bytes(found)
-        here, there = Buffer(given.size), Buffer(wanted.size)
-        commands = self.commands(collective, here, there, None)
-        run_commands(commands, {here: given, there: wanted})
-        return found
 
 
 def collective_functions(collective: Collective) -> set[Native]:

@@ -20,7 +20,7 @@ from .command_line import option_names, version_text
 from .console import fault_text, is_for_console, run_console
 from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
-from .run_options import RunOptions, check_options, help_of_options, parse_command_line
+from .run_options import RANK, RunOptions, check_options, help_of_options, parse_command_line
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -57,6 +57,11 @@ def main(
             return 0
         if options.measure_machine:
             return _measure_machine(stdout)
+        if options.ranks is not None:
+            from .start_ranks import start_ranks
+
+            check_options(options)
+            return start_ranks(options.ranks, argv, stdout, stderr)
         return _run(options, stdin, stdout, stderr, keeps_programs)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
@@ -299,6 +304,11 @@ def _run_function(
 
     stdout.write(f"EXEC @{_printable(function.name)}\n")
     results = run_as_asked(options, function, inputs, is_heard)
+    if any(RANK in text for text in options.output):
+        from ..runtime.rank_calls import join_ranks
+        from .rank_files import write_rank_results
+
+        write_rank_results(options, function, results, join_ranks().process)
     if is_heard:
         write_results(function, results, options, stdout)
     if options.statistics:
@@ -375,6 +385,8 @@ def _check_ranks(options: RunOptions) -> bool:
     from ..runtime.mpi_supervisor import supervisor
 
     ranks = supervisor()
+    if options.timeout is not None:
+        ranks.timeout = options.timeout
     if ranks.size > 1 and options.file == "-":
         raise UsageError("only one rank has standard input: name the file of the program")
     return ranks.rank == 0
@@ -437,7 +449,14 @@ def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
     from .run_files import random_inputs, read_inputs
 
     types = function.types.arguments
-    inputs = read_inputs(options.input, types)
+    if any(RANK in text for text in options.input):
+        from ..runtime.rank_calls import join_ranks
+        from .rank_files import read_rank_inputs
+
+        function.program.inputs_per_rank = True
+        inputs = read_rank_inputs(options, function, join_ranks().process)
+    else:
+        inputs = read_inputs(options.input, types)
     if options.random_inputs is not None:
         seed, extent = options.random_inputs, options.random_extent
         inputs += random_inputs(seed, types, len(inputs), extent)

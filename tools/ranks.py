@@ -18,21 +18,28 @@ from .console import Main
 MPI = "mpi"
 """The backend that runs on ranks."""
 
-_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 """Where launchers tell processes how many they are: MPICH and Intel MPI, Open MPI, Slurm."""
+
+END_VARIABLE = "MESH_OPT_END_OF_RANKS"
+"""The environment variable that names a file to which rank 0 writes the exit code of all: a rank
+that the system has ended does not come to that, though mpiexec may not mind."""
 
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
 def default_backend() -> str:
     """What runs a program unless another backend is asked for: ranks, where there are several."""
-    sizes = [os.environ.get(name, "") for name in _SIZES]
+    sizes = [os.environ.get(name, "") for name in SIZES]
     return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else "numba"
 
 
 def runs_on_ranks(argv: Sequence[str]) -> bool:
     """Whether arguments, right or wrong ones, ask for the ranks of MPI."""
     backend = default_backend()
+    if any(word.partition("=")[0] in ("--ranks", "-ranks") for word in argv):
+        # Those are started first.
+        return False
     for word, after in zip(argv, (*argv[1:], ""), strict=False):
         name, equals, value = word.partition("=")
         if name in ("--backend", "-backend"):
@@ -75,4 +82,8 @@ def run_on_ranks(main: Main) -> int:
         errors.write(traceback.format_exc())
     if not code and ranks.rank == 0:
         sys.stderr.write(errors.getvalue())
-    return ranks.finish(code, errors.getvalue())
+    code = ranks.finish(code, errors.getvalue())
+    if ranks.rank == 0 and END_VARIABLE in os.environ:
+        with open(os.environ[END_VARIABLE], "w") as file:
+            file.write(str(code))
+    return code

@@ -27,6 +27,9 @@ from .shared_options import Pipelines, Printing, Watching
 BACKENDS = ("interpreter", "numba", "mpi")
 """What programs can be run with."""
 
+RANK = "{rank}"
+"""What stands for the number of an MPI rank in the name of a file."""
+
 INTRODUCTION = """\
 mesh-run: runs a function of an MLIR program on the CPU.
 
@@ -45,12 +48,14 @@ inputs:
   --input=@file.npz:key         one of its arrays
   --input=@file.safetensors:key one of its tensors, which is mapped; also .irpa
   --input=2x3xf32=@file.bin     raw bytes
+  --input=@file.{rank}.npy      of each MPI rank its part; --output=@file.{rank}.npy writes it
 
 examples:
   mesh-run mlp.mlir --random-inputs=0
   mesh-run mlp.mlir --pass-pipeline=spmd --random-inputs=0 --check
   mesh-opt mlp.mlir --spmd | mesh-run - --random-inputs=0 --check=mlp.mlir
   mesh-run two_devices.mlir --random-inputs=0 --device=local-task --device=local-task --check
+  mesh-run mlp.mlir --pass-pipeline=spmd --ranks=4 --random-inputs=0 --check
   mpiexec -n 4 mesh-run mlp.mlir --pass-pipeline=spmd --backend=mpi --random-inputs=0 --check"""
 
 
@@ -162,7 +167,7 @@ class Native:
     require_native: bool = flag("fail if the interpreter has to carry out an operation")
     trace: str | None = text(
         "write when each device ran kernels, met others and waited, for Perfetto or Chrome (with"
-        " --backend=numba)",
+        " --backend=numba or mpi)",
         shown="FILE.json",
     )
     trace_host: bool = flag(
@@ -172,6 +177,13 @@ class Native:
     workers: int | None = integer(
         "threads that share the work of each device (default: the cores at hand, shared out over"
         " the devices)"
+    )
+    ranks: int | None = integer(
+        "start N MPI ranks on this machine, one for each device, and run on them", shown="N"
+    )
+    timeout: float | None = real(
+        "seconds for which a rank waits for others that do not answer (default 300; with"
+        " --backend=mpi)"
     )
     inputs_per_rank: bool = flag(
         "every rank takes its part of its own inputs, whole tensors of the same shapes; else it is"
@@ -212,7 +224,7 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
     if len(options.written_pipelines) > 1:
         raise UsageError("passes are asked for in more than one way: use one pipeline")
     check_categories(options.remarks)
-    for name in ("every", "steps"):
+    for name in ("every", "ranks", "steps"):
         number = getattr(options, name)
         if number is not None and number < 1:
             raise UsageError(f"--{name} must be at least 1, and is {number}")
@@ -224,7 +236,7 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
     return dataclasses.replace(
         options,
         function=options.function.removeprefix("@") if options.function else None,
-        backend=options.backend or default_backend(),
+        backend=options.backend or (MPI if options.ranks is not None else default_backend()),
     )
 
 
@@ -270,6 +282,15 @@ def check_options(options: RunOptions) -> None:
         raise UsageError(f"--workers must be at least 1, and is {options.workers}")
     if "backend" in options.remarks and options.backend == "interpreter":
         raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
+    if options.ranks is not None and options.backend != MPI:
+        raise UsageError(f"--ranks needs --backend=mpi, and not {options.backend}")
+    if options.ranks is not None and options.file == "-":
+        raise UsageError("ranks have no standard input: name the file of the program")
+    for value in (*options.input, *options.output):
+        if RANK in value and options.backend != MPI:
+            raise UsageError(f"{value} names the files of ranks, which needs --backend=mpi")
+        if RANK in value and not value.startswith(("@", "+")):
+            raise UsageError(f"{value} names a rank, but no file: write @file.{RANK}.npy")
     if options.inputs_per_rank and options.backend != MPI:
         raise UsageError("--inputs-per-rank needs --backend=mpi")
     if options.steps is None and (options.checkpoint is not None or options.every != 1):
@@ -278,8 +299,10 @@ def check_options(options: RunOptions) -> None:
         raise UsageError("--check compares one call with the reference, not --steps")
     if options.tolerance is not None and options.check is None and not options.expected_output:
         raise UsageError("--tolerance is for --check or --expected_output, which are missing")
-    if options.trace is not None and options.backend != "numba":
-        raise UsageError("--trace needs --backend=numba")
+    if options.trace is not None and options.backend not in ("numba", MPI):
+        raise UsageError("--trace needs --backend=numba or --backend=mpi")
+    if options.timeout is not None and (options.backend != MPI or options.timeout <= 0):
+        raise UsageError("--timeout needs --backend=mpi, and more than 0 seconds")
     if options.trace_host and options.backend != "numba":
         raise UsageError("--trace-host needs --backend=numba")
     if options.simulate:

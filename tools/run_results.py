@@ -13,7 +13,7 @@ from ..runtime.abi.compare import compare, tolerance
 from ..runtime.host.entry import DeviceStatistics
 from .output_files import open_output
 from .run_files import EXPECTED, read_values
-from .run_options import RunOptions
+from .run_options import RANK, RunOptions
 from .value_text import format_array, format_result
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ def write_results(
             f"{len(options.output)} outputs are asked for, but there are {len(results)}"
         )
     for index, text in enumerate(options.output):
+        if RANK in text:
+            # Each rank writes its own part.
+            continue
         if text.startswith(("@", "+")):
             write_array(text[1:], results[index], append=text.startswith("+"))
         elif text == "-":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 from ..ir.usage_error import UsageError
+from .ranks import MPI
 from .remarks import wants
 from .run_options import RunOptions
 
@@ -42,9 +43,11 @@ def load_program(options: RunOptions, stderr: TextIO) -> LoadedProgram:
         stderr.write(f"remark: {text}\n")
 
     try:
-        loaded = load(options.file, workers=options.workers, remark=remark)
+        backend = MPI if options.backend == MPI else "numba"
+        loaded = load(options.file, workers=options.workers, backend=backend, remark=remark)
     except OSError as problem:
         raise UsageError(f"cannot read '{options.file}': {problem.strerror}") from problem
+    loaded.inputs_per_rank = options.inputs_per_rank
     if wants(options.remarks, "backend"):
         for each in loaded.saved.functions.values():
             if each.why is not None:
@@ -55,7 +58,7 @@ def load_program(options: RunOptions, stderr: TextIO) -> LoadedProgram:
 def needs_compiler(options: RunOptions) -> bool:
     """Whether options ask for what native code alone does not do."""
     return bool(
-        options.backend != "numba"
+        options.backend not in ("numba", MPI)
         or options.check is not None
         or options.grid_shape is not None
         or options.guard

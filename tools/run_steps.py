@@ -14,6 +14,7 @@ from ..runtime.checkpoints import Checkpoints
 from ..runtime.host.timeline import Timeline
 from ..runtime.stepping import run_repeatedly
 from .output_files import open_output
+from .ranks import MPI
 from .run_options import RunOptions
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ def run_as_asked(
         return _results(options, function, inputs, is_heard)
     function.program.timeline = timeline = Timeline()
     results = _results(options, function, inputs, is_heard)
+    if options.backend == MPI:
+        from ..runtime.rank_calls import timeline_of_ranks
+
+        timeline = timeline_of_ranks(timeline)
+    if not is_heard:
+        return results
     with open_output(options.trace) as file:
         timeline.write(file)
     return results

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-import numpy.typing as npt
-
 from ...runtime.collectives import Collective, Group
 from ...runtime.commands import AnyCommand, Buffer
 from ...runtime.communicator import Communicator
@@ -66,7 +64,4 @@ class ExchangeRecorder(Communicator):
     def meeting_commands(
         self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
     ) -> NoReturn:
-        raise NotRecorded
-
-    def perform(self, collective: Collective, source: npt.NDArray[Any]) -> NoReturn:
         raise NotRecorded

@@ -118,6 +118,9 @@ def meeting_of(
     for row, command in enumerate(commands):
         if not isinstance(command, Command):
             return None
+        if command.waits is not None and not is_static:
+            # Its constants hold the sizes.
+            return None
         words: list[int] = []
         for position, binding in enumerate(command.bindings):
             if not isinstance(binding, Buffer):

@@ -30,7 +30,7 @@ from ..intrinsics import (
     store_32,
     store_word,
 )
-from ..native import MISMATCHED, SIGNATURE
+from ..native import MISMATCHED, SIGNATURE, WAITING
 from ..native_functions import runtime_function
 from . import instructions, pool, scalar_code, team
 from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS
@@ -45,14 +45,15 @@ SOURCE = source_of(__file__)
 CODE, FRAME, STACK_END, CALLS, DEPTH, MOST_CALLS = 0, 1, 2, 3, 4, 5
 CANCEL, DEADLINE, POOL, FUNCTIONS, KERNELS, CHECKS = 6, 7, 8, 9, 10, 11
 PROCESS, STATUS, TILE, GUARDED, RUNS, MEETINGS, ROW = 12, 13, 14, 15, 16, 17, 18
-TEAM, GLOBALS, STEPPING, BEGIN = 19, 20, 21, 22
+TEAM, GLOBALS, STEPPING, BEGIN, BLOCK = 19, 20, 21, 22, 23
 STATE_WORDS = 32
 """`CODE` is the next instruction, `CALLS` where return addresses lie, `CANCEL` the address of a
 word that is not 0 when all is to end, `TILE` how far a kernel has got, `RUNS` how many kernels
 have been run, `MEETINGS` the table of what is known of each `exchange`, `ROW` which of its
-commands has failed, `TEAM` the words of the device's workers: 0 if there is only one, -1 if others
-may be called. `STEPPING` is `STEP` to return after each instruction, else 0. `BEGIN` is the address
-of the row of a function that is to begin with what the first frame holds, else 0."""
+commands has failed or waits, `TEAM` the words of the device's workers: 0 if there is only one, -1
+if others may be called. `STEPPING` is `STEP` to return after each instruction, else 0. `BEGIN` is
+the address of the row of a function that is to begin with what the first frame holds, else 0.
+`BLOCK` is the result of an `exchange` that waits, else 0."""
 
 MEETING_WORDS = 7
 """Of a meeting: how many values it is for, the bytes of its result, how many commands it has, how
@@ -69,11 +70,11 @@ given, where constants lie in it, where they are copied from, how many bytes, no
 DONE, FAILED, PYTHON, CHECK, COMPILE, STACK, TIME, MEMORY, TOO_DEEP, CANCELLED, OVERFLOW, LOOK = (
     range(12)
 )
-HELP, STEP = 12, 13
+HELP, STEP, WAIT = 12, 13, 14
 """`FAILED`: a kernel has, with `STATUS`. `CHECK`: sizes are new. `STACK`: the frames need more
 memory. `TIME`: Python is to look for signals. `OVERFLOW`: of a size. `LOOK`: at guards, after the
 instruction. `HELP`: a kernel has work for more workers than there are. `STEP`: an instruction was
-carried out."""
+carried out. `WAIT`: an `exchange` waits for others, and Python is to look around."""
 
 SLICE_CYCLES = 1 << 27
 """Cycles after which the loop lets Python look for signals: some hundredths of a second."""
@@ -233,7 +234,13 @@ def meet(state: int, code: int, frame: int) -> int:
     if is_new and is_open == 0:
         return PYTHON
     source = load_word(frame + load_word(values + 8))
-    block = allocate(load_word(state + 8 * POOL), load_word(known + 8))
+    block = load_word(state + 8 * BLOCK)
+    first = 0
+    if block != 0:
+        first = load_word(state + 8 * ROW)
+        store_word(state + 8 * BLOCK, 0)
+    else:
+        block = allocate(load_word(state + 8 * POOL), load_word(known + 8))
     if block == 0:
         return MEMORY
     sizes = place + 8 * count
@@ -245,7 +252,7 @@ def meet(state: int, code: int, frame: int) -> int:
     for _ in range(load_word(known + 32)):
         store_word(load_word(place), block)
         place += 8
-    for number in range(load_word(known + 16)):
+    for number in range(first, load_word(known + 16)):
         command = commands + 32 * number
         signature = load_word(command + 8) + 8 * SIGNATURE
         meant = 0
@@ -270,6 +277,9 @@ def meet(state: int, code: int, frame: int) -> int:
         if status != 0:
             store_word(state + 8 * STATUS, status)
             store_word(state + 8 * ROW, number)
+            if status == WAITING:
+                store_word(state + 8 * BLOCK, block)
+                return WAIT
             return FAILED
     store_word(frame + load_word(code + 24), block)
     store_word(frame + load_word(code + 32), block)
@@ -317,6 +327,7 @@ def begin(state: int, function: int) -> None:
     store_word(state + 8 * CODE, load_word(function))
     store_word(state + 8 * DEPTH, 0)
     store_word(state + 8 * TILE, 0)
+    store_word(state + 8 * BLOCK, 0)
     store_word(state + 8 * RUNS, 0)
     set_constants(function, load_word(state + 8 * FRAME))
     begin_run(load_word(state + 8 * POOL))

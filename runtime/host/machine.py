@@ -294,6 +294,8 @@ class Machine:
                 self.linked.compile_kernel(self._word(at, 1))
             case loop.CHECK:
                 self._check(at)
+            case loop.WAIT:
+                self._look_around(self._word(at, 1))
             case loop.PYTHON:
                 self._python(at, instruction.kind.name)
             case loop.STACK:
@@ -321,6 +323,12 @@ class Machine:
         """Make sure that the instruction that ends at an address has written where it may."""
         if self.guards is not None and not self.guards.are_intact(self.pool):
             raise CommandFailed(self.linked.instruction(at - 8).source, OVERWRITTEN)
+
+    def _look_around(self, number: int) -> None:
+        """Do what is due while an exchange waits for other processes."""
+        command, _ = self._kept[number].meeting.commands[int(self._state[loop.ROW])]
+        if command.waits is not None:
+            command.waits.look_around()
 
     def _callee(self, at: int) -> int:
         """The number of the function that a call is of."""

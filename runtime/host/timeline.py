@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any, BinaryIO
@@ -43,11 +43,12 @@ class Event:
 class Timeline:
     """The events of the runs of a program, on all devices of this process."""
 
-    def __init__(self) -> None:
-        self._events: list[Event] = []
+    def __init__(self, events: Sequence[Event] = (), origin: int | None = None) -> None:
+        self._events = list(events)
         self._meetings: Counter[tuple[int, int]] = Counter()
         self._lock = threading.Lock()
-        self._origin = perf_counter_ns()
+        self.origin = perf_counter_ns() if origin is None else origin
+        """The time that is 0 in what is written."""
 
     def add(self, event: Event) -> None:
         """Note an event; devices may do so at the same time."""
@@ -103,7 +104,7 @@ class Timeline:
             "ph": "X",
             "pid": 0,
             "tid": _row(event.process, event.device),
-            "ts": (start - self._origin) / 1000,
+            "ts": (start - self.origin) / 1000,
             "dur": (end - start) / 1000,
             "args": details,
         }

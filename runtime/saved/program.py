@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ...sharding.collective_matching import CollectiveMismatch
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
-from .. import intrinsics, native
+from .. import intrinsics, messages, native
 from ..abi.arguments import InputTypes
 from ..abi.arrays import ROUNDED_TYPES, Array
 from ..abi.device_array import DeviceArray
@@ -48,6 +48,7 @@ from ..host.timeline import Timeline
 from ..native_functions import give_functions
 from .container import Container, piece
 from .fields import DamagedFile, Fields
+from .needs import NeedsCompiler
 from .tables import (
     MOST,
     read_constants,
@@ -64,13 +65,9 @@ CheckSizes = Callable[[str, int, int, Numbers], None]
 """Raises an exception if sizes do not fit together: by function, process, check and numbers."""
 
 
-class NeedsCompiler(Exception):
-    """A call that a saved program does not carry out by itself; the text says why."""
-
-
 def platform() -> dict[str, str]:
     """What a saved program is for: it is compiled again where one of these is another."""
-    modules = (intrinsics, native, instructions, loop, pool, scalar_code, team)
+    modules = (intrinsics, messages, native, instructions, loop, pool, scalar_code, team)
     digest = sha256("\0".join(each.SOURCE for each in modules).encode())
     return {**target_platform(), "version of the runtime": digest.hexdigest()[:16]}
 
@@ -109,6 +106,10 @@ class SavedFunction:
     def placement(self, argument: int, rank: int) -> Sharding | None:
         """Where an argument lies, `None` if the function runs on one device."""
         return None if self.grid is None else _placed(self._arguments[argument], self.grid, rank)
+
+    def result_placement(self, result: int, rank: int) -> Sharding | None:
+        """Where a result lies, `None` if the function runs on one device."""
+        return None if self.grid is None else _placed(self._results[result], self.grid, rank)
 
     def _numbered_results(self) -> Iterator[tuple[int, tuple[Sharding | None, ValueType]]]:
         return enumerate(zip(self._results, self.types.results, strict=True))
@@ -182,12 +183,18 @@ class SavedProgram:
         self._threads = DeviceThreads(workers)
         self._lock = threading.Lock()
         self._last: list[Run] = []
+        self._dropped: list[object] = []
 
     # Reading ----------------------------------------------------------------------------------
 
     def text(self, section: str) -> str:
         """A text of the file: `ir`, or `source`, the program before all passes."""
         return self._file.text(section)
+
+    @property
+    def digest(self) -> str:
+        """What tells the program from others."""
+        return sha256(self._file.section("ir")).hexdigest()[:16]
 
     @property
     def header(self) -> Fields:
@@ -311,6 +318,41 @@ class SavedProgram:
             return [DeviceArray([each], each.shape, kind, None) for each, kind in pairs]
         return function.placed(self._run_everywhere(function, inputs, grid), grid)
 
+    def run_on_ranks(
+        self, function: SavedFunction, inputs: Sequence[Any], inputs_per_rank: bool
+    ) -> list[Array]:
+        """Run a function as one of the MPI ranks that all call this, on whole inputs.
+
+        Raises what `run` does, InputError and RankError (`ranks.py`).
+        """
+        from .ranks import run_on_ranks
+
+        grid = function.grid
+        if grid is None:
+            return self.run(function, inputs)
+        whole = [np.asarray(each) for each in inputs]
+        asked = {"program": self.digest, "function": function.name}
+        why = "; ".join(self.differences) or function.why
+
+        def own(communicator: Communicator) -> list[Array]:
+            local = function.scattered(whole, grid)[communicator.process]
+            entry = function.entries[communicator.process % len(function.entries)]
+            self._begin(function)
+            return self._run_on_device(entry, local, communicator)
+
+        with self._lock:
+            try:
+                found = run_on_ranks(asked, grid, whole, inputs_per_rank, why, own)
+            except NeedsCompiler:
+                # Other ranks may still write to the memory of the run that has failed.
+                self._dropped.append(dict(self._machines))
+                self._machines.clear()
+                raise
+        try:
+            return function.gathered(found, grid)
+        except ValueError as problem:
+            raise NeedsCompiler(str(problem)) from problem
+
     def _run_alone(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
         whole = [np.asarray(each, order="C") for each in inputs]
         with self._lock:
@@ -364,7 +406,7 @@ class SavedProgram:
         process = 0 if communicator is None else communicator.process
         machine = self._machines.get(key)
         if machine is None:
-            devices = 1 if communicator is None else communicator.world.size
+            devices = 1 if communicator is None else communicator.core_sharers
             workers = self._threads.team(process, devices)
             cancel = None if communicator is None else communicator.state
             machine = Machine(

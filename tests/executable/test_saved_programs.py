@@ -12,6 +12,7 @@ from typing import Any
 import mesh_opt
 import numpy as np
 import pytest
+from breadth import NIGHTLY
 from mesh_opt import api
 from mesh_opt.ir.diagnostics import Remark, remarks_to
 from mesh_opt.runtime.saved.container import Container
@@ -19,9 +20,11 @@ from mesh_opt.saved_programs import LoadedProgram
 from mesh_opt.tools.mesh_opt import main as mesh_opt_tool
 from mesh_opt.tools.mesh_run import main as mesh_run
 from mesh_opt.tools.run_files import random_inputs
+from mpi_ranks import launch
 from saved_files import altered
 
 ROOT = Path(__file__).parents[2]
+BLOCK = ROOT / "tests" / "cases" / "models" / "transformer_block_sharded.mlir"
 
 TWICE = """
 func.func @main(%a: tensor<?x?xf32>, %n: index) -> tensor<?x?xf32> {
@@ -153,6 +156,28 @@ def test_mesh_run_imports_no_compiler(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
     inputs = random_inputs(3, program.main.types.arguments, 0, 4)
     assert equal([np.load(output)], program.main.run(inputs))
+
+
+def test_ranks_import_no_compiler(tmp_path: Path) -> None:
+    program, path = saved(tmp_path, *PROGRAMS["a_grid_of_2x2"])
+    output = tmp_path / "out.npy"
+    options = ["--random-inputs=3", f"--output=@{output}", "--statistics"]
+    done = launch("-n", "4", sys.executable, "-P", "-c", TOOL, str(path), *options)
+    assert (done.returncode, done.stdout.split()) == (0, []), done.stderr
+    assert "STATISTICS process 3" in done.stderr
+    inputs = random_inputs(3, program.main.types.arguments, 0, 4)
+    assert equal([np.load(output)], program.main.run(inputs))
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="starts eight processes")
+def test_ranks_give_the_bits_of_threads(tmp_path: Path) -> None:
+    """A transformer block on a mesh of 2x4."""
+    _, path = saved(tmp_path, BLOCK, "spmd")
+    files = [tmp_path / "threads.npy", tmp_path / "ranks.npy"]
+    for file, options in zip(files, ([], ["--ranks=8"]), strict=True):
+        words = [str(path), "--random-inputs=0", f"--output=@{file}", *options]
+        assert mesh_run(words, io.StringIO(), io.StringIO(), sys.stderr) == 0
+    assert files[0].read_bytes() == files[1].read_bytes()
 
 
 FAILS = """

@@ -1,16 +1,18 @@
 """What every communicator must do: each collective, on even and uneven shards, for all types.
 
 `check(communicator)` runs on every process at once; what is expected comes from the interpreter's
-collectives on all processes' arrays, which each process can compute by itself.
+collectives on all processes' arrays, which each process can compute by itself. In `make nightly`
+every collective runs on every element type.
 """
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+from breadth import NIGHTLY
 from mesh_opt.interpreter import collectives as reference
 from mesh_opt.runtime.abi.elements import BF16, F16, F32, F64, I1, I64, Element, integer_element
 from mesh_opt.runtime.collectives import Collective, Group, group_of, result_shape
@@ -30,6 +32,13 @@ TYPES: list[tuple[Element, Any]] = [
     (integer_element(32), builtin.i32),
     (I64, builtin.i64),
 ]
+GATHERED = [F32, BF16, I1]
+OTHERS = TYPES if NIGHTLY else TYPES[:1]
+"""Of collectives other than all-gathers and reductions to all, which are of all types."""
+
+GRIDS = {4: (2, 2), 6: (2, 3), 8: (2, 2, 2)}
+"""By their number, grids of processes that are not in one row."""
+
 FLOAT_KINDS = ["sum", "product", "max", "min", "average"]
 INTEGER_KINDS = [*FLOAT_KINDS, "bitwise_and", "bitwise_or", "bitwise_xor"]
 
@@ -50,17 +59,19 @@ class Checker:
     def __init__(self, communicator: Communicator, grid: Grid, axes: tuple[int, ...]) -> None:
         self.communicator = communicator
         self.group = group_of(grid, communicator.process, axes)
+        self.element, self.type = OTHERS[0]
 
     def run(
         self,
         kind: str,
         shapes: list[tuple[int, ...]],
         expected: Any,
-        element: Element = F32,
+        element: Element | None = None,
         result: Element | None = None,
         **options: Any,
     ) -> None:
         group = self.group
+        element = element or self.element
         arrays = [
             data(element, shape, process)
             for shape, process in zip(shapes, group.processes, strict=True)
@@ -89,22 +100,21 @@ class Checker:
 def check(communicator: Communicator) -> None:
     """All collectives over all groups of some grids of as many processes as there are."""
     count = communicator.world.size
-    grids = [Grid("g", (count,))]
-    if count == 4:
-        grids.append(Grid("g", (2, 2)))
-    for grid in grids:
-        subsets = [(0,), (1,), (0, 1), (1, 0)] if grid.rank == 2 else [(0,)]
-        for axes in subsets:
+    for shape in ((count,), *([GRIDS[count]] if count in GRIDS else [])):
+        grid = Grid("g", shape)
+        lengths = range(1, grid.rank + 1)
+        for axes in (axes for length in lengths for axes in permutations(range(grid.rank), length)):
             checker = Checker(communicator, grid, axes)
-            check_moves(checker, checker.group)
             check_reductions(checker, checker.group)
-            check_roots(checker, checker.group)
-            check_neighbours(checker, checker.group)
+            for checker.element, checker.type in OTHERS:
+                check_moves(checker, checker.group)
+                check_roots(checker, checker.group)
+                check_neighbours(checker, checker.group)
 
 
 def check_moves(checker: Checker, group: Group) -> None:
     n = group.size
-    for axis, element in product((0, 1, 2), (F32, BF16, I1)):
+    for axis, element in product((0, 1, 2), [*GATHERED, checker.element]):
         even = [(2, 3, 4)] * n
         uneven = [tuple(size + (rank if d == axis else 0) for d, size in enumerate((2, 3, 4)))
                   for rank in range(n)]  # fmt: skip
@@ -169,6 +179,7 @@ def check_reductions(checker: Checker, group: Group) -> None:
         "all_reduce",
         [(5003,)] * n,
         lambda arrays: [reference.reduced(arrays, ReductionKind.SUM, builtin.f32)] * n,
+        F32,
     )
     # Converted to the result's type first.
     checker.run(
@@ -215,7 +226,7 @@ def check_roots(checker: Checker, group: Group) -> None:
             "reduce",
             [(3, 2)] * n,
             lambda arrays, only=only: only(
-                reference.reduced(arrays, ReductionKind.SUM, builtin.f32)
+                reference.reduced(arrays, ReductionKind.SUM, checker.type)
             ),
             root=root,
         )

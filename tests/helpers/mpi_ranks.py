@@ -17,14 +17,20 @@ def find_launcher() -> str | None:
     return str(beside) if beside.exists() else shutil.which("mpiexec")
 
 
-def launch(*words: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    """Run `mpiexec` with some arguments."""
+def need_ranks() -> str:
+    """The launcher; skips the test where there is no MPI."""
     launcher = find_launcher()
     if importlib.util.find_spec("mpi4py") is None or launcher is None:
         missing = "needs mpi4py and mpiexec: pip install 'mesh-opt[mpi]'"
         if os.environ.get("MESH_OPT_REQUIRE_PEERS") == "1":
             pytest.fail(missing)
         pytest.skip(missing)
+    return launcher
+
+
+def launch(*words: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Run `mpiexec` with some arguments."""
+    launcher = need_ranks()
     return subprocess.run(
         [launcher, *words],
         capture_output=True,

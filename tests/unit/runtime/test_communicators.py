@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from breadth import NIGHTLY
 from conformance import check
+from mesh_opt.api import compile
 from mesh_opt.runtime.threads import ThreadGroup
 from mpi_ranks import launch, mesh_run, run_ranks
 
 HELPERS = Path(__file__).parents[2] / "helpers"
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, *([6, 8] if NIGHTLY else [])])
 def test_threads(count: int) -> None:
     group = ThreadGroup(count)
     try:
@@ -23,9 +24,9 @@ def test_threads(count: int) -> None:
         group.close()
 
 
-@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("count", [2, 3, 4, *([6, 8] if NIGHTLY else [])])
 def test_mpi(count: int) -> None:
-    done = run_ranks(count, str(HELPERS / "mpi_conformance.py"))
+    done = run_ranks(count, str(HELPERS / "mpi_conformance.py"), timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "conforms" in done.stdout
 
@@ -85,12 +86,21 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
     path, failing = tmp_path / "program.mlir", tmp_path / "failing.mlir"
     path.write_text(PROGRAM)
     failing.write_text(FAILS_ON_ONE)
+    saved = tmp_path / "failing.meshprog"
     run = (str(path), "-p", "spmd", "--backend=mpi")
     inputs = [(*run, f"--input=4x3xf32={number}") for number in (1, 2)]
     return {
         "an operation of one rank": (
             mesh_run(2, str(failing), "--backend=mpi", "--input=1xf32=1"),
             "failing.mlir:5:8: error: 'tensor.extract' op",
+        ),
+        "an operation of one rank in a saved program": (
+            mesh_run(2, str(saved), "--input=1xf32=1"),
+            "failing.mlir:5:8: error: 'tensor.extract' op",
+        ),
+        "how many ranks a saved program has": (
+            mesh_run(3, str(saved), "--input=1xf32=1"),
+            "mesh-run: grid @g has 2 devices, but 3 ranks run: start it with mpiexec -n 2",
         ),
         "an option": (mesh_run(2, *run, "--wrong"), "mesh-run: there is no option '--wrong'"),
         "an option of one rank": (
@@ -143,6 +153,9 @@ SAMPLE = ("an operation of one rank", "an option of one rank")
 @pytest.mark.parametrize("what", list(failures(Path("/tmp"))) if NIGHTLY else SAMPLE)
 def test_a_failure_ends_all_ranks_with_one_message(what: str, tmp_path: Path) -> None:
     words, message = failures(tmp_path)[what]
+    if "saved" in what:
+        path = tmp_path / "failing.mlir"
+        compile(path, stages=False).save(path.with_suffix(".meshprog"))
     done = launch(*words)
     assert done.returncode != 0
     assert done.stderr.count(message) == 1, done.stderr

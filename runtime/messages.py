@@ -1,0 +1,215 @@
+"""The native side of MPI: a list of steps that sends, receives, compares, copies and reduces.
+
+`message_steps.py` writes the steps of a collective. Its bindings are `[context, source, result]`;
+its constants are the steps, each an opcode with its operands, then `END`. A place is two words: a
+base (`SCRATCH`, `SOURCE_DATA`, `RESULT_DATA` or `MEMORY`) and an offset in bytes.
+
+The context is a rank's: where it has got to, MPI's functions and handles, and how many messages it
+has exchanged with each other rank. While messages are awaited, the function returns `WAITING` from
+time to time, so that Python can look whether other ranks have failed; called again, it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from .abi.native_code import Native, source_of
+from .intrinsics import SOURCE as INTRINSICS
+from .intrinsics import (
+    call_kernel,
+    call_library,
+    clear_bytes,
+    copy_bytes,
+    load_u32,
+    load_word,
+    store_word,
+)
+from .native import FAILED, MISMATCHED, REDUCTION_CHUNK, SPINS, WAITING, back_off
+from .native import SOURCE as NATIVE
+from .native_functions import runtime_function
+
+SOURCE = source_of(__file__)
+
+END, SEND, RECEIVE, WAIT, CHECK, COPY, CLEAR, REDUCE, FAIL = range(9)
+"""Opcodes. `SEND`, `RECEIVE`: a place, bytes, the other rank. `WAIT`: for all that are under way.
+`CHECK`: a place of scratch memory, and the word that must be there. `COPY`: two places, bytes, and
+for two loops around them how often and by how much to go on. `CLEAR`: a place, bytes. `REDUCE`: a
+kernel, elements, the target, how many sources, scratch memory, the sources. `FAIL`: a status."""
+
+SCRATCH, SOURCE_DATA, RESULT_DATA, MEMORY = range(4)
+"""Bases of places; the offset of one in `MEMORY` is its address."""
+
+POSITION, OPEN, MISMATCH, SCRATCH_START, REQUESTS, STATUS, SENT, RECEIVED = range(8)
+ISEND, IRECV, TEST, COMMUNICATOR, BYTE = range(8, 13)
+CONTEXT_WORDS = 16
+"""Words of a context: the next step, how many requests are under way, where a message was that did
+not match, the scratch memory, the requests, what MPI calls a status, and counts by rank; then the
+addresses of `MPI_Isend`, `MPI_Irecv` and `MPI_Test`, and MPI's handles."""
+
+REQUEST_BYTES = 16
+"""Of a request: MPI's handle, and the rank that is to send, or -1."""
+
+MESSAGE_TAG = 1
+
+POLLS = 1 << 12
+"""Looks at requests after which Python is to look around."""
+
+YIELDS = 1 << 11
+"""How often a rank that waits gives its core away before it sleeps between two looks."""
+
+
+def place(bindings: Sequence[int], constants: Sequence[int], at: int) -> int:
+    """The address of a place, the words of which begin at a position of the steps."""
+    base, offset = constants[at], constants[at + 1]
+    if base == SCRATCH:
+        return load_word(bindings[0] + 8 * SCRATCH_START) + offset
+    if base == SOURCE_DATA:
+        return bindings[1] + offset
+    if base == RESULT_DATA:
+        return bindings[2] + offset
+    return offset
+
+
+def field(context: int, number: int) -> int:
+    """A word of a context."""
+    return load_word(context + 8 * number)
+
+
+def start_message(
+    context: int, function: int, address: int, size: int, rank: int, peer: int
+) -> int:
+    """Start to send to a rank or to receive from one; `peer` is that of a receiver's."""
+    count = field(context, OPEN)
+    request = field(context, REQUESTS) + REQUEST_BYTES * count
+    store_word(request + 8, peer)
+    store_word(context + 8 * OPEN, count + 1)
+    status = call_library(
+        field(context, function),
+        address,
+        size,
+        field(context, BYTE),
+        rank,
+        MESSAGE_TAG,
+        field(context, COMMUNICATOR),
+        request,
+    )
+    return FAILED if status != 0 else 0
+
+
+def count_message(counts: int, rank: int) -> None:
+    """Count a message with a rank."""
+    store_word(counts + 8 * rank, load_word(counts + 8 * rank) + 1)
+
+
+def test_requests(context: int) -> int:
+    """Look once at all that is under way, and forget what is complete."""
+    requests = field(context, REQUESTS)
+    status = field(context, STATUS)
+    count = field(context, OPEN)
+    number = 0
+    while number < count:
+        request = requests + REQUEST_BYTES * number
+        store_word(status, 0)
+        if call_library(field(context, TEST), request, status, status + 8, 0, 0, 0, 0) != 0:
+            return FAILED
+        if load_u32(status) != 0:
+            sender = load_word(request + 8)
+            if sender >= 0:
+                count_message(field(context, RECEIVED), sender)
+            # The last one takes its place.
+            count -= 1
+            last = requests + REQUEST_BYTES * count
+            store_word(request, load_word(last))
+            store_word(request + 8, load_word(last + 8))
+            store_word(context + 8 * OPEN, count)
+        else:
+            number += 1
+    return 0
+
+
+def wait_for_messages(context: int) -> int:
+    """Wait for all that is under way: 0, `FAILED`, or `WAITING` after some time."""
+    for polls in range(POLLS):
+        if test_requests(context) != 0:
+            return FAILED
+        if field(context, OPEN) == 0:
+            return 0
+        if polls > SPINS:
+            back_off(polls, YIELDS)
+    return WAITING
+
+
+def copy_pieces(target: int, source: int, constants: Sequence[int], at: int) -> None:
+    """Copy bytes in two loops: [bytes, outer, its pitches (to, from), inner, its pitches]."""
+    for outer in range(constants[at + 1]):
+        to = target + outer * constants[at + 2]
+        origin = source + outer * constants[at + 3]
+        for inner in range(constants[at + 4]):
+            copy_bytes(
+                to + inner * constants[at + 5], origin + inner * constants[at + 6], constants[at]
+            )
+
+
+def reduce_pieces(bindings: Sequence[int], constants: Sequence[int], at: int) -> int:
+    """Reduce what lies at some places: [kernel, elements, target, how many, scratch, places]."""
+    count, participants = constants[at + 1], constants[at + 4]
+    words = place(bindings, constants, at + 5)
+    store_word(words, place(bindings, constants, at + 2))
+    for number in range(participants):
+        store_word(words + 8 + 8 * number, place(bindings, constants, at + 7 + 2 * number))
+    numbers = words + 8 + 8 * participants
+    store_word(numbers, count)
+    return call_kernel(
+        constants[at], words, numbers, 0, (count + REDUCTION_CHUNK - 1) // REDUCTION_CHUNK
+    )
+
+
+def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
+    """Carry out steps from the context's position on: 0, `WAITING`, or why they failed."""
+    context = bindings[0]
+    at = field(context, POSITION)
+    status = 0
+    while status == 0:
+        opcode = constants[at]
+        if opcode == END:
+            store_word(context + 8 * POSITION, 0)
+            return 0
+        if opcode == SEND:
+            address, rank = place(bindings, constants, at + 1), constants[at + 4]
+            count_message(field(context, SENT), rank)
+            status = start_message(context, ISEND, address, constants[at + 3], rank, -1)
+            at += 5
+        elif opcode == RECEIVE:
+            address, rank = place(bindings, constants, at + 1), constants[at + 4]
+            status = start_message(context, IRECV, address, constants[at + 3], rank, rank)
+            at += 5
+        elif opcode == WAIT:
+            status = wait_for_messages(context)
+            at += 1
+        elif opcode == CHECK:
+            address = place(bindings, constants, at + 1)
+            if load_word(address) != constants[at + 3]:
+                store_word(context + 8 * MISMATCH, address)
+                status = MISMATCHED
+            at += 4
+        elif opcode == COPY:
+            target = place(bindings, constants, at + 1)
+            copy_pieces(target, place(bindings, constants, at + 3), constants, at + 5)
+            at += 12
+        elif opcode == CLEAR:
+            clear_bytes(place(bindings, constants, at + 1), constants[at + 3])
+            at += 4
+        elif opcode == REDUCE:
+            status = reduce_pieces(bindings, constants, at + 1)
+            at += 8 + 2 * constants[at + 5]
+        else:
+            status = constants[at + 1]
+    store_word(context + 8 * POSITION, at - 1 if status == WAITING else 0)
+    return status
+
+
+@cache
+def native_messages() -> Native:
+    """The native code of `run_messages`."""
+    return runtime_function(run_messages, INTRINSICS, NATIVE)

@@ -1,0 +1,183 @@
+"""Calls of a function by all MPI ranks: what they must have in common, and what each gets."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
+from math import prod
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from ..sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
+from ..sharding.collectives import ALL_GATHER
+from ..sharding.grid import Grid
+from .abi.arguments import InputError
+from .abi.arrays import Array, shape_phrase
+from .abi.elements import integer_element
+from .collectives import Collective
+from .commands import DeviceMemory
+from .communicator import Communicator, as_bytes
+from .host.entry import DeviceStatistics
+from .host.timeline import Event, Timeline
+
+if TYPE_CHECKING:
+    from .mpi import MpiCommunicator
+
+
+def join_ranks() -> MpiCommunicator:
+    """This process among all ranks. Raises InputError without mpi4py or MPI."""
+    try:
+        from .mpi import world_communicator
+    except (ImportError, RuntimeError) as error:
+        message = "running on MPI ranks needs mpi4py and MPI: pip install 'mesh-opt[mpi]'"
+        raise InputError(message) from error
+    return world_communicator()
+
+
+def check_rank_count(grid: Grid, communicator: Communicator) -> None:
+    """Raise InputError unless there is a rank for each device of a grid."""
+    count, ranks = grid.device_count(), communicator.world.size
+    if count != ranks:
+        raise InputError(
+            f"grid @{grid.name} has {count} devices, but {ranks} ranks run: start it with"
+            f" mpiexec -n {count}"
+        )
+
+
+def agree(
+    communicator: Communicator,
+    asked: Mapping[str, object],
+    inputs: Sequence[Array],
+    inputs_per_rank: bool,
+    operation: object = None,
+) -> None:
+    """Compare what all ranks have been asked for, by what it is, and their inputs.
+
+    Raises InputError where something differs that should not.
+    """
+    world = communicator.world
+    call = CollectiveSignature("call", world.processes, "a function", "", "a function")
+    asked = {**asked, "choice of --inputs-per-rank": inputs_per_rank}
+    sizes = tuple(size for array in inputs for size in array.shape)
+    contents = [_content(array, inputs_per_rank) for array in inputs]
+    numbers = (*(crc32(str(each).encode()) for each in asked.values()), *sizes, *contents)
+    found = communicator.exchange(world, DeviceState(call, operation), numbers)
+    for rank, theirs in enumerate(found):
+        for what, one, other in zip(asked, found[0], theirs, strict=False):
+            if one != other:
+                raise InputError(f"rank {rank} has another {what} than rank 0")
+    given = [each[len(asked) :] for each in found]
+    _compare_inputs(inputs, given, inputs_per_rank)
+
+
+def _compare_inputs(
+    inputs: Sequence[Array], given: Sequence[Sequence[int]], inputs_per_rank: bool
+) -> None:
+    """Compare the sizes of all ranks' inputs, and then what they hold. Raises InputError."""
+    first = given[0]
+    for rank, theirs in enumerate(given):
+        start = 0
+        for position, array in enumerate(inputs):
+            end = start + array.ndim
+            if theirs[start:end] != first[start:end]:
+                raise InputError(
+                    f"input {position} has {shape_phrase(tuple(first[start:end]))} on rank 0, but"
+                    f" {shape_phrase(tuple(theirs[start:end]))} on rank {rank}: all ranks must be"
+                    " given the same shapes"
+                )
+            start = end
+        for position in range(0 if inputs_per_rank else len(inputs)):
+            if theirs[start + position] != first[start + position]:
+                raise InputError(
+                    f"input {position} holds something else on rank {rank} than on rank 0: all"
+                    " ranks must be given the same inputs, unless each is to take its part of its"
+                    " own (--inputs-per-rank)"
+                )
+
+
+def _content(array: Array, inputs_per_rank: bool) -> int:
+    """A number that tells what an input holds: of a scalar its bits, else a check sum."""
+    data = as_bytes(np.asarray(array, order="C"))
+    if array.ndim == 0:
+        return int.from_bytes(data.tobytes(), "little")
+    return 0 if inputs_per_rank else crc32(data.data)
+
+
+def gather_everywhere(communicator: Communicator, arrays: Sequence[Array]) -> list[list[Array]]:
+    """Every process's arrays, of shapes that may differ, for each process."""
+    world = communicator.world
+    element = integer_element(8)
+    own = tuple(size for array in arrays for size in array.shape)
+    sizes = [iter(each) for each in communicator.exchange(world, ENDED, own)]
+    everywhere: list[list[Array]] = [[] for _ in world.processes]
+    for array in arrays:
+        shapes = [tuple(next(each) for _ in array.shape) for each in sizes]
+        lengths = [prod(shape) * array.itemsize for shape in shapes]
+        flat = as_bytes(np.asarray(array, order="C")).view(np.int8)
+        gather = Collective(
+            ALL_GATHER.name,
+            world,
+            flat.shape,
+            element,
+            (sum(lengths),),
+            element,
+            shapes=tuple((length,) for length in lengths),
+        )
+        parts = np.split(communicator.perform(gather, flat), np.cumsum(lengths)[:-1])
+        for found, part, shape in zip(everywhere, parts, shapes, strict=True):
+            found.append(part.copy().view(array.dtype).reshape(shape))
+    return everywhere
+
+
+def timeline_of_ranks(own: Timeline) -> Timeline:
+    """The events of all ranks, by the clock of rank 0; all ranks must ask."""
+    communicator = join_ranks()
+    world = communicator.world
+    communicator.exchange(world, ENDED, ())
+    # All are here now; processes of one machine share a clock.
+    here = crc32(platform.node().encode())
+    clocks = communicator.exchange(world, ENDED, (here, perf_counter_ns()))
+    text = json.dumps([astuple(each) for each in own.events]).encode()
+    events: list[Event] = []
+    everywhere = gather_everywhere(communicator, [np.frombuffer(text, np.uint8)])
+    for (host, now), (data,) in zip(clocks, everywhere, strict=True):
+        shift = clocks[0][1] - now if host != clocks[0][0] else 0
+        for row in json.loads(data.tobytes()):
+            kind, name, process, device, start, end, amount, group, number = row
+            times = start + shift, end + shift
+            more = tuple(group), tuple(number)
+            events.append(Event(kind, name, process, device, *times, amount, *more))
+    origin = min([own.origin, *(each.start for each in events)])
+    return Timeline(events, origin)
+
+
+def statistics_on_ranks(rows: Sequence[DeviceStatistics]) -> list[DeviceStatistics]:
+    """What the devices of all ranks did in the last run, of which this rank has some rows; all
+    ranks must ask."""
+    names = "\0".join(each.name for each in rows).encode()
+    numbers = [
+        (
+            -1 if each.process is None else each.process,
+            each.memory.arena_bytes,
+            each.memory.transient_bytes,
+            each.memory.constant_bytes,
+            each.memory.boundary_bytes,
+            each.dispatches,
+            each.received_bytes,
+        )
+        for each in rows
+    ]
+    own = [np.frombuffer(names, np.uint8), np.array(numbers, np.int64).reshape(len(rows), 7)]
+    found: list[DeviceStatistics] = []
+    for text, table in gather_everywhere(join_ranks(), own):
+        for name, row in zip(text.tobytes().decode().split("\0"), table.tolist(), strict=False):
+            process, *memory, dispatches, received = row
+            sizes = DeviceMemory(name, *memory)
+            at = None if process < 0 else process
+            found.append(DeviceStatistics(name, sizes, dispatches, received, at))
+    return found

@@ -1,0 +1,86 @@
+"""mesh-run as one MPI rank of which something goes wrong while it runs.
+
+`mpiexec -n 2 python -P faulty_rank.py FAULT RANK mesh-run's arguments`: after the program has begun
+and a moment has passed, the rank does what FAULT says.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+from mesh_opt.codegen.compile import CompiledProgram
+from mesh_opt.tools import mesh_run
+from mesh_opt.tools.ranks import run_on_ranks
+
+MOMENT = 0.2
+
+
+def signalled(number: int) -> Callable[[], None]:
+    return lambda: os.kill(os.getpid(), number)
+
+
+LATER: dict[str, Callable[[], None]] = {
+    "is killed": signalled(signal.SIGKILL),
+    "is stopped": signalled(signal.SIGSTOP),
+    "is terminated": signalled(signal.SIGTERM),
+    "runs into a bad address": signalled(signal.SIGSEGV),
+    "is interrupted": signalled(signal.SIGINT),
+    "aborts": os.abort,
+    "leaves with 0": lambda: os._exit(0),
+    "leaves with 3": lambda: os._exit(3),
+}
+"""While native code runs, in another thread."""
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+def _stop_mpi() -> None:
+    from mpi4py import MPI
+
+    MPI.COMM_WORLD.Abort(5)
+
+
+AT_ONCE: dict[str, Callable[[], None]] = {
+    "raises an exception": lambda: _raise(ValueError("lost")),
+    "runs out of memory": lambda: _raise(MemoryError("a tensor of 8 bytes")),
+    "ends its thread of Python": lambda: _raise(SystemExit(4)),
+    "ends without a word": lambda: _raise(SystemExit(0)),
+    "computes and does not come back": lambda: time.sleep(600),
+    "ends MPI": _stop_mpi,
+}
+"""In the place of the program's native code."""
+
+
+def main() -> None:
+    what, rank = sys.argv[1], os.environ.get("PMI_RANK", "0")
+    is_faulty = rank == sys.argv[2]
+    run = CompiledProgram.run_as_process
+    sys.argv[1:] = sys.argv[3:]
+
+    def faulty(*arguments: object) -> object:
+        os.write(1, f"BEGUN {time.time()}\n".encode())
+        if what in LATER:
+            threading.Timer(MOMENT, LATER[what]).start()
+        else:
+            AT_ONCE[what]()
+        return run(*arguments)  # type: ignore[arg-type]
+
+    if is_faulty:
+        CompiledProgram.run_as_process = faulty  # type: ignore[method-assign]
+
+    def tool(arguments: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+        return mesh_run.main(arguments, stdin, stdout, stderr)
+
+    sys.exit(run_on_ranks(tool))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""`mesh-run --ranks` starts MPI ranks, and is as if one process had run."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mesh_opt.tools import start_ranks
+from mesh_opt.tools.mesh_run import main
+from mpi_ranks import need_ranks
+
+PROGRAM = """shard.grid @g(shape = 2)
+func.func @main(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %rows = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %columns = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %0 = shard.shard %a to %rows : tensor<2x3xf32>
+  %1 = shard.shard %0 to %columns annotate_for_users : tensor<2x3xf32>
+  %2 = math.absf %1 : tensor<2x3xf32>
+  return %2 : tensor<2x3xf32>
+}
+"""
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    code = main(arguments, io.StringIO(), stdout, stderr)
+    return code, stdout.getvalue(), stderr.getvalue()
+
+
+def test_ranks_are_started(tmp_path: Path) -> None:
+    """Each reads its part of the input and writes its part of the result."""
+    need_ranks()
+    path, trace = (tmp_path / name for name in ("p.mlir", "t.json"))
+    path.write_text(PROGRAM)
+    for rank in range(2):
+        np.save(tmp_path / f"x.{rank}.npy", np.array([rank + 1] * 3, np.float32)[None])
+    files = [f"--input=@{tmp_path}/x.{{rank}}.npy", f"--output=@{tmp_path}/y.{{rank}}.npy"]
+    options = ["-p", "spmd", *files, "--statistics", f"--trace={trace}"]
+    code, printed, errors = run(str(path), "--ranks", "2", *options)
+    assert (code, errors) == (0, "")
+    lines = printed.splitlines()
+    assert lines[0] == "EXEC @main"
+    assert [line.split(":")[0] for line in lines[1:]] == [
+        "STATISTICS process 0",
+        "STATISTICS process 1",
+    ]
+    assert np.load(tmp_path / "y.0.npy").tolist() == [[1], [2]]
+    assert np.load(tmp_path / "y.1.npy").tolist() == [[1, 1], [2, 2]]
+    events = json.loads(trace.read_text())["traceEvents"]
+    met = [each for each in events if each.get("cat") == "collective"]
+    assert len({each["tid"] for each in met}) == 2
+
+
+def test_ranks_that_die_are_one_message() -> None:
+    """What MPICH says of it is not passed on."""
+    need_ranks()
+    code = "import os, time; print('said', flush=True); time.sleep(0.2); os.kill(os.getpid(), 9)"
+    stdout, stderr = io.StringIO(), io.StringIO()
+    command = [start_ranks.find_launcher(2), "-n", "2", sys.executable, "-c", code]
+    heard: tuple[list[str], list[str]] = ([], [])
+    assert start_ranks._run(command, {}, stdout, stderr, heard) == 9
+    assert heard == ([], ["Killed (signal 9)"])
+    assert stdout.getvalue() == "said\n" * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("p.mlir", "--ranks=0"), "--ranks must be at least 1, and is 0"),
+        (("--ranks=2",), "ranks have no standard input: name the file of the program"),
+        (("p.mlir", "--ranks=2", "--backend=numba"), "--ranks needs --backend=mpi, and not numba"),
+        (
+            ("p.mlir", "--input=@x.{rank}.npy"),
+            "@x.{rank}.npy names the files of ranks, which needs --backend=mpi",
+        ),
+        (("p.mlir", "--timeout=3"), "--timeout needs --backend=mpi, and more than 0 seconds"),
+    ],
+)
+def test_options_that_make_no_sense(arguments: tuple[str, ...], message: str) -> None:
+    assert run(*arguments) == (1, "", f"mesh-run: {message}\n")
+
+
+def test_without_mpiexec(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    need_ranks()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    code, _, errors = run("p.mlir", "--ranks=2")
+    assert code == 1
+    assert errors.startswith("mesh-run: --ranks=2 needs mpiexec, which is neither in ")
+    assert "pip install 'mesh-opt[mpi]'" in errors
+
+
+def test_a_rank_starts_no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PMI_SIZE", "2")
+    code, _, errors = run("p.mlir", "--ranks=2")
+    assert code == 1
+    assert "--ranks=2 starts ranks, but this process is one already" in errors
+
+
+def test_arguments_of_ranks() -> None:
+    words = ["p.mlir", "--ranks", "2", "-p", "spmd", "--backend=mpi", "--ranks=3", "--check"]
+    assert start_ranks.without_option(words) == ["p.mlir", "-p", "spmd", "--check"]

@@ -1,0 +1,138 @@
+"""`mesh-run --ranks=N`: starts the MPI ranks by itself, and passes on what they say."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Thread
+from typing import IO, TextIO
+
+from ..ir.usage_error import UsageError
+from .ranks import END_VARIABLE, MPI, SIZES
+
+OPTIONS = ("--ranks", "-ranks")
+
+_RULER = "=" * 60
+"""How MPICH begins what it says of processes that have died."""
+
+
+def start_ranks(count: int, argv: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
+    """Run mesh-run with some arguments on so many ranks; returns the exit code.
+
+    Raises UsageError where there is no MPI.
+    """
+    if any(os.environ.get(name, "").isdecimal() for name in SIZES):
+        raise UsageError(f"--ranks={count} starts ranks, but this process is one already")
+    command = [find_launcher(count), "-n", str(count), sys.executable, "-P", "-m"]
+    command += ["mesh_opt.tools.mesh_run", f"--backend={MPI}", *without_option(argv)]
+    said: list[str] = []
+    deaths: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="mesh-run-") as folder:
+        end = Path(folder) / "end"
+        code = _run(command, {END_VARIABLE: str(end)}, stdout, stderr, (said, deaths))
+        has_ended = end.exists()
+    if not said and (code or not has_ended):
+        why = deaths[0] if deaths else f"mpiexec ended with {code}"
+        stderr.write(f"mesh-run: a rank has ended before its time, and so did all: {why}\n")
+    return code if code == 130 else int(code != 0 or not has_ended)
+
+
+def _run(
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    stdout: TextIO,
+    stderr: TextIO,
+    heard: tuple[list[str], list[str]],
+) -> int:
+    """Run mpiexec; returns its exit code, and what was said of errors and of deaths."""
+    said, deaths = heard
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env={**os.environ, **variables},
+    )
+    assert process.stdout is not None and process.stderr is not None
+    errors = Thread(target=_pass_errors, args=(process.stderr, stderr, said), daemon=True)
+    errors.start()
+    try:
+        _pass_output(process.stdout, stdout, deaths)
+        errors.join()
+        return process.wait()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def find_launcher(count: int) -> str:
+    """The mpiexec of this Python's environment, or one on the PATH. Raises UsageError."""
+    install = "pip install 'mesh-opt[mpi]' installs MPICH and mpi4py"
+    if find_spec("mpi4py") is None:
+        raise UsageError(f"--ranks={count} needs mpi4py, which is not installed: {install}")
+    beside = Path(sys.prefix) / "bin" / "mpiexec"
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        raise UsageError(
+            f"--ranks={count} needs mpiexec, which is neither in {beside.parent} nor on the PATH:"
+            f" {install}"
+        )
+    return found
+
+
+def without_option(argv: Sequence[str]) -> list[str]:
+    """Arguments without `--ranks` and `--backend`."""
+    found: list[str] = []
+    rest = iter(argv)
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if name not in (*OPTIONS, "--backend", "-backend"):
+            found.append(word)
+        elif not equals:
+            next(rest, None)
+    return found
+
+
+def _pass_output(source: IO[str], target: TextIO, deaths: list[str]) -> None:
+    """Pass on what ranks print, but not what MPICH adds when they die."""
+    blank = ""
+    for line in source:
+        if line.startswith(_RULER):
+            following = next(source, "")
+            if "BAD TERMINATION" in following:
+                deaths += [
+                    each.partition("EXIT STRING:")[2].strip()
+                    for each in source
+                    if "EXIT STRING:" in each
+                ]
+                return
+            target.write(blank + line + following)
+            blank = ""
+        elif line == "\n":
+            # MPICH begins with one.
+            blank += line
+            continue
+        else:
+            target.write(blank + line)
+            blank = ""
+        target.flush()
+    target.write(blank)
+
+
+def _pass_errors(source: IO[str], target: TextIO, said: list[str]) -> None:
+    for line in source:
+        said.append(line)
+        target.write(line)
+        target.flush()
