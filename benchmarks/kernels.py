@@ -2,7 +2,7 @@
 
     MESH_OPT_PEERS_PYTHON=... python -m benchmarks.kernels [--rounds 9] [--only matmul]
 
-One table in one run: ours as it is and after `data-tile`, NumPy, and JAX and IREE where the Python
+One table in one run: ours as it is and after `compile`, NumPy, and JAX and IREE where the Python
 of the peers has them. A round runs each once after the other; the figures are the least
 milliseconds of all rounds, and `ratio` is the best of the others over the better of ours: larger is
 better. Pin it to one CPU (`taskset -c 0`) on a machine that does nothing else.
@@ -31,7 +31,7 @@ from mesh_opt.codegen.compile import compile_program
 from .kernel_cases import CASES, Case
 
 Run = Callable[[], Any]
-COLUMNS = ("plain", "tiled", "numpy", "jax", "iree")
+COLUMNS = ("plain", "compile", "numpy", "jax", "iree")
 
 
 def inputs(case: Case) -> list[np.ndarray]:
@@ -92,7 +92,7 @@ def runners(case: Case) -> dict[str, Run]:
     given = inputs(case)
     found: dict[str, Run] = {}
     results: list[np.ndarray] = []
-    for name, pipeline in (("plain", ()), ("tiled", "data-tile")):
+    for name, pipeline in (("plain", ()), ("compile", "compile")):
         compiled = compile_program(api.compile(case.text, pipeline, stages=False).module)
         results.append(compiled.run("main", given)[0])
         found[name] = lambda program=compiled: program.run("main", given)
@@ -142,7 +142,7 @@ def main() -> None:
         cells = [f"{times[each]:8.3f}" if each in times else f"{'':8}" for each in COLUMNS]
         others = [times[each] for each in COLUMNS[2:] if each in times]
         if others:
-            ratios.append(min(others) / min(times["plain"], times["tiled"]))
+            ratios.append(min(others) / min(times["plain"], times["compile"]))
             cells.append(f"{ratios[-1]:8.2f}")
         print(f"{name:28}", *cells)
         sys.stdout.flush()

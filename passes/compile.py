@@ -23,8 +23,12 @@ class CompilePass(NamedPipeline):
     encode_convolutions: bool = False
     """Whether convolutions get layouts of their own, too."""
 
+    host_layouts: bool = False
+    """Whether this machine has layouts of its own, for modules that name no device. Its kernels lay
+    out what they read, which is never slower."""
+
     def passes(self) -> tuple[ModulePass, ...]:
         """The stages of `spmd`, then those of `data-tile`."""
-        tile = DataTilePass(self.data_tiling, self.encode_convolutions)
+        tile = DataTilePass(self.data_tiling, self.encode_convolutions, self.host_layouts)
         # StableHLO has been converted by the first stage of all.
         return (*SpmdPass().passes(), *tile.passes()[1:])

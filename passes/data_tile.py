@@ -8,6 +8,7 @@ from xdsl.passes import ModulePass
 
 from .encoding.propagate_encodings import PropagateEncodingsPass
 from .encoding.set_encoding import SetEncodingPass
+from .hal.assign_devices import AssignDevicesPass
 from .manager.named_pipeline import NamedPipeline, default_passes
 
 
@@ -23,15 +24,16 @@ class DataTilePass(NamedPipeline):
     encode_convolutions: bool = False
     """Whether convolutions get layouts of their own, too."""
 
+    host_layouts: bool = True
+    """Whether this machine has layouts of its own, for modules that name no device."""
+
     def passes(self) -> tuple[ModulePass, ...]:
         """The stages; each can be run alone under its own name."""
         encode = (SetEncodingPass(self.encode_convolutions), PropagateEncodingsPass())
-        tensors = default_passes(
-            "convert-stablehlo-to-linalg",
-            "strip-annotations",
-            "assign-devices",
-            "inline-calls",
-            "convert-elementwise-to-linalg",
+        tensors = (
+            *default_passes("convert-stablehlo-to-linalg", "strip-annotations"),
+            AssignDevicesPass(layouts=self.host_layouts),
+            *default_passes("inline-calls", "convert-elementwise-to-linalg"),
         )
         buffers = default_passes(
             "form-dispatches",

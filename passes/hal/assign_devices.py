@@ -48,6 +48,10 @@ class AssignDevicesPass(ModulePass):
     cpu_features: str = HOST
     """What the device's processor can do, as `+avx2,+fma`; `host` for what this machine can."""
 
+    layouts: bool = True
+    """Whether the device has layouts of its own; else tensors stay in rows, and kernels lay out
+    what they read where that pays."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_mesh(op)
         place_processes(op)
@@ -56,16 +60,13 @@ class AssignDevicesPass(ModulePass):
         if ctx.get_optional_dialect(Hal.name) is None:
             ctx.load_dialect(Hal)
         name = fresh_name(NAME, names_in(op))
-        # Kernels for this machine lay out what they read on their own, in tiles that suit them, and
-        # only where that pays: a layout of the whole program's would be one more copy.
-        is_host = self.cpu_features == HOST
-        features = host_features() if is_host else self.cpu_features
+        features = host_features() if self.cpu_features == HOST else self.cpu_features
         device = GlobalOp.create(
             properties={
                 "sym_visibility": StringAttr("private"),
                 "sym_name": StringAttr(name),
                 "type": DEVICE,
-                "initial_value": local_device(features, has_layouts=not is_host),
+                "initial_value": local_device(features, has_layouts=self.layouts),
             }
         )
         located_builder(InsertPoint.at_start(op.body.block), op).insert(device)

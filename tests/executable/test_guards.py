@@ -13,7 +13,6 @@ from mesh_opt.codegen.host_code.function_lowering import FunctionLowering
 from mesh_opt.codegen.host_code.values import HostResource
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.tools.mesh_run import main
-from tiled_programs import LAYOUTS
 
 PROGRAM = """
 func.func @main(%a: tensor<5x7xf32>, %b: tensor<7x3xf32>, %c: tensor<3x2xf32>) -> tensor<5x2xf32> {
@@ -45,7 +44,7 @@ def make_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executable_steps, "allocate", shrink)
 
 
-@pytest.mark.parametrize("pipeline", [f"{LAYOUTS},data-tile", "data-tile{data-tiling=false}"])
+@pytest.mark.parametrize("pipeline", ["data-tile", "data-tile{data-tiling=false}"])
 @pytest.mark.parametrize("is_broken", [False, True])
 def test_small_buffers(pipeline: str, is_broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     module = compile(PROGRAM, pipeline).module

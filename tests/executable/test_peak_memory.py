@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mesh_opt.api import Program, compile
-from tiled_programs import LAYOUTS
 
 MODELS = Path(__file__).parents[1] / "cases" / "models"
 
@@ -95,7 +94,7 @@ func.func @main(%x: tensor<16x32xf32>, %y: tensor<16x32xf32>) -> tensor<16x32xf3
 def test_a_weight_of_two_products_is_stored_once() -> None:
     weight = np.random.default_rng(1).normal(size=(32, 32)).astype(np.float32)
     text = SHARED_WEIGHT.replace("CONTENTS", weight.tobytes().hex())
-    program = compile(text, f"{LAYOUTS},data-tile", backend="numba")
+    program = compile(text, "data-tile", backend="numba")
     x, y = (np.random.default_rng(seed).normal(size=(16, 32)).astype(np.float32) for seed in (2, 3))
     (result,) = program["main"].run([x, y])
     assert np.allclose(result, x @ weight + y @ weight, atol=1e-4)

@@ -27,9 +27,6 @@ util.global private @b = #hal.device.target<"local", {ordinal = 1 : index}, [
     iree.encoding.resolver =
       #iree_cpu.vmvx_encoding_resolver<>}>]> : !hal.device
 """
-LAYOUTS = "assign-devices{cpu-features=+avx2}"
-"""A device with layouts of its own, unlike this machine, for programs that name none."""
-
 HERE = "{iree.abi.affinity = #hal.device.affinity<@a>}"
 
 

@@ -1,7 +1,6 @@
 // RUN: mesh-opt %s --split-input-file '--pass-pipeline=builtin.module(assign-devices{cpu-features=+avx2})' | filecheck %s
-// RUN: mesh-opt %s --split-input-file -p assign-devices | filecheck %s --check-prefix=HOST
-// This machine has no layouts of its own: its kernels lay out what they read.
-// HOST-NOT: iree.encoding.resolver
+// RUN: mesh-opt %s --split-input-file -p 'assign-devices{layouts=false}' | filecheck %s --check-prefix=ROWS
+// ROWS-NOT: iree.encoding.resolver
 
 // CHECK-DAG: #executable_target_embedded_elf_x86_64 = #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {cpu_features = "+avx2", target_triple = "x86_64-unknown-unknown-eabi-elf", iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>
 // CHECK-DAG: #device_target_local = #hal.device.target<"local", [#executable_target_embedded_elf_x86_64]> : !hal.device
