@@ -55,6 +55,9 @@ MESSAGE_TAG = 1
 POLLS = 1 << 12
 """Looks at requests after which Python is to look around."""
 
+POLLS_BETWEEN_YIELDS = 8
+"""Each look moves a part of a long message, so a rank that waits for one looks often."""
+
 YIELDS = 1 << 11
 """How often a rank that waits gives its core away before it sleeps between two looks."""
 
@@ -135,7 +138,7 @@ def wait_for_messages(context: int) -> int:
             return FAILED
         if field(context, OPEN) == 0:
             return 0
-        if polls > SPINS:
+        if polls > SPINS and polls % POLLS_BETWEEN_YIELDS == 0:
             back_off(polls, YIELDS)
     return WAITING
 

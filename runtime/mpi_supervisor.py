@@ -270,6 +270,7 @@ class _Monitor:
         self._notes = notes
         self._lock = threading.RLock()
         self._generation = 0
+        self._reporter: int | None = None
         self._has_failed = False
         self._exits: dict[int, tuple[int, str]] = {}
         self._first_failure = 0.0
@@ -303,6 +304,7 @@ class _Monitor:
         with self._lock:
             self._generation += 1
             self._has_failed = self._is_asking = False
+            self._reporter = None
             self._previous = None
             self._replies = {}
 
@@ -330,6 +332,8 @@ class _Monitor:
                 case ("failure", generation, failure):
                     # A failure before the last recovery is over.
                     if generation == self._generation:
+                        if failure.kind == "report" and not self._has_failed:
+                            self._reporter = rank
                         self._fail(failure)
                 case ("exit", code, text):
                     self._exits[rank] = (code, text)
@@ -383,9 +387,13 @@ class _Monitor:
         """Print the message of a failure once, and end all ranks."""
         since = time.monotonic() - self._first_failure if self._first_failure else 0.0
         is_complete = len(self._exits) == self._supervisor.size
-        if self._first_failure and not self._has_printed and (is_complete or since > SETTLING):
+        # Who has reported a failure has most to say of it.
+        patience = SETTLING if self._reporter is None else GRACE / 2
+        is_told = is_complete or since > patience or self._reporter in self._exits
+        if self._first_failure and not self._has_printed and is_told:
             self._has_printed = True
-            rank = min(rank for rank, (code, _) in self._exits.items() if code)
+            failed = [rank for rank, (code, _) in self._exits.items() if code]
+            rank = self._reporter if self._reporter in failed else min(failed)
             _print_error(self._exits[rank][1])
         if is_complete and not self._is_over:
             self._is_over = True

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import IO, TextIO
 
 from ..ir.usage_error import UsageError
 from .ranks import END_VARIABLE, MPI, SIZES
 
 OPTIONS = ("--ranks", "-ranks")
+
+_PR_SET_PDEATHSIG = 1
 
 _RULER = "=" * 60
 """How MPICH begins what it says of processes that have died."""
@@ -52,6 +56,9 @@ def _run(
 ) -> int:
     """Run mpiexec; returns its exit code, and what was said of errors and of deaths."""
     said, deaths = heard
+    if current_thread() is main_thread():
+        # The `finally` below ends the ranks.
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -60,6 +67,8 @@ def _run(
         text=True,
         errors="replace",
         env={**os.environ, **variables},
+        # No thread has been started that could hold a lock.
+        preexec_fn=_end_with_parent,  # noqa: PLW1509
     )
     assert process.stdout is not None and process.stderr is not None
     errors = Thread(target=_pass_errors, args=(process.stderr, stderr, said), daemon=True)
@@ -75,6 +84,12 @@ def _run(
                 process.wait(5)
             except subprocess.TimeoutExpired:
                 process.kill()
+
+
+def _end_with_parent() -> None:
+    """Let Linux end this process when its parent is killed."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def find_launcher(count: int) -> str:

@@ -7,8 +7,11 @@ in `test_mismatched_collectives.py`, ranks that are started wrongly in `test_com
 from __future__ import annotations
 
 import random
+import signal
+import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +20,7 @@ from breadth import NIGHTLY
 from faults import OPERATIONS, POSITIONS, PROGRAM, SUM, FaultyProgram, program_faults
 from faulty_rank import AT_ONCE, LATER
 from mesh_opt import api
-from mpi_ranks import launch, mesh_run
+from mpi_ranks import launch, mesh_run, need_ranks
 
 PROGRAMS = program_faults()
 A = np.ones(8, np.float32)
@@ -121,3 +124,31 @@ def test_a_rank_fails(what: str, rank: int, tmp_path: Path) -> None:
     message = SAID.get(what, "").format(rank, other=1 - rank)
     assert message in done.stderr, done.stderr
     assert done.stderr.count("error:") + done.stderr.count("mesh-run:") == (what in SAID)
+
+
+def processes(word: str) -> list[str]:
+    """The command lines of Linux's processes that have a word in them."""
+    found: list[str] = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return [each for each in found if word in each]
+
+
+@pytest.mark.skipif(not NIGHTLY or sys.platform != "linux", reason="takes seconds, needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_ranks_end_with_who_has_started_them(number: int, tmp_path: Path) -> None:
+    need_ranks()
+    path = tmp_path / "program.mlir"
+    path.write_text(LOOP)
+    options = ["--ranks=2", "--input=64xf32=1", f"--input=index={1 << 40}"]
+    command = [sys.executable, "-P", "-m", "mesh_opt.tools.mesh_run", str(path), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"EXEC @main\n"
+        assert len(processes(str(path))) >= 4
+        process.send_signal(number)
+    deadline = time.monotonic() + ON_RANKS
+    while processes(str(path)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not processes(str(path))

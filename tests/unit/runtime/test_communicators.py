@@ -26,7 +26,7 @@ def test_threads(count: int) -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 4, *([6, 8] if NIGHTLY else [])])
 def test_mpi(count: int) -> None:
-    done = run_ranks(count, str(HELPERS / "mpi_conformance.py"), timeout=600)
+    done = run_ranks(count, str(HELPERS / "mpi_conformance.py"), timeout=1200)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "conforms" in done.stdout
 
