@@ -206,6 +206,19 @@ CASES: dict[str, Case] = {
     "8x4096x4096, b transposed": transposed_matmul(8, 4096, 4096),
     "batch 16 of 256x64x256": batch_matmul(16, 256, 64, 256),
     "batch 16 of 256x256x64": batch_matmul(16, 256, 256, 64),
+    **{
+        f"{rows}x{depth}x{columns}": matmul(rows, depth, columns)
+        for rows, depth, columns in (
+            (1000, 1000, 64),
+            (3, 4096, 4096),
+            (4096, 33, 1024),
+            (33, 1024, 4096),
+            (127, 509, 251),
+            (509, 7, 1021),
+            (17, 4099, 13),
+            (1021, 1021, 1021),
+        )
+    },
     "bf16 matmul 1024": narrow_matmul(1024, "bf16", BF16, "f32", F32),
     "i8 matmul 1024": narrow_matmul(1024, "i8", I8, "i32", "int32"),
     "conv 3x3 56x56x64x64": convolution(56, 64, 64),

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
-import llvmlite.binding
 from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, Element
-from ..scalar_ops.llvm_values import register_type
+from ...runtime.abi.native_code import cpu_features
+from ..scalar_ops.llvm_values import half_to_float, register_type
 
 _I32 = ir.IntType(32)
 
 
 def cpu_has(feature: str) -> bool:
     """Whether this CPU has a feature by LLVM's name."""
-    features = cast(dict[str, bool], llvmlite.binding.get_host_cpu_features())
-    return features.get(feature, False)
+    return cpu_features().get(feature, False)
 
 
 @cache
@@ -64,8 +63,7 @@ def widened(builder: Any, value: Any, element: Element, total: Element) -> Any:
             shift = ir.Constant(words, [16] * count)
             value = builder.bitcast(builder.shl(builder.zext(value, words), shift), floats)
         else:
-            halves = builder.bitcast(value, ir.VectorType(ir.HalfType(), count))
-            value = builder.fpext(halves, floats)
+            value = half_to_float(builder, value)
     is_narrower = element.width < 64 and total.width == 64
     return builder.fpext(value, wanted) if is_narrower else value
 

@@ -8,6 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, Element
+from ...runtime.abi.native_code import cpu_features
 
 Value = Any
 Builder = Any
@@ -78,6 +79,68 @@ def to_storage(builder: Builder, held: Value, element: Element) -> Value:
     return held
 
 
+def _like(kind: Any, element: Any) -> Any:
+    """A type of as many lanes as another has."""
+    if not isinstance(kind, ir.VectorType):
+        return element
+    lanes: Any = kind
+    return ir.VectorType(element, lanes.count)
+
+
+def _splat(kind: Any, value: float) -> Value:
+    """A constant in all lanes of a type."""
+    vector: Any = kind
+    return ir.Constant(kind, [value] * vector.count if isinstance(kind, ir.VectorType) else value)
+
+
+def has_half_conversions() -> bool:
+    """Whether one instruction converts `f16`; else LLVM calls a function that is not here."""
+    return cpu_features().get("f16c", True)
+
+
+def half_to_float(builder: Builder, stored: Value) -> Value:
+    """The bits of one or several `f16` as `f32`."""
+    floats, halves = (_like(stored.type, each) for each in (ir.FloatType(), ir.HalfType()))
+    if has_half_conversions():
+        return builder.fpext(builder.bitcast(stored, halves), floats)
+    words = _like(stored.type, _I32)
+    bits = builder.zext(stored, words)
+    magnitude = builder.shl(builder.and_(bits, _splat(words, 0x7FFF)), _splat(words, 13))
+    # The exponent is 112 too small, and for a denormal the product makes it a normal number.
+    number = builder.fmul(builder.bitcast(magnitude, floats), _splat(floats, 2.0**112))
+    is_finite = builder.icmp_unsigned("<", magnitude, _splat(words, 0x7C00 << 13))
+    special = builder.or_(magnitude, _splat(words, 0x7F800000))
+    found = builder.select(is_finite, builder.bitcast(number, words), special)
+    sign = builder.shl(builder.and_(bits, _splat(words, 0x8000)), _splat(words, 16))
+    return builder.bitcast(builder.or_(found, sign), floats)
+
+
+def float_to_half(builder: Builder, value: Value) -> Value:
+    """The bits of the `f16` next to an `f32`, ties to even."""
+    if has_half_conversions():
+        return builder.bitcast(builder.fptrunc(value, ir.HalfType()), _I16)
+    bits = builder.bitcast(value, _I32)
+    magnitude = builder.and_(bits, constant(_I32, 0x7FFFFFFF))
+    odd = builder.and_(builder.lshr(magnitude, constant(_I32, 13)), constant(_I32, 1))
+    # The exponent is smaller by 112; half of what is cut off rounds.
+    moved = builder.add(builder.add(magnitude, constant(_I32, 0xC8000FFF)), odd)
+    normal = builder.lshr(moved, constant(_I32, 13))
+    # The sum with 1/2 has the bits of a denormal last, and rounds it.
+    half = ir.Constant(ir.FloatType(), 0.5)
+    sum_bits = builder.bitcast(builder.fadd(builder.bitcast(magnitude, ir.FloatType()), half), _I32)
+    small = builder.sub(sum_bits, constant(_I32, 0x3F000000))
+    is_small = builder.icmp_unsigned("<", magnitude, constant(_I32, 0x38800000))
+    is_large = builder.icmp_unsigned(">=", magnitude, constant(_I32, 0x47800000))
+    is_nan = builder.icmp_unsigned(">", magnitude, constant(_I32, 0x7F800000))
+    payload = builder.and_(builder.lshr(magnitude, constant(_I32, 13)), constant(_I32, 0x3FF))
+    quiet = builder.or_(payload, constant(_I32, 0x7E00))
+    found = builder.select(is_small, small, normal)
+    found = builder.select(is_large, constant(_I32, 0x7C00), found)
+    found = builder.select(is_nan, quiet, found)
+    sign = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 0x8000))
+    return builder.trunc(builder.or_(found, sign), _I16)
+
+
 def _half_from_storage(builder: Builder, stored: Value) -> Value:
     """An `f16` as an `f32`. What is no number keeps its bits, which `fpext` would make quiet."""
     bits = builder.zext(stored, _I32)
@@ -86,7 +149,7 @@ def _half_from_storage(builder: Builder, stored: Value) -> Value:
     kept = builder.or_(builder.or_(sign, payload), constant(_I32, 0x7F800000))
     magnitude = builder.and_(bits, constant(_I32, 0x7FFF))
     is_nan = builder.icmp_unsigned(">", magnitude, constant(_I32, 0x7C00))
-    number = builder.fpext(builder.bitcast(stored, ir.HalfType()), ir.FloatType())
+    number = half_to_float(builder, stored)
     return builder.select(is_nan, builder.bitcast(kept, ir.FloatType()), number)
 
 
@@ -96,7 +159,7 @@ def _half_to_storage(builder: Builder, held: Value) -> Value:
     sign = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 0x8000))
     payload = builder.and_(builder.lshr(bits, constant(_I32, 13)), constant(_I32, 0x3FF))
     kept = builder.or_(builder.or_(sign, payload), constant(_I32, 0x7C00))
-    number = builder.bitcast(builder.fptrunc(held, ir.HalfType()), _I16)
+    number = float_to_half(builder, held)
     is_nan = builder.fcmp_unordered("uno", held, held)
     return builder.select(is_nan, builder.trunc(kept, _I16), number)
 
@@ -106,7 +169,7 @@ def round_to_element(builder: Builder, value: Value, element: Element) -> Value:
     if not element.is_narrow_float:
         return value
     if element is not BF16:
-        return builder.fpext(builder.fptrunc(value, ir.HalfType()), ir.FloatType())
+        return half_to_float(builder, float_to_half(builder, value))
     bits = builder.bitcast(value, _I32)
     odd = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 1))
     rounded = builder.add(bits, builder.add(odd, constant(_I32, 0x7FFF)))

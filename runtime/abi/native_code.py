@@ -5,6 +5,7 @@ Object code is loaded by LLVM's JITLink, through llvmlite's binding; nothing is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -51,6 +52,34 @@ _numbers = count()
 """Of loaded libraries: their names are not used twice."""
 
 
+CPU_FEATURES_VARIABLE = "MESH_OPT_CPU_FEATURES"
+"""Environment variable: `sse2` or `avx2`, the widest vectors that native code may use. Tests run
+kernels for other CPUs by it."""
+
+_BEYOND = {
+    "avx2": ("avx512", "avx10", "amx", "evex"),
+    "sse2": (
+        *("avx", "amx", "evex", "fma", "f16c", "xop"),
+        *("sse3", "ssse3", "sse4", "vaes", "vpclmul"),
+    ),
+}
+"""How features begin that a CPU without wider vectors does not have."""
+
+
+@cache
+def cpu_features() -> dict[str, bool]:
+    """The features of this CPU by LLVM's names, without those that are not to be used."""
+    llvm: Any = llvmlite.binding
+    beyond = _BEYOND.get(os.environ.get(CPU_FEATURES_VARIABLE, ""), ())
+    found: dict[str, bool] = llvm.get_host_cpu_features()
+    return {name: there and not name.startswith(beyond) for name, there in found.items()}
+
+
+def _flattened() -> str:
+    found = sorted(cpu_features().items())
+    return ",".join(f"{'+' if there else '-'}{name}" for name, there in found)
+
+
 def target_platform() -> dict[str, str]:
     """What object code is for: its loader, the system and the CPU."""
     llvm: Any = llvmlite.binding
@@ -58,7 +87,7 @@ def target_platform() -> dict[str, str]:
         "version of llvmlite": llvmlite.__version__,
         "system": llvm.get_process_triple(),
         "CPU": llvm.get_host_cpu_name(),
-        "features of the CPU": llvm.get_host_cpu_features().flatten(),
+        "features of the CPU": _flattened(),
     }
 
 
@@ -71,7 +100,7 @@ def target_machine() -> Any:
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        features=_flattened(),
         opt=2,
         # Constants lie next to the code, and are operands of instructions.
         reloc="pic",

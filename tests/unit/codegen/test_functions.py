@@ -39,3 +39,30 @@ func.func @main(%a: {kind}) -> {kind} {{
     assert np.array_equal(found[np.isinf(exact)], exact[np.isinf(exact)])
     worst = np.argmax(np.where(is_plain, error, 0))
     assert error[worst] < 2, (inputs[worst], found[worst], wanted[worst])
+
+
+def test_half_precision() -> None:
+    """All `f16` as `f32`, and those next to what lies between two, with NaN and infinity."""
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    with np.errstate(all="ignore"):
+        floats = halves.astype(np.float32)
+        bits = floats.view(np.uint32)
+        near = np.concatenate([bits + step for step in (0xFFF, 0x1000, 0x1001, 0x2001)])
+        given = np.concatenate([floats, near.view(np.float32)])
+        rounded = given.astype(np.float16)
+    count = len(given)
+    text = f"""
+func.func @widen(%a: tensor<65536xf16>) -> tensor<65536xf32> {{
+  %0 = arith.extf %a : tensor<65536xf16> to tensor<65536xf32>
+  return %0 : tensor<65536xf32>
+}}
+func.func @narrow(%a: tensor<{count}xf32>) -> tensor<{count}xf16> {{
+  %0 = arith.truncf %a : tensor<{count}xf32> to tensor<{count}xf16>
+  return %0 : tensor<{count}xf16>
+}}"""
+    program = compile_program(api.compile(text, stages=False).module)
+    (wide,) = program.run("widen", [halves])
+    (narrow,) = program.run("narrow", [given])
+    np.testing.assert_array_equal(wide, floats)
+    np.testing.assert_array_equal(narrow, rounded)
+    assert np.array_equal(np.signbit(narrow), np.signbit(rounded))
