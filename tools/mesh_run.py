@@ -23,15 +23,12 @@ from .remarks import wants
 from .run_options import RANK, RunOptions, check_options, help_of_options, parse_command_line
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
-
     from ..api import Function, Program
     from ..interpreter.parameters import Parameters
     from ..ir.text.source import Source
     from ..passes.manager.pass_options import PassTable
     from ..runtime.abi.arrays import Array
     from ..saved_programs import LoadedFunction, LoadedProgram
-    from ..sharding.grid import Grid
     from .diagnostics import Diagnostic
     from .kept_programs import KeptProgram
     from .observers import Watchers
@@ -248,7 +245,9 @@ def _run_program(
     program.inputs_per_rank = options.inputs_per_rank
     function = _function(options, program)
     if options.extents is not None:
-        program.grid = function.grid = _grid(options.extents, function)
+        from .run_devices import given_grid
+
+        program.grid = function.grid = given_grid(options.extents, function)
     if options.simulate:
         return _simulate(options, function, stdout)
     inputs = _inputs(options, function)
@@ -395,36 +394,6 @@ def _check_ranks(options: RunOptions) -> bool:
 def _printable(text: str) -> str:
     """A text without characters that a terminal would obey, but for the ends of lines."""
     return "".join(c if c.isprintable() or c == "\n" else f"\\{ord(c):02X}" for c in text)
-
-
-def _grid(shape: tuple[int, ...], function: Function) -> Grid:
-    """The grid that `--grid-shape` gives extents to: the function's, or the module's only one."""
-    from ..sharding.grid import Grid
-
-    declared = function.grid or _only_grid(function.program.module)
-    extents = declared.shape
-    if len(extents) != len(shape) or any(
-        extent not in (None, given) for extent, given in zip(extents, shape, strict=True)
-    ):
-        written = "x".join("?" if extent is None else str(extent) for extent in extents)
-        given = "x".join(map(str, shape))
-        raise UsageError(
-            f"--grid-shape={given} does not fit grid @{declared.name} of shape {written}, on which"
-            f" @{function.name} runs"
-        )
-    return Grid(declared.name, shape)
-
-
-def _only_grid(module: ModuleOp) -> Grid:
-    """The grid of a module whose functions do not tell: kernels have copies of it."""
-    from ..dialects.shard.checks import grid_value
-    from ..ir.attribute_access import operation_name, symbol_name
-
-    grids = [op for op in module.walk() if operation_name(op) == "shard.grid"]
-    found = {symbol_name(grid): grid_value(grid) for grid in grids}
-    if len(found) != 1:
-        raise UsageError(f"--grid-shape needs a program with one grid; this has {len(found)}")
-    return found.popitem()[1]
 
 
 @overload

@@ -15,10 +15,12 @@ from ..dialects.hal.targets import (
     DeviceTargetAttr,
     ExecutableTargetAttr,
 )
-from ..dialects.shard.checks import DEVICES
+from ..dialects.shard.checks import DEVICES, grid_value
 from ..interpreter.devices import DRIVERS, device_globals
-from ..ir.attribute_access import attribute, operation_name
+from ..ir.attribute_access import attribute, operation_name, symbol_name
 from ..ir.usage_error import UsageError
+from ..programs.function import Function
+from ..sharding.grid import Grid
 
 GRIDS = ("mesh.mesh", "sdy.mesh", "shard.grid")
 
@@ -77,3 +79,31 @@ def _described(value: Attribute | None) -> Iterator[str]:
                 yield from _described(choice)
         case _:
             yield "a device that is not known"
+
+
+def given_grid(shape: tuple[int, ...], function: Function) -> Grid:
+    """The grid that `--grid-shape` gives extents to: the function's, or the module's only one.
+
+    Raises UsageError for extents that do not fit it.
+    """
+    declared = function.grid or _only_grid(function.program.module)
+    extents = declared.shape
+    if len(extents) != len(shape) or any(
+        extent not in (None, given) for extent, given in zip(extents, shape, strict=True)
+    ):
+        written = "x".join("?" if extent is None else str(extent) for extent in extents)
+        given = "x".join(map(str, shape))
+        raise UsageError(
+            f"--grid-shape={given} does not fit grid @{declared.name} of shape {written}, on which"
+            f" @{function.name} runs"
+        )
+    return Grid(declared.name, shape)
+
+
+def _only_grid(module: ModuleOp) -> Grid:
+    """The grid of a module whose functions do not tell: kernels have copies of it."""
+    grids = [op for op in module.walk() if operation_name(op) == "shard.grid"]
+    found = {symbol_name(grid): grid_value(grid) for grid in grids}
+    if len(found) != 1:
+        raise UsageError(f"--grid-shape needs a program with one grid; this has {len(found)}")
+    return found.popitem()[1]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Self
 
-from xdsl.dialects.builtin import ShapedType, StringAttr
+from xdsl.dialects.builtin import ModuleOp, ShapedType, StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import SymbolOpInterface, SymbolTable
+from xdsl.traits import HasParent, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from .attributes import Mesh, MeshAttr, TensorSharding, parse_mesh
@@ -48,7 +48,7 @@ class MeshOp(IRDLOperation):
     sym_name = prop_def(StringAttr)
     mesh = prop_def(MeshAttr)
 
-    traits = traits_def(SymbolOpInterface())
+    traits = traits_def(SymbolOpInterface(), HasParent(ModuleOp))
 
     def __init__(self, name: str, mesh: Mesh) -> None:
         super().__init__(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(mesh)})

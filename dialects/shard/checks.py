@@ -63,13 +63,13 @@ def _find_in_table(table: Operation, name: StringAttr) -> Operation | None:
     if (
         found is not None
         and found.parent_op() is table
-        and found.properties.get("sym_name") == name
+        and found.get_attr_or_prop("sym_name") == name
     ):
         return found
     for region in table.regions:
         for block in region.blocks:
             for candidate in block.ops:
-                if candidate.properties.get("sym_name") == name:
+                if candidate.get_attr_or_prop("sym_name") == name:
                     _found_in_table.setdefault(table, {})[name.data] = ref(candidate)
                     return candidate
     return None
@@ -77,7 +77,8 @@ def _find_in_table(table: Operation, name: StringAttr) -> Operation | None:
 
 def grid_value(grid: Operation) -> Grid:
     """The value of a `shard.grid` or `mesh.mesh`. Raises VerifyException for a shapeless one."""
-    name, shape = grid.properties.get("sym_name"), grid.properties.get("shape")
+    # Another compiler's class for the operation may have no properties.
+    name, shape = grid.get_attr_or_prop("sym_name"), grid.get_attr_or_prop("shape")
     if not isinstance(name, StringAttr) or not isinstance(shape, DenseArrayBase):
         raise VerifyException("grid has no name or no shape")
     return _grid(name.data, cast(IndicesAttr, shape).get_values())

@@ -66,7 +66,8 @@ def test_bytes(name: str) -> None:
 
 
 def test_the_transformer_block_needs_what_lives_at_a_time() -> None:
-    module = api.compile((MODELS / "transformer_block.mlir").read_text(), "compile").module
+    text = (MODELS / "transformer_block.mlir").read_text()
+    module = api.compile(text, "compile{host-layouts=true}").module
     symbols = Program(module)
     (name,) = public_functions(module)
     entry = HostEntry(symbols, find_function(symbols, name))

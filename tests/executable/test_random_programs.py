@@ -128,7 +128,7 @@ def test_random_programs(passes: tuple[str, ...], text: str) -> None:
 def test_random_programs_compiled(text: str) -> None:
     """The same, through all of `compile`."""
     try:
-        check(text, "compile")
+        check(text, "compile{host-layouts=true}")
     except Exception:
         note(text)
         if FAILING:
