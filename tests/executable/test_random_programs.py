@@ -23,12 +23,15 @@ from mesh_opt.interpreter.run import (
 )
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
-from mesh_opt.passes.registry import all_passes
+from mesh_opt.passes.compile import CompilePass
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
+from mesh_opt.passes.sharding.shard_simplify import ShardSimplifyPass
+from mesh_opt.passes.sharding.spmd import SpmdPass
 from program_table import operations
 from program_writer import Value, Writer
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.passes import ModulePass
 
 COUNT = breadth(30, 1000)
 FAILING = os.environ.get("MESH_OPT_FAILING_PROGRAM")
@@ -79,16 +82,13 @@ def random_inputs(module: ModuleOp) -> list[np.ndarray]:
     return arrays
 
 
-def check(text: str, *passes: str) -> None:
+def check(text: str, *passes: ModulePass) -> None:
     """Partition a program and compare it with itself."""
     context, module = parse(text)
     inputs = random_inputs(module)
     expected = run(module, "main", inputs)
-    for name in passes:
-        if name == "global-abi":
-            ShardPartitionPass(abi="global").apply(context, module)
-        else:
-            all_passes()[name]()().apply(context, module)
+    for each in passes:
+        each.apply(context, module)
         module.verify()
     printed = str(module)
     _, module = parse(printed)
@@ -105,10 +105,14 @@ def check(text: str, *passes: str) -> None:
 @given(programs())
 @pytest.mark.parametrize(
     "passes",
-    [("spmd",), ("shard-partition",), ("global-abi", "shard-simplify")],
+    [
+        (SpmdPass(),),
+        (ShardPartitionPass(),),
+        (ShardPartitionPass(abi="global"), ShardSimplifyPass()),
+    ],
     ids=["spmd", "partition alone", "global abi"],
 )
-def test_random_programs(passes: tuple[str, ...], text: str) -> None:
+def test_random_programs(passes: tuple[ModulePass, ...], text: str) -> None:
     try:
         check(text, *passes)
     except Exception:
@@ -128,7 +132,7 @@ def test_random_programs(passes: tuple[str, ...], text: str) -> None:
 def test_random_programs_compiled(text: str) -> None:
     """The same, through all of `compile`."""
     try:
-        check(text, "compile{host-layouts=true}")
+        check(text, CompilePass(host_layouts=True))
     except Exception:
         note(text)
         if FAILING:
