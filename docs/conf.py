@@ -24,7 +24,7 @@ CONTENTS = {
         " encodings data_tiling walkthrough_two_devices grid_devices backend_and_runtime host_code"
         " interpreter"
     ),
-    "Running": "mpi saved_programs long_runs",
+    "Running": "mpi cluster saved_programs long_runs",
     "Reference": "options passes differences",
     "Working on it": "extending development",
 }

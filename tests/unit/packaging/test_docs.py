@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import re
+import runpy
 import shlex
 from fnmatch import fnmatch
 from pathlib import Path
@@ -134,6 +135,12 @@ def test_every_page_is_listed() -> None:
     contents = (DOCS / "README.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"\]\((\w+\.md)\)", contents))
     assert listed == {page.name for page in PAGES} - {"README.md"}
+
+
+def test_every_page_is_in_the_site() -> None:
+    contents = runpy.run_path(str(DOCS / "conf.py"))["CONTENTS"]
+    listed = [page for pages in contents.values() for page in pages.split()]
+    assert sorted(listed) == sorted(page.stem for page in PAGES if page.stem != "README")
 
 
 def test_every_pass_has_its_reference() -> None:
