@@ -275,11 +275,9 @@ class DeviceTargets:
                 raise OperationError(device, f"is a device, but initialised with {value}")
 
 
-@irdl_attr_definition
-class _IgnoredSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
-    """What a target names as its solver and is none: tensors are laid out as if it named none."""
+class _UnusableSolver(EncodingSolverInterface):
+    """What stands for a solver that cannot be asked; `text` says why."""
 
-    name = "hal.ignored_solver"
     text: StringAttr
 
     def problem(self) -> str:
@@ -288,6 +286,14 @@ class _IgnoredSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
     def configured(self, target: DictionaryAttr) -> Self:
         del target
         return self
+
+
+@irdl_attr_definition
+class _IgnoredSolverAttr(ParametrizedAttribute, _UnusableSolver):
+    """What a target names as its solver and is none: tensors are laid out as if it named none."""
+
+    name = "hal.ignored_solver"
+    text: StringAttr
 
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
         return IdentityResolverAttr().serialized(tensor)
@@ -297,18 +303,11 @@ class _IgnoredSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
 
 
 @irdl_attr_definition
-class _FailedSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
+class _FailedSolverAttr(ParametrizedAttribute, _UnusableSolver):
     """A solver that fails on its target's dictionary: an error where a layout is asked for."""
 
     name = "hal.failed_solver"
     text: StringAttr
-
-    def problem(self) -> str:
-        return self.text.data
-
-    def configured(self, target: DictionaryAttr) -> Self:
-        del target
-        return self
 
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
         raise EncodingError(self.problem())
