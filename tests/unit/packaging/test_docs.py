@@ -16,6 +16,7 @@ from mesh_opt.passes.registry import ALIASES, OWN_PASSES
 from mesh_opt.passes.sharding.partition import registry as partition_handlers
 from mesh_opt.tools.remarks import REMARKS
 from mesh_opt.tools.run_lines import TOOLS
+from mpi_ranks import need_ranks
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -185,6 +186,8 @@ def _commands() -> list[str]:
 def test_command(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(ROOT)
     program, *words = shlex.split(command, comments=True)
+    if "--ranks" in command:
+        need_ranks()
     arguments = [WRITES.sub(rf"\g<0>{tmp_path}/", word) for word in words]
     stdout, stderr = io.StringIO(), io.StringIO()
     code = TOOLS[program](arguments, io.StringIO(), stdout, stderr)

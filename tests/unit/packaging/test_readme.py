@@ -12,6 +12,7 @@ from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.run_lines import TOOLS
+from mpi_ranks import need_ranks
 from xdsl.context import Context
 
 ROOT = Path(__file__).parents[3]
@@ -32,6 +33,8 @@ def _commands() -> list[str]:
 def test_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     program, *arguments = shlex.split(command)
+    if "--ranks" in command:
+        need_ranks()
     stdout, stderr = io.StringIO(), io.StringIO()
     code = TOOLS[Path(program).name](arguments, io.StringIO(), stdout, stderr)
     assert code == 0, stderr.getvalue()
