@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
 )
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr
@@ -71,13 +71,14 @@ def grid_of(operation: Operation) -> Grid:
 
 
 class GridTable:
-    """The grids of one module, each looked up and built once.
+    """The grids of one module, each looked up and built once, and shardings that look the same.
 
     Grids of one name are taken for the same: nested modules use the grid of the program around.
     """
 
     def __init__(self) -> None:
         self._grids: dict[str, Grid] = {}
+        self._shardings: dict[object, tuple[Sharding, tuple[Attribute, ...]]] = {}
 
     def grid_of(self, operation: Operation) -> Grid:
         """As the function of that name."""
@@ -87,6 +88,19 @@ class GridTable:
         if grid is None:
             grid = self._grids[name] = grid_of(operation)
         return grid
+
+    def sharding_of(self, operation: Operation, shape: Shape) -> Sharding:
+        """What a `shard.sharding` says about a tensor of a shape. Raises OperationError."""
+        if operation.operands:
+            return _read_sharding(operation, shape, self.grid_of(operation))
+        attributes = tuple(operation.properties.values())
+        key = (shape, *operation.properties, *map(id, attributes))
+        found = self._shardings.get(key)
+        if found is None:
+            sharding = _read_sharding(operation, shape, self.grid_of(operation))
+            # The entry keeps the attributes alive, and with them their identities.
+            found = self._shardings[key] = (sharding, attributes)
+        return found[0]
 
 
 def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable | None = None) -> Sharding:
@@ -105,7 +119,10 @@ def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable | None = N
         return _sharding_of_source(operation, grids)
     if operation.name != SHARDING:
         raise OperationError(operation, "makes a sharding, expected a shard.sharding")
-    grid = grid_of(operation) if grids is None else grids.grid_of(operation)
+    return (grids or GridTable()).sharding_of(operation, shape)
+
+
+def _read_sharding(operation: Operation, shape: Shape, grid: Grid) -> Sharding:
     lists = _split_axes(operation)
     rank = len(shape)
     if any(lists[rank:]):

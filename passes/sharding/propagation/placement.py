@@ -82,7 +82,7 @@ class Placer:
         self._placement = Placement()
         self._chosen_before: dict[object, FactorSharding] = {}
         self._shardings: dict[tuple[str, DimensionAxes], Sharding] = {}
-        self._uneven: dict[Sharding, Sharding] = {}
+        self._interned: dict[Sharding, Sharding] = {}
         self._free_operands: dict[tuple[int, int], Sequence[Sharding]] = {}
         self._annotations = {
             entry.operation: entry.annotation
@@ -125,14 +125,18 @@ class Placer:
         key = (grid.name, axes)
         found = self._shardings.get(key)
         if found is None:
-            found = self._shardings[key] = Sharding(grid, axes)
+            found = self._shardings[key] = self._intern(Sharding(grid, axes))
         return found
+
+    def _intern(self, sharding: Sharding) -> Sharding:
+        """The one object that stands for all shardings equal to this one."""
+        return self._interned.setdefault(sharding, sharding)
 
     def _by_table(self, node: int) -> Sharding | None:
         pinned = self._graph.pinned.get(node)
         tensor = self._graph.tensors[node]
         if pinned is not None and pinned.sharding.dimension_axes == tensor.axes:
-            return pinned.sharding
+            return self._intern(pinned.sharding)
         grid = self._graph.grids[node]
         if grid is None:
             return None
@@ -162,7 +166,9 @@ class Placer:
             wanted = annotation.sharding
         if wanted is None or wanted.partials or wanted.grid != sharding.grid:
             return sharding
-        return wanted if wanted.dimension_axes == sharding.dimension_axes else sharding
+        return (
+            self._intern(wanted) if wanted.dimension_axes == sharding.dimension_axes else sharding
+        )
 
     def _replicated(self, value: SSAValue, grid: Grid) -> Sharding:
         return self.sharding(grid, ((),) * rank_of(value))
@@ -315,8 +321,7 @@ class Placer:
     ) -> Sharding:
         if not any(chosen.borders):
             return self.sharding(grid, axes)
-        sharding = placement(grid, factors, chosen.assignment)
-        return self._uneven.setdefault(sharding, sharding)
+        return self._intern(placement(grid, factors, chosen.assignment))
 
     def _whole(self, entry: Entry) -> None:
         operation = entry.operation
@@ -335,8 +340,9 @@ class Placer:
     def _annotated(self, entry: Entry) -> None:
         annotation = entry.annotation
         assert annotation is not None
-        self._use(entry.operation, 0, annotation.sharding)
-        self._placement.definitions[annotation.result] = annotation.sharding
+        sharding = self._intern(annotation.sharding)
+        self._use(entry.operation, 0, sharding)
+        self._placement.definitions[annotation.result] = sharding
 
     def _edge(self, entry: Entry) -> None:
         operation = entry.operation

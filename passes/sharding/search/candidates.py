@@ -16,6 +16,7 @@ from ....ir.symbols import symbol
 from ....sharding.cost import BYTES_PER_POINT
 from ....sharding.machine import Machine
 from ....sharding.sharding import DimensionAxes
+from ..annotations.access import SHARD
 from ..cost_report import Cost, module_costs
 from ..shard_annotate import annotate_operand, annotate_producer, find_grid
 from ..shard_complete import ShardCompletePass
@@ -105,6 +106,7 @@ class Evaluator:
         self._objective = objective
         self._known: dict[tuple[Annotation, ...], Cost | None] = {}
         self._originals = list(module.walk())
+        self._is_annotated = any(each.name == SHARD for each in self._originals)
         self.seconds = 0.0
         """What the evaluations took so far."""
 
@@ -127,6 +129,9 @@ class Evaluator:
         return self._known[key]
 
     def _evaluate(self, annotations: Sequence[Annotation]) -> Cost:
+        if not annotations and not self._is_annotated:
+            # Each device computes all of it.
+            return program_cost(self._module, self._objective.machine)
         values: dict[SSAValue, SSAValue] = {}
         copy = self._module.clone(values)
         operations = dict(zip(self._originals, copy.walk(), strict=True))
