@@ -204,6 +204,62 @@ def gpt2(x, *weights):
     return x
 
 
+def _block_arguments(batch, tokens):
+    model, hidden = 512, 2048
+    shapes = (
+        *((model,), (model,), (model, 3 * model), (model, model)),
+        *((model,), (model,), (model, hidden), (hidden, model)),
+    )
+    return ((batch, tokens, model), "float32", P()), *((each, "float32", P()) for each in shapes)
+
+
+@program(ONE, *_block_arguments(4, 128))
+def transformer_block(x, s1, t1, wqkv, wo, s2, t2, w1, w2):
+    batch, tokens, model = x.shape
+
+    def norm(x, scale, shift):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * scale + shift
+
+    heads = (norm(x, s1, t1) @ wqkv).reshape(batch, tokens, 3, 8, model // 8)
+    q, k, v = (heads[:, :, part].transpose(0, 2, 1, 3) for part in range(3))
+    weights = jax.nn.softmax(q @ k.transpose(0, 1, 3, 2) * 0.125)
+    x = x + (weights @ v).transpose(0, 2, 1, 3).reshape(batch, tokens, model) @ wo
+    return x + jax.nn.gelu(norm(x, s2, t2) @ w1) @ w2
+
+
+@program(ONE, *_block_arguments(1, 1))
+def one_token(*arguments):
+    return transformer_block(*arguments)
+
+
+@program(
+    ONE,
+    *[(shape, "float32", P()) for shape in ((1024, 4096), (4096, 1024), (256, 1024), (256, 1024))],
+)
+def training_step(w1, w2, x, y):
+    def loss(w1, w2):
+        return ((jnp.tanh(x @ w1) @ w2 - y) ** 2).mean()
+
+    d1, d2 = jax.grad(loss, (0, 1))(w1, w2)
+    return w1 - 0.01 * d1, w2 - 0.01 * d2
+
+
+@program(
+    ONE,
+    ((4, 32, 32, 3), "float32", P()),
+    *[((3, 3, *each), "float32", P()) for each in ((3, 32), (32, 64), (64, 64))],
+    ((64, 10), "float32", P()),
+)
+def convnet(x, k1, k2, k3, w):
+    for kernel, stride in ((k1, 1), (k2, 2), (k3, 2)):
+        layout = ("NHWC", "HWIO", "NHWC")
+        strides = (stride, stride)
+        x = lax.conv_general_dilated(x, kernel, strides, "SAME", dimension_numbers=layout)
+        x = jax.nn.relu(x)
+    return x.mean((1, 2)) @ w
+
+
 def inputs(arguments):
     """Random inputs, the same in every process."""
     rng = np.random.default_rng(0)

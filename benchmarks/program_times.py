@@ -33,6 +33,10 @@ PROGRAMS = (
     "n_body",
     "decode_step",
     "gpt2",
+    "transformer_block",
+    "one_token",
+    "training_step",
+    "convnet",
 )
 PIPELINES = ("spmd", "compile")
 

@@ -62,6 +62,14 @@ def atomic_add(builder: Any, address: Any, value: Any) -> Any:
 
 
 @intrinsic
+def atomic_exchange_if(builder: Any, address: Any, expected: Any, value: Any) -> Any:
+    """Give a word another value if it is what is expected; returns 1 if it was, otherwise 0."""
+    place = _pointer(builder, address)
+    outcome = builder.cmpxchg(place, expected, value, "acq_rel", "acquire")
+    return builder.zext(builder.extract_value(outcome, 1), _I64)
+
+
+@intrinsic
 def copy_bytes(builder: Any, target: Any, source: Any, count: Any) -> None:
     """Copy bytes between places that do not overlap."""
     pointer = ir.PointerType(_I8)

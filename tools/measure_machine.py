@@ -12,32 +12,38 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..api import Function, compile
+from ..api import compile
 from ..sharding.collectives import ALL_REDUCE
 from ..sharding.machine import Device, Machine, Network, Topology
 
 ROUNDS = 10
 SQUARE = 384
 """The extent of the products that are measured."""
+PRODUCTS = 8
+"""How many of them the longer program has more."""
 KERNELS = 128
-"""How many kernels or collectives the longer program has more."""
+"""How many small kernels or collectives the longer program has more."""
 SMALL, LARGE = 16, 1 << 20
 """Elements that are reduced."""
 
 
-def measured_machine() -> Machine:
-    """A description of this machine; takes a few seconds."""
-    devices = max(2, os.cpu_count() or 1)
+def measured_machine(devices: int | None = None) -> Machine:
+    """A description of this machine; takes a few seconds.
+
+    All devices compute while one is measured, so what they share is shared out: cores, where there
+    are more `devices` than those, and memory. There is a device for each core if nothing is said.
+    """
+    devices = devices or max(2, os.cpu_count() or 1)
     small, large = (_collective_seconds(devices, count) for count in (SMALL, LARGE))
     algorithm = min(ALL_REDUCE.algorithms, key=lambda each: each.messages(devices))
     sent = 4 * LARGE * min(each.sent(devices) for each in ALL_REDUCE.algorithms)
     return Machine(
         "this-machine",
         Device(
-            flops=tuple((element, _flops(element)) for element in ("f32", "f64")),
+            flops=tuple((element, _flops(element, devices)) for element in ("f32", "f64")),
             memory=_memory() / devices,
             memory_bandwidth=_memory_bandwidth() / devices,
-            launch=_launch_seconds(),
+            launch=_launch_seconds() * max(1, devices / (os.cpu_count() or 1)),
         ),
         (
             Network(
@@ -61,27 +67,6 @@ def _least(run: Callable[[], object]) -> float:
     return max(min(found), 1e-9)
 
 
-def _compiled(text: str) -> Function:
-    program = compile(text, stages=False)
-    program.workers = 1
-    return program["main"]
-
-
-def _flops(element: str) -> float:
-    square = f"tensor<{SQUARE}x{SQUARE}x{element}>"
-    function = _compiled(f"""
-        func.func @main(%x: {square}, %y: {square}) -> {square} {{
-          %z = arith.constant 0.0 : {element}
-          %e = tensor.empty() : {square}
-          %f = linalg.fill ins(%z : {element}) outs(%e : {square}) -> {square}
-          %m = linalg.matmul ins(%x, %y : {square}, {square}) outs(%f : {square}) -> {square}
-          return %m : {square}
-        }}""")
-    ones = np.ones((SQUARE, SQUARE), np.float32 if element == "f32" else np.float64)
-    x, y = (function.put(ones, index) for index in (0, 1))
-    return 2 * SQUARE**3 / _least(lambda: function.run_on_devices(x, y))
-
-
 def _memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
@@ -92,35 +77,55 @@ def _memory_bandwidth() -> float:
     return 2 * source.nbytes / _least(lambda: np.copyto(target, source))
 
 
-def _chain_seconds(step: str, shape: tuple[int, ...], devices: int) -> float:
-    """The time of one of `KERNELS` steps from a tensor to the next."""
-    tensor = f"tensor<{'x'.join(map(str, shape))}xf32>"
+PRODUCT = """
+  %e{n} = tensor.empty() : {tensor}
+  %f{n} = linalg.fill ins(%zero : {element}) outs(%e{n} : {tensor}) -> {tensor}
+  {result} = linalg.matmul ins({source}, {source} : {tensor}, {tensor}) outs(%f{n} : {tensor})
+    -> {tensor}"""
+ALL_REDUCE_STEP = """
+  {result} = shard.all_reduce {source} on @g grid_axes = [0] : {tensor} -> {tensor}"""
 
-    def seconds(steps: int) -> float:
+
+def _step_seconds(
+    step: str, shape: tuple[int, ...], devices: int, steps: int, element: str = "f32"
+) -> float:
+    """The time of one step from a tensor to the next, while all devices take it.
+
+    The time of one step is taken off the time of `steps` more. What follows them is on all devices,
+    and so are they.
+    """
+    tensor = f"tensor<{'x'.join(map(str, shape))}x{element}>"
+
+    def seconds(count: int) -> float:
         lines = [
-            f"  %v{n + 1} = {step.format(source=f'%v{n}', tensor=tensor)}" for n in range(steps)
+            step.format(source=f"%v{n}", result=f"%v{n + 1}", n=n, tensor=tensor, element=element)
+            for n in range(count)
         ]
-        function = _compiled(
-            f"shard.grid @g(shape = {devices})\n"
-            f"func.func @main(%v0: {tensor}) -> {tensor} {{\n"
-            + "\n".join(lines)
-            + f"\n  return %v{steps} : {tensor}\n}}"
-        )
-        x = function.put(np.zeros(shape, np.float32), 0)
+        text = f"""
+            shard.grid @g(shape = {devices})
+            func.func @main(%v0: {tensor}) -> {tensor} {{
+              %zero = arith.constant 0.0 : {element}
+              {"".join(lines)}
+              %sum = shard.all_reduce %v{count} on @g grid_axes = [0] : {tensor} -> {tensor}
+              return %sum : {tensor}
+            }}"""
+        program = compile(text, stages=False)
+        program.workers = 1
+        function = program["main"]
+        x = function.put(np.zeros(shape, np.float64 if element == "f64" else np.float32), 0)
         return _least(lambda: function.run_on_devices(x))
 
-    return max(seconds(KERNELS + 1) - seconds(1), 1e-9) / KERNELS
+    return max(seconds(steps + 1) - seconds(1), 1e-9) / steps
+
+
+def _flops(element: str, devices: int) -> float:
+    return 2 * SQUARE**3 / _step_seconds(PRODUCT, (SQUARE, SQUARE), devices, PRODUCTS, element)
 
 
 def _collective_seconds(devices: int, count: int) -> float:
-    step = "shard.all_reduce {source} on @g grid_axes = [0] : {tensor} -> {tensor}"
-    return _chain_seconds(step, (count,), devices)
+    return _step_seconds(ALL_REDUCE_STEP, (count,), devices, KERNELS)
 
 
 def _launch_seconds() -> float:
     # Products are kernels of their own: no other kernel computes them on the way.
-    step = (
-        "linalg.matmul ins({source}, {source} : {tensor}, {tensor}) outs({source} : {tensor})"
-        " -> {tensor}"
-    )
-    return _chain_seconds(step, (4, 4), 1)
+    return _step_seconds(PRODUCT, (4, 4), 1, KERNELS)

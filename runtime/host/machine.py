@@ -19,7 +19,7 @@ from . import loop
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .pool import Pool, native_pool, view
 from .program import Instruction, LinkedProgram, Words
-from .team import JOBS, WORKERS, end_work, native_serve, team_words
+from .team import ENDED, WORKERS, native_serve, team_words
 from .timeline import Event, Timeline
 from .tracer import Tracer
 
@@ -156,7 +156,6 @@ class Machine:
         self._state[loop.GLOBALS] = self._globals.ctypes.data
         self._team = team
         self._team_words: Words = np.zeros(team_words(team.workers if team else 1), np.int64)
-        self._helpers: Callable[[], None] | None = None
         if team is not None and team.workers > 1:
             self._team_words[WORKERS] = team.workers
             self._state[loop.TEAM] = -1
@@ -190,8 +189,8 @@ class Machine:
             self._abandon_blocks()
             raise
         finally:
-            if self._helpers is not None:
-                self._dismiss_helpers(self._helpers)
+            if registers[loop.TEAM] > 0:
+                self._dismiss_helpers()
         if self.guards is not None:
             self.guards.forget_inputs(self.pool)
         for position in linked.program.global_blocks:
@@ -251,14 +250,13 @@ class Machine:
         if self._team is None:
             return
         words = self._team_words
-        jobs = int(words[JOBS])
-        self._helpers = self._team.start(lambda worker: _serve()(words.ctypes.data, worker, jobs))
+        call = int(words[ENDED]) + 1
+        self._team.start(lambda worker: _serve()(words.ctypes.data, worker, call))
         self._state[loop.TEAM] = words.ctypes.data
 
-    def _dismiss_helpers(self, wait: Callable[[], None]) -> None:
-        end_work(self._team_words)
-        wait()
-        self._helpers = None
+    def _dismiss_helpers(self) -> None:
+        # Nobody waits for them: each holds the words of the team until it has seen this.
+        self._team_words[ENDED] += 1
         self._state[loop.TEAM] = -1
 
     def _new_pool(self) -> Pool:

@@ -1,21 +1,24 @@
 """Workers that share the tiles of a device's kernels, as native code.
 
 While a function runs, the other threads of its device are in `serve`, which waits for jobs in the
-words of a team. The thread that runs host code is worker 0: it posts a job, does its own share, and
-waits for the others.
+words of a team. The thread that runs host code is worker 0. It posts a job, which has a share for
+each worker. Each claims its own share first and then those that nobody has begun, so a worker that
+the system does not let run holds nobody up. Worker 0 waits until all shares are done.
+
+A share is claimed by giving its word the number of the job, if it has that of the job before.
+A worker that wakes late therefore claims nothing of a job that is over, and the words of a job do
+not change while somebody works on it.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
-
-import numpy as np
 
 from ..abi.native_code import Native, source_of
 from ..intrinsics import SOURCE as INTRINSICS
 from ..intrinsics import (
     atomic_add,
+    atomic_exchange_if,
     atomic_load,
     atomic_store,
     call_kernel,
@@ -28,17 +31,18 @@ from ..native_functions import runtime_function
 
 SOURCE = source_of(__file__)
 
-JOBS, DONE, WORKERS = 0, 8, 16
-KERNEL, BINDINGS, CONSTANTS, FIRST, LAST = 24, 25, 26, 27, 28
-STATUSES = 32
-"""Words of a team: how many jobs there were, how many workers have done the last, how many workers
-there are, the last job, and a status for each worker. A job without a kernel ends the work."""
+JOBS, DONE, ENDED, WORKERS = 0, 8, 16, 24
+KERNEL, BINDINGS, CONSTANTS, FIRST, LAST = 25, 26, 27, 28, 29
+SHARES = 32
+"""Words of a team: how many jobs there were, how many shares of the last are done, the last call of
+a function that is over, how many workers there are, the last job, and then for each share the last
+job of which it was claimed. Behind them lies the status of each share."""
 
 YIELDS = 1000
 """How often a worker that waits for a job gives its core away before it sleeps."""
 
 NEVER = 1 << 62
-"""The same of one that waits for the others: they are at work."""
+"""The same of one that waits for shares that others have begun."""
 
 SMALLEST_WORK = 1 << 17
 """The work of a kernel, in bytes moved and multiplications, from which on it is shared."""
@@ -49,15 +53,15 @@ WAKING_WORK = 1 << 19
 
 def team_words(workers: int) -> int:
     """The size of a team."""
-    return STATUSES + workers
+    return SHARES + 2 * workers
 
 
-def do_share(team: int, worker: int) -> int:
-    """Run a worker's part of the tiles of a job; returns the kernel's status."""
+def do_share(team: int, share: int) -> int:
+    """Run a share of the tiles of a job; returns the kernel's status."""
     workers = load_word(team + 8 * WORKERS)
     first, last = load_word(team + 8 * FIRST), load_word(team + 8 * LAST)
-    start = first + (last - first) * worker // workers
-    stop = first + (last - first) * (worker + 1) // workers
+    start = first + (last - first) * share // workers
+    stop = first + (last - first) * (share + 1) // workers
     if start >= stop:
         return 0
     return call_kernel(
@@ -69,6 +73,16 @@ def do_share(team: int, worker: int) -> int:
     )
 
 
+def do_shares(team: int, worker: int, job: int) -> None:
+    """Do the shares of a job that nobody has claimed, a worker's own first."""
+    workers = load_word(team + 8 * WORKERS)
+    for other in range(workers):
+        share = (worker + other) % workers
+        if atomic_exchange_if(team + 8 * (SHARES + share), job - 1, job) == 1:
+            store_word(team + 8 * (SHARES + workers + share), do_share(team, share))
+            atomic_add(team + 8 * DONE, 1)
+
+
 def run_shared(team: int, kernel: int, bindings: int, constants: int, first: int, last: int) -> int:
     """Run the tiles of a kernel on all workers; returns the first status that is not 0."""
     workers = load_word(team + 8 * WORKERS)
@@ -78,39 +92,36 @@ def run_shared(team: int, kernel: int, bindings: int, constants: int, first: int
     store_word(team + 8 * FIRST, first)
     store_word(team + 8 * LAST, last)
     atomic_store(team + 8 * DONE, 0)
-    atomic_add(team + 8 * JOBS, 1)
-    status = do_share(team, 0)
+    job = atomic_add(team + 8 * JOBS, 1) + 1
+    do_shares(team, 0, job)
     spins = 0
-    while atomic_load(team + 8 * DONE) != workers - 1:
+    while atomic_load(team + 8 * DONE) != workers:
         spins += 1
         back_off(spins, NEVER)
-    for worker in range(1, workers):
+    status = 0
+    for share in range(workers):
         if status == 0:
-            status = load_word(team + 8 * (STATUSES + worker))
+            status = load_word(team + 8 * (SHARES + workers + share))
     return status
 
 
-def serve(team: int, worker: int, jobs: int) -> int:
-    """Do a worker's share of all jobs after the first `jobs`, up to one without a kernel."""
-    while True:
-        spins = 0
-        while atomic_load(team + 8 * JOBS) == jobs:
+def serve(team: int, worker: int, call: int) -> int:
+    """Do shares of all jobs until a call of a function is over."""
+    job = 0
+    spins = 0
+    while atomic_load(team + 8 * ENDED) < call:
+        posted = atomic_load(team + 8 * JOBS)
+        if posted == job:
             spins += 1
             back_off(spins, YIELDS)
-        jobs += 1
-        if load_word(team + 8 * KERNEL) == 0:
-            return 0
-        store_word(team + 8 * (STATUSES + worker), do_share(team, worker))
-        atomic_add(team + 8 * DONE, 1)
+        else:
+            job = posted
+            spins = 0
+            do_shares(team, worker, job)
+    return 0
 
 
 @cache
 def native_serve() -> Native:
     """The native code of `serve`."""
     return runtime_function(serve, INTRINSICS, NATIVE)
-
-
-def end_work(team: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-    """Let the workers of a team go. Nobody else may be posting jobs."""
-    team[KERNEL] = 0
-    team[JOBS] += 1

@@ -17,6 +17,7 @@ from mesh_opt.interpreter.run import find_function, run
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.host.machine import Machine, MachineError
 from mesh_opt.runtime.host.pool import TAKEN
+from mesh_opt.runtime.workers import Team
 from tensor_statements import Writer
 
 PROGRAMS: dict[str, tuple[str, list]] = {
@@ -533,9 +534,7 @@ def test_random_program(seed: int) -> None:
     check(text, [values[0], values[1], np.int64(seed % 4)])
 
 
-def test_workers_share_kernels_in_a_loop() -> None:
-    """Small kernels stay on one thread, and a check that fails on another worker is told."""
-    text = """
+GATHERING = """
 func.func @main(%a: tensor<64x512xf32>, %k: tensor<64x512xindex>, %n: index) -> tensor<64x512xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -554,7 +553,11 @@ func.func @main(%a: tensor<64x512xf32>, %k: tensor<64x512xindex>, %n: index) -> 
   }
   return %r : tensor<64x512xf32>
 }"""
-    module = api.compile(text).module
+
+
+def test_workers_share_kernels_in_a_loop() -> None:
+    """Small kernels stay on one thread, and a check that fails on another worker is told."""
+    module = api.compile(GATHERING).module
     generator = np.random.default_rng(0)
     values = generator.standard_normal((64, 512), np.float32)
     places = generator.integers(0, 512, (64, 512))
@@ -567,3 +570,12 @@ func.func @main(%a: tensor<64x512xf32>, %k: tensor<64x512xindex>, %n: index) -> 
     with pytest.raises(OperationError, match="has index 512 in dimension 1") as failure:
         program.run("main", [values, places, np.int64(1)])
     assert failure.value.operation.name == "tensor.extract"
+
+
+def test_nobody_waits_for_workers_that_do_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine they may wake after a kernel is over, or never."""
+    monkeypatch.setattr(Team, "start", lambda self, work: lambda: None)
+    module = api.compile(GATHERING).module
+    values, places = np.ones((64, 512), np.float32), np.zeros((64, 512), np.int64)
+    (found,) = compile_program(module, workers=3).run("main", [values, places, np.int64(5)])
+    np.testing.assert_array_equal(found, values * 32)

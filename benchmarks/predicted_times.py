@@ -1,0 +1,136 @@
+"""How well predicted times rank programs, against runs on threads of this machine.
+
+    MESH_OPT_PEERS_PYTHON=... python -m benchmarks.predicted_times
+
+Twenty programs of `jax_programs.py`, each with six ways to place its arguments. Predictions are for
+this machine as `mesh-run --measure-machine` describes it; a run has its arguments placed already.
+Prints a table of milliseconds, predicted / measured, and Spearman's rank correlation.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from itertools import product
+from math import prod
+
+import mesh_opt
+import numpy as np
+from mesh_opt.ir.diagnostics import remarks_to
+from mesh_opt.ir.tensor_types import tensor_shape
+from mesh_opt.passes.sharding.search.candidates import ProducerAnnotation, annotate
+from mesh_opt.passes.sharding.shard_annotate import find_grid
+from mesh_opt.passes.sharding.spmd import SpmdPass
+from mesh_opt.programs.function import Function
+from mesh_opt.sharding.machine import machine_text
+from mesh_opt.sharding.sharding import DimensionAxes
+from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.measure_machine import measured_machine
+from mesh_opt.tools.run_files import random_inputs
+from scipy.stats import spearmanr
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from .sharding_choices import peers_figures
+from .sharding_search import without_annotations
+
+TOKENS = (256, 1024)
+NAMES = (
+    "mlp_dp",
+    "mlp_bias",
+    "mlp_train_dp",
+    "attn_heads",
+    "rope_heads",
+    "decode_heads",
+    "gated_seqout",
+    "block_dp_tp",
+    "softmax_hidden",
+    "layernorm_hidden",
+)
+PLACEMENTS = 6
+GRID = (2, 2)
+AXES = ((), (0,), (1,), (0, 1))
+ROUNDS = 9
+
+
+def placements(arguments: list[SSAValue], seed: int) -> list[DimensionAxes]:
+    """A way to split arguments evenly; 0 is not to split them."""
+    choose = random.Random(seed)
+    found: list[DimensionAxes] = []
+    for argument in arguments:
+        free, axes = {0, 1}, list[tuple[int, ...]]()
+        for extent in tensor_shape(argument) or ():
+            options = [
+                each
+                for each in AXES
+                if free.issuperset(each) and (extent or 1) % prod(GRID[axis] for axis in each) == 0
+            ]
+            axes.append(choose.choice(options) if seed else ())
+            free.difference_update(axes[-1])
+        found.append(tuple(axes))
+    return found
+
+
+def partitioned(text: str, seed: int) -> ModuleOp:
+    """The program for four devices, with arguments placed as `placements` says."""
+    module = without_annotations(text)
+    function = next(each for each in module.walk() if each.name == "func.func")
+    arguments = list(function.regions[0].block.args)
+    placed = [
+        ProducerAnnotation(argument, axes)
+        for argument, axes in zip(arguments, placements(arguments, seed), strict=True)
+    ]
+    grid = find_grid(module, "x".join(map(str, GRID)))
+    values = {argument: argument for argument in arguments}
+    annotate(placed, grid, values, {})
+    with remarks_to(None):
+        SpmdPass().apply(new_context(), module)
+    return module
+
+
+def measured_seconds(function: Function) -> float:
+    """The least of several calls with arguments that lie on the devices."""
+    arrays = random_inputs(0, function.types.arguments, 0, 1)
+    inputs = [function.put(array, index) for index, array in enumerate(arrays)]
+    function.run_on_devices(*inputs)
+    found: list[float] = []
+    while len(found) < ROUNDS:
+        start = time.perf_counter()
+        function.run_on_devices(*inputs)
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def main() -> int:
+    """Print the table, and how well predictions rank measurements."""
+    found = peers_figures(os.environ.get("MESH_OPT_PEERS_PYTHON", "python3"), TOKENS)
+    machine = measured_machine(prod(GRID))
+    print(machine_text(machine))
+    print("| program | " + " | ".join(map(str, range(PLACEMENTS))) + " |")
+    print("|---" * (1 + PLACEMENTS) + "|")
+    predicted: list[float] = []
+    measured: list[float] = []
+    for name, tokens in product(NAMES, TOKENS):
+        text = str(found[f"{name}/{tokens}"]["linalg"])
+        cells: list[str] = []
+        for seed in range(PLACEMENTS):
+            program = mesh_opt.compile(partitioned(text, seed), stages=False)
+            program.workers = 1
+            function = program["main"]
+            predicted.append(function.cost(machine).seconds)
+            measured.append(measured_seconds(function))
+            cells.append(f"{predicted[-1] * 1e3:.3g} / {measured[-1] * 1e3:.3g}")
+        print(f"| {name}, {tokens} tokens | " + " | ".join(cells) + " |", flush=True)
+    ratios = np.array(predicted) / np.array(measured)
+    print(
+        f"{len(ratios)} runs; rank correlation {spearmanr(predicted, measured).statistic:.3f};"
+        f" predicted / measured: median {np.median(ratios):.2f},"
+        f" {np.quantile(ratios, 0.1):.2f} to {np.quantile(ratios, 0.9):.2f} for eight of ten"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
