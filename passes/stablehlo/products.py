@@ -20,7 +20,7 @@ from .elements import Kind, kind
 from .emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
 from .lowering import Lowering
 from .rules import tensor_rule
-from .shapes import pad, reverse, transpose
+from .shapes import pad, reverse
 
 Tensors = Sequence[SSAValue]
 _F32 = kind(f32)
@@ -167,45 +167,83 @@ def _convolution(lowering: Lowering, op: Operation, operands: Tensors) -> Tensor
 def convolve(
     e: Emitter, op: Operation, operands: Tensors, windows: Sequence[Window], *, padded: bool = False
 ) -> SSAValue:
-    """A convolution with all of its groups.
+    """A convolution with all of its groups, as one loop nest on operands as they lie.
 
-    Both operands are brought to the order batch or features first; groups become a dimension.
-    With `padded` the image has been padded already.
+    Loops have names: `b` for the batch, `g` for groups, `i` and `o` for input and output features,
+    `s0`, ... for places of the result and `w0`, ... for places in the window. With dimensions
+    `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]` they are `b, s0, s1, o` and then, summed over,
+    `w0, w1, i`. With `padded` the image has been padded already.
     """
     numbers = convolution_numbers(op)
     kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
-    total = accumulator(kinds[2])
-    image = transpose(e, operands[0], numbers.positions(0, "bf"))
-    kernel = transpose(e, operands[1], numbers.positions(1, "oi"))
-    turned = [2 + place for place, window in enumerate(windows) if window.reverse]
+    image, kernel = operands
+    places = numbers.positions(0, "bf")[2:]
+    turned = [numbers.data[1].index(n) for n, window in enumerate(windows) if window.reverse]
     if turned:
         kernel = reverse(e, kernel, turned)
     if not padded:
-        none = (0, 0)
-        image = pad(
-            e,
-            image,
-            e.constant(0, kinds[0].type),
-            (*none, *(w.low for w in windows)),
-            (*none, *(w.high for w in windows)),
-            (*none, *(w.base_dilation - 1 for w in windows)),
-        )
-    groups, batches = integer(op, "feature_group_count"), integer(op, "batch_group_count")
-    spatial = [
-        _count(e, size, e.size(kernel, 2 + i), windows[i])
-        for i, size in enumerate(e.sizes(image)[2:])
+        low, high, between = ([0] * len(numbers.data[0]) for _ in range(3))
+        for place, window in zip(places, windows, strict=True):
+            low[place], high[place] = window.low, window.high
+            between[place] = window.base_dilation - 1
+        image = pad(e, image, e.constant(0, kinds[0].type), low, high, between)
+    counts = [
+        _count(e, e.size(image, place), e.size(kernel, numbers.data[1].index(n)), windows[n])
+        for n, place in enumerate(places)
     ]
-    parts = max(groups, batches)
-    sums = _grouped(e, image, kernel, windows, spatial, (groups, batches), kinds, total)
+    groups, batches = integer(op, "feature_group_count"), integer(op, "batch_group_count")
+    image_names = _names(numbers.data[0], "s", f="i")
+    kernel_names = _names(numbers.data[1], "w")
+    result_names = _names(numbers.data[2], "s", f="o")
+    if groups * batches > 1:
+        image = _split(e, image, image_names, "i" if groups > 1 else "b", groups * batches)
+        kernel = _split(e, kernel, kernel_names, "o", groups * batches)
+        result_names.insert(result_names.index("o"), "g")
+    total = accumulator(kinds[2])
+    sizes = dict(zip(image_names, e.sizes(image), strict=True))
+    sizes |= dict(zip(kernel_names, e.sizes(kernel), strict=True))
+    sizes |= {f"s{n}": count for n, count in enumerate(counts)}
+    loops = [*result_names, *(name for name in kernel_names if name not in result_names)]
+    numbered = {name: AffineExpr.dimension(n) for n, name in enumerate(loops)}
+    slid = {
+        f"s{n}": numbered[f"s{n}"] * window.stride + numbered[f"w{n}"] * window.dilation
+        for n, window in enumerate(windows)
+    }
+    (sums,) = e.loops(
+        [image, kernel],
+        [
+            dims(*[slid.get(name, numbered[name]) for name in image_names], loops=len(loops)),
+            dims(*[numbered[name] for name in kernel_names], loops=len(loops)),
+        ],
+        [e.fill(e.constant(0, total.type), [sizes[name] for name in result_names])],
+        [dims(*range(len(result_names)), loops=len(loops))],
+        _product(kinds[0], kinds[1], total),
+        [PARALLEL if name in result_names else REDUCTION for name in loops],
+    )
     result = rounded(e, sums, total, kinds[2])
-    if parts > 1:
-        # [b, g, o, ...] -> [b, g * o, ...]
-        b, g, o, *rest = e.sizes(result)
-        result = e.reshape(result, [b, e.multiply(g, o), *rest])
-    places = numbers.data[2]
-    order = [{"b": 0, "f": 1}[p] if isinstance(p, str) else 2 + p for p in places]
+    if groups * batches > 1:
+        merged = e.sizes(result)
+        at = result_names.index("g")
+        merged[at : at + 2] = [e.multiply(*merged[at : at + 2])]
+        result = e.reshape(result, merged)
+    return result
 
-    return transpose(e, result, order)
+
+def _names(places: Sequence[str | int], spatial: str, **renamed: str) -> list[str]:
+    """The names of loops over the dimensions of a tensor."""
+    return [
+        renamed.get(place, place) if isinstance(place, str) else f"{spatial}{place}"
+        for place in places
+    ]
+
+
+def _split(e: Emitter, source: SSAValue, names: list[str], name: str, parts: int) -> SSAValue:
+    """A tensor with a dimension for groups before the one that they are made of."""
+    at = names.index(name)
+    sizes = e.sizes(source)
+    sizes[at : at + 1] = [parts, e.divide(sizes[at], parts)]
+    names.insert(at, "g")
+    return e.reshape(source, sizes)
 
 
 def _count(e: Emitter, size: IndexOrInt, width: IndexOrInt, window: Window) -> IndexOrInt:
@@ -213,58 +251,3 @@ def _count(e: Emitter, size: IndexOrInt, width: IndexOrInt, window: Window) -> I
         return Window(width, window.stride, dilation=window.dilation).count(size)
     reach = e.add(e.multiply(e.add(width, -1), window.dilation), 1)
     return e.add(e.divide(e.subtract(size, reach), window.stride), 1)
-
-
-def _grouped(
-    e: Emitter,
-    image: SSAValue,
-    kernel: SSAValue,
-    windows: Sequence[Window],
-    spatial: Sequence[IndexOrInt],
-    counts: tuple[int, int],
-    kinds: tuple[Kind, Kind, Kind],
-    total: Kind,
-) -> SSAValue:
-    """The loops: batch, group if there are several, output features, windows; then the sums.
-
-    image [b, g * i, ...] or, in groups of the batch, [g * b, i, ...]; kernel [g * o, i, ...]
-    """
-    rank = len(windows)
-    groups, batches = counts
-    grouped = groups * batches > 1
-    parts = groups * batches
-    batch, features, *extents = e.sizes(image)
-    outputs, inputs, *widths = e.sizes(kernel)
-    each = e.divide(outputs, parts)
-    first = [0, 1] if grouped else [0]
-    if groups > 1:
-        image = e.reshape(image, [batch, groups, inputs, *extents])
-    elif batches > 1:
-        batch = e.divide(batch, batches)
-        image = e.reshape(image, [batches, batch, features, *extents])
-        first = [1, 0]
-    if grouped:
-        kernel = e.reshape(kernel, [parts, each, inputs, *widths])
-    # Loops: b, (g,) o, spatial..., i, window...
-    out = 2 if grouped else 1
-    channel = out + 1 + rank
-    loops = channel + 1 + rank
-    slid = [
-        AffineExpr.dimension(out + 1 + i) * w.stride
-        + AffineExpr.dimension(channel + 1 + i) * w.dilation
-        for i, w in enumerate(windows)
-    ]
-    group = [1] if grouped else []
-    sizes: list[IndexOrInt] = [batch, *([parts] if grouped else []), each, *spatial]
-    result = e.loops(
-        [image, kernel],
-        [
-            dims(*first, channel, *slid, loops=loops),
-            dims(*group, out, channel, *range(channel + 1, loops), loops=loops),
-        ],
-        [e.fill(e.constant(0, total.type), sizes)],
-        [dims(*range(channel), loops=loops)],
-        _product(kinds[0], kinds[1], total),
-        [*[PARALLEL] * channel, *[REDUCTION] * (1 + rank)],
-    )
-    return result[0]
