@@ -188,7 +188,7 @@ class _Writer:
         exchanges = self._exchanges(program, grid)
         arrays = [self.constant(each.reshape(-1).view(np.uint8).data) for each in program.arrays]
 
-        def settled(constants: Sequence[Constant]) -> tuple[Constant, ...]:
+        def stored(constants: Sequence[Constant]) -> tuple[Constant, ...]:
             return tuple(
                 ArrayAddress(arrays[each.number]) if isinstance(each, ArrayAddress) else each
                 for each in constants
@@ -211,7 +211,7 @@ class _Writer:
             "code": len(self.code) - 1,
             "names": [each.name for each in program.functions],
             "functions": [
-                function_data(replace(each, constants=settled(each.constants)))
+                function_data(replace(each, constants=stored(each.constants)))
                 for each in linked.program_code.functions
             ],
             "kernels": [
@@ -221,7 +221,7 @@ class _Writer:
             "failures": len(program.failures),
             "checks": [sizes_data(each) for each in program.known_sizes],
             "exchanges": exchanges,
-            "globals": constants_data(settled(program.globals)),
+            "globals": constants_data(stored(program.globals)),
             "global_blocks": list(program.global_blocks),
         }
 

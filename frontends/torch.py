@@ -91,14 +91,14 @@ def compile(
     aliases = [*_tied_names(module), *([name] for name in names)]
     names = [*weights, *names]
     if placements or results is not None:
-        settled = _mesh(mesh)
-        given = list(_placed(aliases, placements or {}, settled))
+        parsed_mesh = _mesh(mesh)
+        given = list(_placed(aliases, placements or {}, parsed_mesh))
         annotate(function, "arg_attrs", given, names)
         count = len(function.function_type.outputs.data)
         wanted: Sequence[Any] = [results] if count == 1 else results or [None] * count
         if len(wanted) != count:
             raise ValueError(f"{len(wanted)} placements for {count} results")
-        annotate(function, "res_attrs", [_of_rank(each, settled, "result") for each in wanted])
+        annotate(function, "res_attrs", [_of_rank(each, parsed_mesh, "result") for each in wanted])
     compiled = api.compile(program, pipeline, backend=backend, stages=False)
     spec = exported.call_spec.out_spec
     return Compiled(compiled, print_operation(program), module, names, tuple(keywords), spec)

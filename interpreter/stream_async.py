@@ -210,7 +210,7 @@ def _range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes
     first, last = int(start), int(end)
     if resource.tensor is not None:
         raise OperationError(
-            op, f"touches bytes of {resource.written_as}, whose layout is not settled"
+            op, f"touches bytes of {resource.written_as}, whose layout is not resolved"
         )
     if not 0 <= first <= last <= resource.size:
         raise OperationError(op, f"touches bytes {first} to {last} of {resource.size}")

@@ -15,7 +15,7 @@ from ...interpreter.storage import (
     Resource,
     check_contents,
     check_room,
-    settled_layout,
+    resolved_layout,
     stored_bytes,
 )
 from ...interpreter.storage import read_tensor as read_stored
@@ -28,7 +28,7 @@ from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.machine import Machine
 from ...runtime.host.pool import view
 from ...runtime.host.program import Numbers, Register
-from ...tiling.packed_arrays import packed_extents, settled_tiles
+from ...tiling.packed_arrays import packed_extents, static_tiles
 from ...tiling.packed_layouts import PackedLayout
 from ..kernels.packing import write_relayout
 from ..kernels.schedule import Step
@@ -45,8 +45,8 @@ def bind_tensor(
     shape: Sequence[IndexOrInt],
 ) -> BoundTensor:
     """A tensor in bytes."""
-    if settled_layout(op, tensor) is None:
-        raise NotLowered(op, f"binds {tensor}, whose layout is not settled")
+    if resolved_layout(op, tensor) is None:
+        raise NotLowered(op, f"binds {tensor}, whose layout is not resolved")
     return BoundTensor(contents, tensor, tuple(shape))
 
 
@@ -67,7 +67,7 @@ def _expect(
 
 def _layout(op: Operation, bound: BoundTensor) -> PackedLayout | None:
     """How elements lie in bytes, `None` if that takes more than moving them."""
-    layout = settled_layout(op, bound.type)
+    layout = resolved_layout(op, bound.type)
     if layout is None:
         return None
     sizes = [size if isinstance(size, int) else 1 for size in bound.shape]
@@ -253,7 +253,7 @@ def _relay(
     layout = _layout(op, bound)
     if layout is None:
         return False
-    layout = settled_tiles(layout)
+    layout = static_tiles(layout)
     element = element_of(bound.type.element_type, op)
     shape = tuple(size for size in bound.shape if isinstance(size, int))
     if len(shape) < len(bound.shape):

@@ -55,7 +55,7 @@ class ShapeResolver:
         """An index as a number."""
         return int(self.value(value))
 
-    def settle(self, operation: Operation) -> None:
+    def infer(self, operation: Operation) -> None:
         """Note the shapes of an operation's results. Raises OperationError if they are wrong."""
         for index, (result, shape) in enumerate(
             zip(operation.results, self.result_shapes(operation), strict=True)

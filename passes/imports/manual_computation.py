@@ -194,7 +194,7 @@ class _Inlining:
     def _fix(self, operation: Operation) -> None:
         """Annotate what an operation of the body makes, inside of it as well."""
         if operation.name in CONSTRAINTS:
-            self._settle_constraint(operation)
+            self._close_constraint(operation)
             return
         if operation.name in COLLECTIVES or operation.name in PURE_QUERIES:
             operation.attributes[MANUAL_ATTRIBUTE] = UnitAttr()
@@ -227,7 +227,7 @@ class _Inlining:
         rank = 0 if whole is None else whole.get_num_dims()
         return TensorSharding(self._mesh, (DimensionSharding(),) * rank)
 
-    def _settle_constraint(self, operation: Operation) -> None:
+    def _close_constraint(self, operation: Operation) -> None:
         """A constraint of the body is closed: no manual axis may come in."""
         found = operation.properties["sharding"]
         assert isinstance(found, ShardingAttr)

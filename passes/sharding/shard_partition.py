@@ -25,7 +25,7 @@ from ...sharding.sharding import Sharding
 from ..imports.import_annotations import import_annotations
 from .partition.control_flow import local_of
 from .partition.emitter import Emitter
-from .partition.known_offsets import settle_offsets
+from .partition.known_offsets import fold_known_offsets
 from .partition.local_types import local_type
 from .partition.partitioner import Partitioner, normal
 from .partition.signatures import Placements, Signatures
@@ -49,7 +49,7 @@ class ShardPartitionPass(ModulePass):
         if self.abi not in ABIS:
             raise PassFailedException(f"abi must be one of {', '.join(ABIS)}, got '{self.abi}'")
         import_annotations(op)
-        settle_offsets(op)
+        fold_known_offsets(op)
         partition_module(op, self.abi == "global")
 
 
