@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.shard.boundary import Boundary
 from ..dialects.stream.types import NamedParameter, NamedParameterAttr
 from ..interpreter.entry_points import argument_types, result_types
-from ..interpreter.machine import Program
+from ..interpreter.frames import Program
 from ..interpreter.rounding import roughest_types
 from ..interpreter.run import boundaries, find_function, global_types, placement, plain_types
 from ..ir.diagnostics import OperationError, remark

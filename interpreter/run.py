@@ -41,9 +41,9 @@ from ..sharding.sharding import Sharding
 from .device_array import DeviceArray
 from .devices import provide
 from .entry_points import argument_types, passed, result_types
+from .frames import Device, Frame, Program
 from .func import run_function
 from .hal_buffers import BufferView
-from .machine import Device, Frame, Program
 from .placement import gather, scatter, whole_shape
 from .registry import load_own_dialects
 from .spmd import Process, run_lockstep

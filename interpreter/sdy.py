@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from ..runtime.abi.values import Value
-from .machine import Exit, Frame
+from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("sdy.return")

@@ -18,7 +18,7 @@ from ..runtime.abi.values import Value, dtype_of, element_type
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
 from .constants import constant_array
 from .devices import place, reach
-from .machine import Exit, Frame
+from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .storage import FRESH_BYTE, Resource, fresh, resource_size
 

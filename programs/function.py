@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.shard.boundary import Boundary
 from ..interpreter import run as interpreter
 from ..interpreter.device_array import DeviceArray
-from ..interpreter.machine import Program as _Symbols
+from ..interpreter.frames import Program as _Symbols
 from ..interpreter.rounding import roughest_types
 from ..ir.text.print_style import argument_names
 from ..runtime.abi.arguments import InputTypes

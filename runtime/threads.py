@@ -36,7 +36,7 @@ STANDSTILL = 0.1
 """Seconds between two looks for a deadlock: whether all devices wait for each other."""
 
 
-class _Exchange:
+class _Board:
     """Where a group's threads leave numbers for each other."""
 
     def __init__(self, size: int) -> None:
@@ -54,7 +54,7 @@ class ThreadGroup:
         self._waiting = 0
         self._meetings: dict[tuple[int, ...], Words] = {}
         self._signatures: dict[object, int] = {}
-        self._exchanges: dict[tuple[int, ...], _Exchange] = {}
+        self._boards: dict[tuple[int, ...], _Board] = {}
         self._mail: dict[tuple[int, int], list[tuple[DeviceState, Bytes]]] = {}
         self._condition = threading.Condition()
         self._submission = threading.Lock()
@@ -156,7 +156,7 @@ class ThreadGroup:
             self.state[:] = 0
             for meeting in self._meetings.values():
                 meeting[:] = 0
-            self._exchanges.clear()
+            self._boards.clear()
             self._mail.clear()
             self._waiting = 0
 
@@ -207,7 +207,7 @@ class ThreadGroup:
     ) -> list[tuple[int, ...]]:
         """All of a group's numbers, once all have come."""
         with self._condition:
-            board = self._exchanges.setdefault(group.processes, _Exchange(group.size))
+            board = self._boards.setdefault(group.processes, _Board(group.size))
             generation = board.generation
             board.brought[group.rank] = (state, numbers)
             present = [each for each in board.brought if each is not None]

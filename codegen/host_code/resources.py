@@ -25,9 +25,9 @@ from ...ir.attribute_access import operation_name
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import dtype_of, integer_width
 from ...runtime.host.builder import IndexOrInt
-from ...runtime.host.machine import Machine
 from ...runtime.host.pool import view
 from ...runtime.host.program import Numbers, Register
+from ...runtime.host.virtual_machine import VirtualMachine
 from ...tiling.packed_arrays import packed_extents, static_tiles
 from ...tiling.packed_layouts import PackedLayout
 from ..kernels.packing import write_relayout
@@ -111,7 +111,7 @@ def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -
     result = lowering.allocate(bound.shape, dtype_of(bound.type))
     if spare or not _relay(lowering, op, bound, result, is_pack=False):
 
-        def decode(machine: Machine, numbers: Numbers) -> Numbers:
+        def decode(machine: VirtualMachine, numbers: Numbers) -> Numbers:
             source, target, *sizes = numbers
             shape = filled(bound.shape, sizes)
             resource = Resource(view(source, stored_bytes(op, bound.type, shape)))
@@ -138,7 +138,7 @@ def write_tensor(
     if _relay(lowering, op, bound, value, is_pack=True):
         return
 
-    def encode(machine: Machine, numbers: Numbers) -> Numbers:
+    def encode(machine: VirtualMachine, numbers: Numbers) -> Numbers:
         target, source, *sizes = numbers
         shape = filled(bound.shape, sizes)
         array = view(source, prod(shape) * value.dtype.itemsize).view(value.dtype)
@@ -164,7 +164,7 @@ def _python(
     lowering: FunctionLowering,
     op: Operation,
     name: str,
-    function: Callable[[Machine, Numbers], Numbers],
+    function: Callable[[VirtualMachine, Numbers], Numbers],
     bound: BoundTensor,
     tensor: HostTensor,
 ) -> None:
@@ -221,7 +221,7 @@ def copy_part(
 ) -> None:
     """Copy a part of a tensor in rows from or to a tensor of its size."""
 
-    def copy(machine: Machine, numbers: Numbers) -> Numbers:
+    def copy(machine: VirtualMachine, numbers: Numbers) -> Numbers:
         address, other, *words = numbers
         shape = filled(whole.shape, words)
         slices = part.slices(op, shape, words[sum(isinstance(s, Register) for s in whole.shape) :])

@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from ...interpreter.machine import check_result, result_check
+from ...interpreter.frames import check_result, result_check
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import Array
 from ...runtime.host.builder import Builder, IndexOrInt
@@ -227,7 +227,8 @@ class ValueLowering:
         query = self.query(op)
         shapes = [type_shape(result.type, op) or () for result in op.results]
         if all(isinstance(word, int) for word in query.words):
-            return query.result_shapes([word for word in query.words if isinstance(word, int)])
+            constants = [word for word in query.words if isinstance(word, int)]
+            return list(query.result_shapes(constants))
         registers = [self.builder.register() for shape in shapes for size in shape if size < 0]
         known = [word if isinstance(word, int) else None for word in query.words]
 

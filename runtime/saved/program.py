@@ -32,7 +32,6 @@ from ..communicator import Communicator
 from ..device_threads import DeviceThreads
 from ..host import instructions, loop, pool, scalar_code, team
 from ..host.entry import DeviceStatistics, Entry, PassedResult, Run, statistics_of
-from ..host.machine import Machine, MachineError
 from ..host.program import (
     HostFunction,
     HostKernel,
@@ -45,6 +44,7 @@ from ..host.program import (
 )
 from ..host.size_rules import KnownSizes
 from ..host.timeline import Timeline
+from ..host.virtual_machine import VirtualMachine, VirtualMachineError
 from ..native_functions import give_functions
 from .container import Container, piece
 from .fields import DamagedFile, Fields
@@ -179,7 +179,7 @@ class SavedProgram:
         self.functions = {
             each.name: each for each in map(self._read_function, header["functions"].items())
         }
-        self._machines: dict[tuple[Entry, Communicator | None], Machine] = {}
+        self._machines: dict[tuple[Entry, Communicator | None], VirtualMachine] = {}
         self._threads = DeviceThreads(workers)
         self._lock = threading.Lock()
         self._last: list[Run] = []
@@ -392,7 +392,7 @@ class SavedProgram:
         """Run something on the devices. What fails needs the compiler for its message."""
         try:
             return run()
-        except (CommandFailed, MachineError, CollectiveMismatch, DeviceFailed) as problem:
+        except (CommandFailed, VirtualMachineError, CollectiveMismatch, DeviceFailed) as problem:
             self._machines.clear()
             raise NeedsCompiler(f"a run has failed: {problem}") from problem
         except BaseException:
@@ -409,7 +409,7 @@ class SavedProgram:
             devices = 1 if communicator is None else communicator.core_sharers
             workers = self._threads.team(process, devices)
             cancel = None if communicator is None else communicator.state
-            machine = Machine(
+            machine = VirtualMachine(
                 entry.program,
                 process,
                 cancel,
@@ -483,7 +483,7 @@ def _read_exchanges(data: Fields) -> PythonCall:
     if not exchanges:
         raise DamagedFile(f"has no exchange as {data.path}")
 
-    def exchange(machine: Machine, numbers: Numbers) -> Numbers:
+    def exchange(machine: VirtualMachine, numbers: Numbers) -> Numbers:
         return exchanges[machine.process % len(exchanges)].perform(machine, numbers)
 
     return PythonCall(name.text(), exchange)

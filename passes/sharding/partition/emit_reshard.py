@@ -36,7 +36,7 @@ from ....sharding.reshard_steps import (
     TrimHalo,
 )
 from ....sharding.sharding import Axes, Sharding
-from ....sharding.slice_exchange import Exchange, Round
+from ....sharding.slice_exchange import Round, SliceExchange
 from .emitter import Emitter
 from .local_types import local_type, with_shape
 
@@ -231,7 +231,7 @@ def emit_exchange(
     dimension: int,
     grid: Grid,
     axes: Axes,
-    exchange: Exchange,
+    exchange: SliceExchange,
 ) -> SSAValue:
     """Each process's section of a dimension that is split along `axes`.
 
@@ -269,7 +269,7 @@ def emit_exchange(
     return section
 
 
-def _is_all(exchange: Exchange) -> bool:
+def _is_all(exchange: SliceExchange) -> bool:
     """Whether what is received in the only round is the section of every process."""
     (only,) = exchange.rounds
     return (

@@ -20,7 +20,7 @@ from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
 from ....sharding.local_shape import borders, explicit_borders
 from ....sharding.sharding import Axes, Sharding
-from ....sharding.slice_exchange import Exchange, HaloWidths, Interval, best_way
+from ....sharding.slice_exchange import HaloWidths, Interval, SliceExchange, best_way
 from .emit_reshard import emit_exchange, exchange_halo
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
@@ -82,7 +82,9 @@ def _gathered(sharding: Sharding, dimensions: set[int]) -> Sharding:
     return replace(sharding, dimension_axes=axes)
 
 
-def _way(original: SSAValue, sharding: Sharding, section: Section) -> HaloWidths | Exchange | None:
+def _way(
+    original: SSAValue, sharding: Sharding, section: Section
+) -> HaloWidths | SliceExchange | None:
     """What to exchange for a section, `None` where the dimension is to be gathered."""
     size = shape(original)[section.dimension]
     if size is None or section.intervals is None:
@@ -97,12 +99,12 @@ def _cut(
     value: SSAValue,
     present: Sharding,
     section: Section,
-    way: HaloWidths | Exchange | None,
+    way: HaloWidths | SliceExchange | None,
 ) -> SSAValue:
     """Fetch what is missing along one dimension where it is split, and cut the section out."""
     emitter, dimension = partitioner.emitter, section.dimension
     intervals = section.intervals
-    if isinstance(way, Exchange):
+    if isinstance(way, SliceExchange):
         held = tensor_type_of(value)
         axes = present.dimension_axes[dimension]
         return emit_exchange(emitter, value, held, dimension, present.grid, axes, way)
