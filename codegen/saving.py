@@ -31,7 +31,13 @@ from ..dialects.stream.types import NamedParameter, NamedParameterAttr
 from ..interpreter.entry_points import argument_types, result_types
 from ..interpreter.frames import Program
 from ..interpreter.rounding import roughest_types
-from ..interpreter.run import boundaries, find_function, global_types, placement, plain_types
+from ..interpreter.run import (
+    boundaries,
+    boundary_sharding,
+    find_function,
+    global_types,
+    plain_types,
+)
 from ..ir.diagnostics import OperationError, remark
 from ..ir.text.print_style import PrintStyle, argument_names
 from ..ir.text.printer import print_operation
@@ -307,7 +313,7 @@ def _placed(function: Operation, boundary: Boundary | None, grid: Grid) -> Any:
         raise _NeedsPython(function, f"runs on more than {MAXIMAL_DEVICES} devices")
     if boundary is None:
         return None
-    sharding = placement(function, boundary, grid, boundary.sharding.rank)
+    sharding = boundary_sharding(function, boundary, grid, boundary.sharding.rank)
     if sharding.halos or sharding.partials:
         raise _NeedsPython(function, f"takes or returns a tensor by {sharding}")
     return sharding_data(sharding)

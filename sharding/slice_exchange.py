@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from .factors import Window
-from .local_shape import default_borders
+from .local_shape import default_offsets
 
 Interval = tuple[int, int]
 """From the first element to behind the last."""
@@ -190,8 +190,8 @@ def best_way(
 
 @lru_cache(maxsize=4096)
 def _elements(window: Window, size: int, parts: int) -> int:
-    owned = list(pairwise(default_borders(window.extent, parts)))
-    wanted = [window.read(start, end) for start, end in pairwise(default_borders(size, parts))]
+    owned = list(pairwise(default_offsets(window.extent, parts)))
+    wanted = [window.read(start, end) for start, end in pairwise(default_offsets(size, parts))]
     return best_way(owned, wanted)[1]
 
 

@@ -16,7 +16,7 @@ from ..imports.import_annotations import import_annotations
 from .annotations.writer import AnnotationWriter
 from .partition.known_offsets import fold_known_offsets
 from .propagation.graph import build_graph
-from .propagation.placement import Placer
+from .propagation.tensor_shardings import ShardingAssigner
 
 
 @dataclass(frozen=True)
@@ -29,5 +29,5 @@ class ShardCompletePass(ModulePass):
         import_annotations(op)
         fold_known_offsets(op)
         graph = build_graph(op)
-        placer = Placer(graph, complete=True)
-        AnnotationWriter(graph, placer.place(), placer).write()
+        assigner = ShardingAssigner(graph, complete=True)
+        AnnotationWriter(graph, assigner.assign(), assigner).write()

@@ -1,9 +1,9 @@
 """`shard-partition`: from a program with sharding annotations to the program of one device.
 
 Every function that has annotations, or calls one that has, is emitted anew. Each value is held in
-the placement that its annotation says; an operation without annotation is placed as its operands
+the sharding that its annotation says; an operation without annotation is placed as its operands
 and users make it cheapest, and what nothing places is held whole by each process. Collectives
-lead from one placement to another. Functions without annotations stay as they are.
+lead from one sharding to another. Functions without annotations stay as they are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .partition.emitter import Emitter
 from .partition.known_offsets import fold_known_offsets
 from .partition.local_types import local_type
 from .partition.partitioner import Partitioner, normal
-from .partition.signatures import Placements, Signatures
+from .partition.signatures import Shardings, Signatures
 from .propagation.sub_axes import define_finer_grid
 
 ABIS = ("local", "global")
@@ -127,7 +127,7 @@ def _successors(block: Block) -> tuple[Block, ...]:
 def _replace_body(function: FuncOp, region: Region, signatures: Signatures) -> None:
     """Give a function its emitted body, and say in its type and attributes what it takes."""
     signature = signatures.of(function)
-    results: Placements = signature.results or ()
+    results: Shardings = signature.results or ()
     old_type = function.function_type
     old = function.body
     function.detach_region(old)

@@ -25,7 +25,7 @@ from .annotations.writer import AnnotationWriter
 from .partition.known_offsets import fold_known_offsets
 from .propagation.explain import explain_resharding, explain_shardings
 from .propagation.graph import ShardingGraph, build_graph
-from .propagation.improvement import TableState, best_placement
+from .propagation.improvement import TableState, best_shardings
 from .propagation.sub_axes import (
     annotate_on_finer_grid,
     coarsen_nodes,
@@ -122,13 +122,13 @@ class ShardingPropagationPass(ModulePass):
         passes = (Direction.BOTH,) if self.traversal is None else _PASSES[self.traversal]
         with without_garbage_collection():
             graph, start = propagated_graph(op, passes)
-            placer, placement = best_placement(
+            assigner, shardings = best_shardings(
                 graph, start, lambda: _propagate_again(graph, passes)
             )
             if remarks_wanted():
                 explain_shardings(graph)
-                explain_resharding(placement)
-            AnnotationWriter(graph, placement, placer).write()
+                explain_resharding(shardings)
+            AnnotationWriter(graph, shardings, assigner).write()
 
 
 def _propagate_again(graph: ShardingGraph, passes: tuple[Direction, ...]) -> None:

@@ -49,7 +49,7 @@ Tensors = Sequence[SSAValue]
 Place = tuple[str, tuple[int, ...]]
 """The name of a grid, and its axes."""
 
-GRID = "processes"
+PROCESSES = "processes"
 """What a grid is called that is made for collectives."""
 
 _KINDS = {
@@ -104,7 +104,7 @@ def _grid(lowering: Lowering, shape_: GridShape) -> str:
     for each in block.ops:
         if isinstance(each, GridOp) and each.grid.shape == shape_:
             return each.grid.name
-    name = fresh_name(GRID, names_in(lowering.module))
+    name = fresh_name(PROCESSES, names_in(lowering.module))
     made, first = GridOp(name, shape_), block.first_op
     assert first is not None
     made.location = lowering.module.location

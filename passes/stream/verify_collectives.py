@@ -18,7 +18,7 @@ from xdsl.ir import Operation, OpResult, Region
 from xdsl.passes import ModulePass
 
 from ...dialects.iree_encoding.interfaces import tensor_encoding
-from ...dialects.shard.boundary import GRID
+from ...dialects.shard.boundary import GRID_ATTRIBUTE
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS
 from ...ir.symbols import symbol
@@ -60,7 +60,7 @@ class CollectiveUses:
             name
             for name, each in named.items()
             if each.name == "util.global" and each.properties["type"].name == "index"
-            if GRID in each.attributes
+            if GRID_ATTRIBUTE in each.attributes
         }
         self._executables = {
             name: each for name, each in named.items() if each.name.endswith(".executable")

@@ -103,11 +103,11 @@ class SavedFunction:
         self._arguments = arguments
         self._results = results
 
-    def placement(self, argument: int, rank: int) -> Sharding | None:
+    def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
         """Where an argument lies, `None` if the function runs on one device."""
         return None if self.grid is None else _placed(self._arguments[argument], self.grid, rank)
 
-    def result_placement(self, result: int, rank: int) -> Sharding | None:
+    def result_sharding(self, result: int, rank: int) -> Sharding | None:
         """Where a result lies, `None` if the function runs on one device."""
         return None if self.grid is None else _placed(self._results[result], self.grid, rank)
 
@@ -224,7 +224,7 @@ class SavedProgram:
         grid = read_grid(data["grid"])
         arguments, results = (
             [
-                _read_placement(row, kind, grid)
+                _read_boundary(row, kind, grid)
                 for row, kind in zip(rows.items(len(kinds)), kinds, strict=True)
             ]
             for rows, kinds in zip(
@@ -459,7 +459,7 @@ def _names(data: Fields, objects: dict[str, memoryview]) -> dict[str, str]:
     return found
 
 
-def _read_placement(data: Fields, kind: ValueType, grid: Grid | None) -> Sharding | None:
+def _read_boundary(data: Fields, kind: ValueType, grid: Grid | None) -> Sharding | None:
     if data.is_null:
         return None
     sharding = read_sharding(data)

@@ -1,7 +1,7 @@
 """The search as an integer program, solved by HiGHS.
 
 One variable for each option of each decision, of which one is 1. Where a tensor is decided in one
-place and read or made in another, variables for each pair of placements pay for what leads from
+place and read or made in another, variables for each pair of shardings pay for what leads from
 the one to the other. A copy that several operations want is paid for once. Programs of this form
 have almost always a linear relaxation with an integer optimum (Alpa, autoparallel), so that the
 solver is done at the root.
@@ -34,7 +34,7 @@ GAP = 1e-3
 """What counts as optimal: a price that is at most so much above the best, as a part of it."""
 
 MEMORY_WEIGHT = 1e-6
-"""How much memory counts between placements of one price: of the price of all operations."""
+"""How much memory counts between shardings of one price: of the price of all operations."""
 
 
 @dataclass(frozen=True, slots=True)

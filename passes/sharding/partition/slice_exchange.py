@@ -18,7 +18,7 @@ from ....dialects.tensor.dialect import PadOp
 from ....ir.index import INDEX, IndexOrInt
 from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
-from ....sharding.local_shape import borders, explicit_borders
+from ....sharding.local_shape import explicit_offsets, shard_offsets
 from ....sharding.sharding import Axes, Sharding
 from ....sharding.slice_exchange import HaloWidths, Interval, SliceExchange, best_way
 from .emit_reshard import emit_exchange, exchange_halo
@@ -58,7 +58,7 @@ def fetch_sections(
             and held.grid == sharding.grid
             and held.dimension_axes[section.dimension] == section.axes
         ):
-            offsets[section.dimension] = explicit_borders(held, section.dimension)
+            offsets[section.dimension] = explicit_offsets(held, section.dimension)
     sharding = replace(sharding, offsets=tuple(offsets))
     ways = {section.dimension: _way(original, sharding, section) for section in sections}
     present = _gathered(sharding, {d for d, way in ways.items() if way is None})
@@ -89,7 +89,7 @@ def _way(
     size = shape(original)[section.dimension]
     if size is None or section.intervals is None:
         return None
-    owned = list(pairwise(borders(size, sharding, section.dimension)))
+    owned = list(pairwise(shard_offsets(size, sharding, section.dimension)))
     return best_way(owned, section.intervals)[0]
 
 
@@ -117,8 +117,8 @@ def _cut(
         if way is not None:
             size = shape(original)[dimension]
             assert size is not None
-            value = _with_borders(partitioner, value, present, dimension, way)
-            origins = [start - way[0] for start in borders(size, present, dimension)[:-1]]
+            value = _with_halos(partitioner, value, present, dimension, way)
+            origins = [start - way[0] for start in shard_offsets(size, present, dimension)[:-1]]
         starts = [
             start - origin if start < end else 0
             for (start, end), origin in zip(intervals, origins, strict=True)
@@ -173,7 +173,7 @@ def padded(
     return emitter.insert(PadOp(value, low, high, Region(body), with_shape(held, extents)))
 
 
-def _with_borders(
+def _with_halos(
     partitioner: Partitioner,
     value: SSAValue,
     present: Sharding,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mesh_opt.sharding.factors import Window
-from mesh_opt.sharding.local_shape import default_borders
+from mesh_opt.sharding.local_shape import default_offsets
 from mesh_opt.sharding.slice_exchange import (
     MOST_PARTS,
     HaloWidths,
@@ -24,7 +24,7 @@ from mesh_opt.sharding.slice_exchange import (
 
 
 def owned_by(size: int, parts: int) -> list[Interval]:
-    return list(pairwise(default_borders(size, parts)))
+    return list(pairwise(default_offsets(size, parts)))
 
 
 def sections(

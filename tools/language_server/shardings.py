@@ -36,7 +36,7 @@ _PASSES = (
 
 
 @dataclass(slots=True)
-class Placements:
+class Shardings:
     """By the place of an operation in the text, what is known of its values."""
 
     shardings: dict[tuple[Line, str, int], tuple[Shape, Sharding]] = field(
@@ -81,11 +81,9 @@ def _key(value: SSAValue) -> tuple[Line, str, int] | None:
     return None if line is None else (line, what, value.index)
 
 
-def find_placements(
-    module: ModuleOp | None, context: Context, broken: set[Operation]
-) -> Placements:
+def find_shardings(module: ModuleOp | None, context: Context, broken: set[Operation]) -> Shardings:
     """Propagate the annotations of a copy of a program, without the functions that are `broken`."""
-    found = Placements()
+    found = Shardings()
     if module is None:
         return found
     copy = module.clone()
