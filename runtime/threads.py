@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..sharding.collective_matching import ENDED, CollectiveMismatch, DeviceState
+from ..sharding.collectives import ALL_GATHER, GATHER
 from .abi.native_code import Native
 from .collectives import Collective, Group, around, shard_range
 from .commands import (
@@ -327,7 +328,7 @@ def collective_functions(collective: Collective) -> set[Native]:
     found = {native_function("copy"), native_function("copy_rows")}
     if collective.kind != "all_slice":
         found.add(native_function(_native_collective(collective)[0]))
-    if collective.kind in ("all_reduce", "reduce", "reduce_scatter"):
+    if collective.reduces:
         found.add(_reduction_kernel(collective))
     return found
 
@@ -340,9 +341,9 @@ def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:
     head = (group.size, group.rank)
     shape = collective.source_shape
     match collective.kind:
-        case "all_gather" | "gather":
+        case ALL_GATHER.name | GATHER.name:
             outer, size, inner = around(shape, collective.axis)
-            return "all_gather", (*head, root, outer, size * inner * item)
+            return ALL_GATHER.name, (*head, root, outer, size * inner * item)
         case "all_to_all":
             return "all_to_all", (*head, *_all_to_all_constants(collective))
         case "all_reduce" | "reduce":

@@ -2,8 +2,8 @@
 
     %r = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"a"}, {}]>] ... (%y: tensor<4x8xf32>)
 
-becomes what every process does with whole tensors: it takes its part of `%x` by `shard.all_slice`,
-runs the body, and joins the parts of the results by `shard.all_gather`. The tensors of the body
+becomes what every process does with whole tensors: it slices its part out of `%x`, runs the body,
+and gathers the parts of the results. The tensors of the body
 differ between the processes of the manual axes, so they are annotated as whole on each, and
 propagation has nothing to decide there. What partitioning gathers in front of a slice, and slices
 after a gathering, `shard-simplify` takes out again.
