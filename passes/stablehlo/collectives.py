@@ -135,7 +135,7 @@ def _groups(lowering: Lowering, op: Operation) -> list[list[int]]:
     count = _device_count(lowering, op)
     found = attribute(op, "replica_groups")
     if isinstance(found, ReplicaGroupMeshAxesAttr):
-        return _mesh_groups(lowering, op, found)
+        return mesh_groups(lowering, op, found)
     groups = _rows(op, "replica_groups")
     if not groups:
         if count is None:
@@ -153,10 +153,10 @@ def _groups(lowering: Lowering, op: Operation) -> list[list[int]]:
     return groups
 
 
-def _mesh_groups(
+def mesh_groups(
     lowering: Lowering, op: Operation, found: ReplicaGroupMeshAxesAttr
 ) -> list[list[int]]:
-    """Groups by the names of axes."""
+    """Groups along axes of a mesh, or parts of axes. Raises OperationError for others."""
     named = found.mesh()
     sizes: dict[str, int] = {}
     if isinstance(named, SymbolRefAttr):

@@ -196,7 +196,9 @@ def new_server() -> MeshServer:
     """A server with all its features."""
     server = MeshServer()
     _keep_documents(server)
-    _answer_questions(server)
+    _answer_at_names(server)
+    _complete(server)
+    _outline(server)
     return server
 
 
@@ -234,7 +236,7 @@ def _keep_documents(server: MeshServer) -> None:
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
 
-def _answer_questions(server: MeshServer) -> None:
+def _answer_at_names(server: MeshServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
         found = await server.analysis_of(params.text_document.uri)
@@ -268,6 +270,8 @@ def _answer_questions(server: MeshServer) -> None:
         positions = analysis.positions(server.encoding)
         return lsp.Location(document.uri, range_of(positions, extent))
 
+
+def _complete(server: MeshServer) -> None:
     @server.feature(
         lsp.TEXT_DOCUMENT_COMPLETION,
         lsp.CompletionOptions(trigger_characters=[".", "%", "@", "#", "!"]),
@@ -296,6 +300,8 @@ def _answer_questions(server: MeshServer) -> None:
             for entry in entries
         ]
 
+
+def _outline(server: MeshServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     async def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
         found = await server.analysis_of(params.text_document.uri)
