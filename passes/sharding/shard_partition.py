@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import PassFailedException
 from ...dialects.shard.boundary import Boundary, set_argument_boundary, set_result_boundary
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.tensor_types import ranked
+from ...ir.verification import reachable_blocks
 from ...sharding.sharding import Sharding
 from ..imports.import_annotations import import_annotations
 from .partition.control_flow import local_of
@@ -71,7 +72,7 @@ def partition_module(module: ModuleOp, global_abi: bool = False) -> None:
 def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
     partitioner = Partitioner(signatures)
     partitioner.signature = signatures.of(function)
-    order = _reachable(function.body)
+    order = reachable_blocks(function.body.blocks[0])
     emitters: dict[Block, Emitter] = {}
     shared: Emitter | None = None
     for source in order:
@@ -99,29 +100,6 @@ def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
     for emitter in emitters.values():
         emitter.sweep()
     return Region([partitioner.blocks[source] for source in order])
-
-
-def _reachable(region: Region) -> list[Block]:
-    """Blocks that control can reach, each after those that dominate it."""
-    entry = region.blocks[0]
-    order: list[Block] = []
-    seen = {entry}
-    stack = [(entry, iter(_successors(entry)))]
-    while stack:
-        block, successors = stack[-1]
-        following = next((s for s in successors if s not in seen), None)
-        if following is None:
-            order.append(block)
-            stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, iter(_successors(following))))
-    return order[::-1]
-
-
-def _successors(block: Block) -> tuple[Block, ...]:
-    last = block.last_op
-    return () if last is None else tuple(last.successors)
 
 
 def _replace_body(function: FuncOp, region: Region, signatures: Signatures) -> None:

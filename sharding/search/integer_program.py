@@ -19,7 +19,7 @@ solver is done at the root.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -293,22 +293,3 @@ class IntegerProgram:
 
 
 _INFINITY = float("inf")
-
-
-def price_of(decisions: Decisions, options: Iterable[Option]) -> float:
-    """The price of one option for each decision, which the integer program minimises."""
-    chosen = list(options)
-    homes = {tensor: axes for option in chosen for tensor, axes in option.homes}
-    tensors, extents = decisions.problem.tensors, decisions.extents
-    total = decisions.ideal
-    copies: set[tuple[int, DimensionAxes]] = set()
-    for decision, option in zip(decisions.all, chosen, strict=True):
-        total += option.price * (1 if option.homes else decision.times)
-        copies.update((tensor, axes) for tensor, axes in option.wants if axes != homes[tensor])
-        for tensor, made in option.makes:
-            total += decision.times * decisions.made_price(tensor, made, homes[tensor])
-    for tensor, axes in copies:
-        total += tensors[tensor].count * reshard_price(
-            homes[tensor], axes, tensors[tensor].size, extents, decisions.price.collective
-        )
-    return total

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FileLineColLoc, ModuleOp
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ...dialects.shard.boundary import Boundary, argument_boundary, result_boundary
 from ...ir.diagnostics import OperationError, Remark, remarks_to
+from ...ir.tensor_types import shape_of, tensor_shape
 from ...passes.manager.named_pipeline import default_passes
 from ...passes.sharding.annotations.access import SHARD, GridTable, annotation_of
 from ...sharding.device_map import device_map, draw_text
@@ -126,17 +127,16 @@ def _shardings(module: ModuleOp) -> Iterator[tuple[SSAValue, Shape, Sharding]]:
             source = annotation.source
             while isinstance(owner := source.owner, Operation) and owner.name == SHARD:
                 # The annotation itself is a value of the text, too.
-                yield source, _shape(source), annotation.sharding
+                yield source, tensor_shape(source) or (), annotation.sharding
                 source = owner.operands[0]
-            yield source, _shape(source), annotation.sharding
-            yield operation.results[0], _shape(source), annotation.sharding
+            yield source, tensor_shape(source) or (), annotation.sharding
+            yield operation.results[0], tensor_shape(source) or (), annotation.sharding
 
 
 def _of_boundaries(function: FuncOp) -> Iterator[tuple[SSAValue, Shape, Sharding]]:
     def known(value: SSAValue, boundary: Boundary | None):
         if boundary is not None:
-            whole = boundary.global_type.get_shape()
-            yield value, _extents(whole), boundary.sharding
+            yield value, shape_of(boundary.global_type), boundary.sharding
 
     for index, argument in enumerate(function.body.blocks[0].args):
         yield from known(argument, argument_boundary(function, index))
@@ -144,14 +144,6 @@ def _of_boundaries(function: FuncOp) -> Iterator[tuple[SSAValue, Shape, Sharding
     if last.last_op is not None:
         for index, operand in enumerate(last.last_op.operands):
             yield from known(operand, result_boundary(function, index))
-
-
-def _shape(value: SSAValue) -> Shape:
-    return _extents(value.type.get_shape())  # pyright: ignore
-
-
-def _extents(shape: tuple[int, ...]) -> Shape:
-    return tuple(None if extent == DYNAMIC_INDEX else extent for extent in shape)
 
 
 def describe(shape: Shape, sharding: Sharding, element_bytes: int | None) -> str:
