@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .dialects.iree_encoding.packed_layout_dict import encoding_info, packed_layout_of
     from .dialects.registry import register_dialects
     from .dialects.shard.dialect import GridOp, ShardingOp, ShardOp
-    from .interpreter.machine import Frame
+    from .interpreter.frames import Frame
     from .interpreter.registry import impl, impl_branch, impl_with_regions
     from .interpreter.run import run, run_partitioned, run_spmd
     from .ir.diagnostics import Note, OperationError, remark
@@ -54,7 +54,7 @@ _HOMES = {
     "dialects.iree_encoding.packed_layout_dict": ("encoding_info", "packed_layout_of"),
     "dialects.registry": ("register_dialects",),
     "dialects.shard.dialect": ("GridOp", "ShardOp", "ShardingOp"),
-    "interpreter.machine": ("Frame",),
+    "interpreter.frames": ("Frame",),
     "interpreter.registry": ("impl", "impl_branch", "impl_with_regions"),
     "interpreter.run": ("run", "run_partitioned", "run_spmd"),
     "ir.diagnostics": ("Note", "OperationError", "remark"),

@@ -99,15 +99,15 @@ class LoadedFunction(CallableFunction[DeviceArray]):
     def place(self, argument: int, array: Any) -> DeviceArray:
         """The same as `put` with what slices of whole arrays are read from."""
         kind = self.types.arguments[argument]
-        return DeviceArray.put(array, kind, self.argument_placement(argument, len(array.shape)))
+        return DeviceArray.put(array, kind, self.argument_sharding(argument, len(array.shape)))
 
-    def argument_placement(self, argument: int, rank: int) -> Sharding | None:
+    def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
         """Where an argument of a rank lies, `None` if the function runs on one device."""
-        return self._function.placement(argument, rank)
+        return self._function.argument_sharding(argument, rank)
 
-    def result_placement(self, result: int, rank: int) -> Sharding | None:
+    def result_sharding(self, result: int, rank: int) -> Sharding | None:
         """Where a result of a rank lies, `None` if the function runs on one device."""
-        return self._function.result_placement(result, rank)
+        return self._function.result_sharding(result, rank)
 
     def rounding(self) -> list[np.dtype[Any] | None]:
         """For each result, the least precise float type on the way to it; `None` for none."""

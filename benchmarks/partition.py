@@ -103,7 +103,7 @@ def _annotated(text: str) -> str:
 
 
 def planning(pairs: int) -> tuple[float, float]:
-    """Mean and greatest time to plan from one random placement to another, none seen before."""
+    """Mean and greatest time to plan from one random sharding to another, none seen before."""
     grid = Grid("g", (2, 4, 8))
     ways = [
         Sharding(

@@ -24,7 +24,7 @@ from xdsl.ir import Operation
 
 from ..dialects.shard.boundary import Boundary
 from ..interpreter.device_array import DeviceArray
-from ..interpreter.machine import Program
+from ..interpreter.frames import Program
 from ..interpreter.run import (
     argument_types,
     boundaries,
@@ -46,8 +46,8 @@ from ..runtime.communicator import Communicator
 from ..runtime.device_threads import DeviceThreads
 from ..runtime.host.entry import DeviceStatistics, Run, statistics_of
 from ..runtime.host.guards import OVERWRITTEN
-from ..runtime.host.machine import Machine, MachineError
 from ..runtime.host.timeline import Timeline
+from ..runtime.host.virtual_machine import VirtualMachine, VirtualMachineError
 from ..runtime.native import TOO_NARROW
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
@@ -73,7 +73,7 @@ class _Signature:
     arguments: Sequence[Boundary | None]
     results: Sequence[Boundary | None]
     grid: Grid | None
-    alone: tuple[HostEntry, Machine] | None = None
+    alone: tuple[HostEntry, VirtualMachine] | None = None
 
 
 def compile_program(
@@ -327,7 +327,7 @@ class CompiledProgram:
             self._host_code.require(target, grid)
         return self._host_code.entry(target, grid, process)
 
-    def _machine(self, entry: HostEntry, communicator: Communicator | None) -> Machine:
+    def _machine(self, entry: HostEntry, communicator: Communicator | None) -> VirtualMachine:
         """What runs a function on a device."""
         machine = self._host_code.machine(entry, communicator)
         if machine is None:
@@ -341,7 +341,7 @@ class CompiledProgram:
     def _run_on_machine(
         self,
         entry: HostEntry,
-        machine: Machine,
+        machine: VirtualMachine,
         inputs: Sequence[Array],
         communicator: Communicator | None,
         grid: Grid | None = None,
@@ -351,7 +351,7 @@ class CompiledProgram:
         except CommandFailed as failure:
             error = _located(failure, entry.target)
             raise _on_device(error, communicator, grid) from failure
-        except MachineError as error:
+        except VirtualMachineError as error:
             source = error.source if isinstance(error.source, Operation) else entry.target
             located = OperationError(source, error.message)
             raise _on_device(located, communicator, grid) from error

@@ -29,9 +29,15 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.shard.boundary import Boundary
 from ..dialects.stream.types import NamedParameter, NamedParameterAttr
 from ..interpreter.entry_points import argument_types, result_types
-from ..interpreter.machine import Program
+from ..interpreter.frames import Program
 from ..interpreter.rounding import roughest_types
-from ..interpreter.run import boundaries, find_function, global_types, placement, plain_types
+from ..interpreter.run import (
+    boundaries,
+    boundary_sharding,
+    find_function,
+    global_types,
+    plain_types,
+)
 from ..ir.diagnostics import OperationError, remark
 from ..ir.text.print_style import PrintStyle, argument_names
 from ..ir.text.printer import print_operation
@@ -188,7 +194,7 @@ class _Writer:
         exchanges = self._exchanges(program, grid)
         arrays = [self.constant(each.reshape(-1).view(np.uint8).data) for each in program.arrays]
 
-        def settled(constants: Sequence[Constant]) -> tuple[Constant, ...]:
+        def stored(constants: Sequence[Constant]) -> tuple[Constant, ...]:
             return tuple(
                 ArrayAddress(arrays[each.number]) if isinstance(each, ArrayAddress) else each
                 for each in constants
@@ -211,7 +217,7 @@ class _Writer:
             "code": len(self.code) - 1,
             "names": [each.name for each in program.functions],
             "functions": [
-                function_data(replace(each, constants=settled(each.constants)))
+                function_data(replace(each, constants=stored(each.constants)))
                 for each in linked.program_code.functions
             ],
             "kernels": [
@@ -221,7 +227,7 @@ class _Writer:
             "failures": len(program.failures),
             "checks": [sizes_data(each) for each in program.known_sizes],
             "exchanges": exchanges,
-            "globals": constants_data(settled(program.globals)),
+            "globals": constants_data(stored(program.globals)),
             "global_blocks": list(program.global_blocks),
         }
 
@@ -307,7 +313,7 @@ def _placed(function: Operation, boundary: Boundary | None, grid: Grid) -> Any:
         raise _NeedsPython(function, f"runs on more than {MAXIMAL_DEVICES} devices")
     if boundary is None:
         return None
-    sharding = placement(function, boundary, grid, boundary.sharding.rank)
+    sharding = boundary_sharding(function, boundary, grid, boundary.sharding.rank)
     if sharding.halos or sharding.partials:
         raise _NeedsPython(function, f"takes or returns a tensor by {sharding}")
     return sharding_data(sharding)

@@ -103,7 +103,7 @@ class TileTableSolver(ParametrizedAttribute, EncodingSolverInterface, ABC):
         return self.new([DictionaryAttr(self._remembered(tensor) | {ENCODING_INFO: info})])
 
     def _remembered(self, tensor: Tensor) -> dict[str, Attribute]:
-        """What a settled layout keeps besides the layout itself."""
+        """What a resolved layout keeps besides the layout itself."""
         del tensor
         return {}
 

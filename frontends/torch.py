@@ -91,14 +91,11 @@ def compile(
     aliases = [*_tied_names(module), *([name] for name in names)]
     names = [*weights, *names]
     if placements or results is not None:
-        settled = _mesh(mesh)
-        given = list(_placed(aliases, placements or {}, settled))
+        parsed_mesh = _mesh(mesh)
+        given = list(_placed(aliases, placements or {}, parsed_mesh))
         annotate(function, "arg_attrs", given, names)
         count = len(function.function_type.outputs.data)
-        wanted: Sequence[Any] = [results] if count == 1 else results or [None] * count
-        if len(wanted) != count:
-            raise ValueError(f"{len(wanted)} placements for {count} results")
-        annotate(function, "res_attrs", [_of_rank(each, settled, "result") for each in wanted])
+        annotate(function, "res_attrs", _of_results(count, results, parsed_mesh))
     compiled = api.compile(program, pipeline, backend=backend, stages=False)
     spec = exported.call_spec.out_spec
     return Compiled(compiled, print_operation(program), module, names, tuple(keywords), spec)
@@ -336,6 +333,14 @@ def _placed(
         raise ValueError(
             f"placements for {', '.join(sorted(unused))} fit nothing; there are {known}"
         )
+
+
+def _of_results(count: int, results: Any, mesh: Mesh) -> list[OfRank | None]:
+    """The placement of every result. Raises TypeError, ValueError for what is none."""
+    wanted: Sequence[Any] = [results] if count == 1 else results or [None] * count
+    if len(wanted) != count:
+        raise ValueError(f"{len(wanted)} placements for {count} results")
+    return [_of_rank(each, mesh, "result") for each in wanted]
 
 
 def _of_rank(placement: Any, mesh: Mesh, name: str) -> OfRank | None:

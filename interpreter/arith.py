@@ -32,7 +32,7 @@ from ..runtime.abi.values import (
     wrap,
 )
 from .constants import constant_array
-from .machine import Frame
+from .frames import Frame
 from .registry import Results, impl
 
 Binary = Callable[[Array, Array], Array]

@@ -86,7 +86,7 @@ class ByteSlot(BoundTensor):
             if self.offset:
                 raise OperationError(
                     op,
-                    f"writes {self.tensor}, whose layout is not settled, at"
+                    f"writes {self.tensor}, whose layout is not resolved, at"
                     f" byte {self.offset} of a resource",
                 )
             self.binding.resource = part

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import operand_groups
 from ..runtime.abi.values import Value, undefined
-from .machine import Frame
+from .frames import Frame
 from .registry import Results, impl
 from .tensor import filled_shape
 

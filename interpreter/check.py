@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import attribute, flag, integer, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, is_float_dtype
-from .machine import Frame
+from .frames import Frame
 from .registry import Results, impl
 
 MOST_ULPS = 3

@@ -1,7 +1,7 @@
 """What the devices of one group receive for what they bring: the collectives on lists of arrays.
 
 A list holds one array per device in group order: row-major over the grid axes as listed. Where
-a dimension does not divide by the number of devices, the pieces follow `default_borders`.
+a dimension does not divide by the number of devices, the pieces follow `default_offsets`.
 Everything here raises ValueError for arrays that do not fit together.
 """
 
@@ -24,7 +24,7 @@ from ..runtime.abi.values import (
     signed,
     unsigned,
 )
-from ..sharding.local_shape import default_borders
+from ..sharding.local_shape import default_offsets
 from ..sharding.sharding import ReductionKind
 from .arith import float_to_integer, maximum, minimum, to_float, truncated_quotient, wrapped
 
@@ -32,7 +32,7 @@ from .arith import float_to_integer, maximum, minimum, to_float, truncated_quoti
 def pieces(array: Array, axis: int, count: int) -> list[Array]:
     """An array cut into `count` pieces along a dimension."""
     _check_axis(array, axis)
-    limits = default_borders(array.shape[axis], count)
+    limits = default_offsets(array.shape[axis], count)
     before = (slice(None),) * axis
     return [array[(*before, slice(start, end))] for start, end in pairwise(limits)]
 

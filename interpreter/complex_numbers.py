@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import required
 from ..runtime.abi.values import Array, Value, dtype_of
 from .constants import constant_array
-from .machine import Frame
+from .frames import Frame
 from .registry import Results, impl
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ..runtime.abi.values import Array, integer_width, is_narrow_float, is_unsigned, wrap
+from .frames import Frame, Plan, Step
 from .loops import Extents, loop_index, run_body
-from .machine import Frame, Plan, Step
 
 _SUMS = {
     "arith.addf": "arith.mulf",

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 from ..runtime.abi import device_array
 from ..runtime.abi.values import Array
 from ..sharding.sharding import Sharding
-from .placement import gather, scatter
+from .scatter_gather import gather, scatter
 
 
 class DeviceArray(device_array.DeviceArray):

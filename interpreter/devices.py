@@ -27,7 +27,7 @@ from ..dialects.stream.affinity import AffinityAttribute, affinity_of
 from ..ir.attribute_access import attribute, operation_name, symbol_name
 from ..ir.diagnostics import OperationError
 from ..sharding.grid import Grid
-from .machine import Frame
+from .frames import Frame
 from .storage import Resource
 
 DRIVERS = {

@@ -15,8 +15,8 @@ from ..ir.attribute_access import operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value, reinterpreted, shape_text
 from ..tiling.packed_layouts import LARGEST_DYNAMIC_TILE
+from .frames import Exit, Frame
 from .loops import check_indices
-from .machine import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .tensor import filled_shape, slice_of
 

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import symbol
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value
-from .machine import Exit, Frame
+from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("func.return")

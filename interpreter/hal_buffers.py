@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation
 from ..ir.attribute_access import integer, operand_groups, required, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, element_type, shape_fits, shape_phrase, shape_text
-from .machine import Frame
+from .frames import Frame
 from .registry import Results, impl
 from .tensor import filled_shape
 

@@ -29,7 +29,7 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, undefined
 from .bindings import ArraySlot, Binding, BoundTensor, ByteSlot, check_stored_shape
 from .devices import place, reach
-from .machine import Exit, Frame
+from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .storage import Resource, fresh, resource_size
 from .tensor import filled_shape, kept_axes, slice_of

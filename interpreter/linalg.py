@@ -14,7 +14,7 @@ from ..dialects.linalg.structured_view import structured_view
 from ..ir.attribute_access import integer, integers, mixed, operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, is_narrow_float, shape_text
-from .machine import Frame, check_alike
+from .frames import Frame, check_alike
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .structured import run_structured
 from .tensor import check_countable

@@ -17,7 +17,7 @@ from ..ir.attribute_access import attribute, flag, integer_list
 from ..ir.diagnostics import OperationError
 from ..ir.rules import Rules
 from ..runtime.abi.values import Array, Value, dtype_of, static_shape
-from .machine import Frame
+from .frames import Frame
 from .registry import Results, impl
 
 Matrices = Sequence[Any]

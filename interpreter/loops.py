@@ -25,7 +25,7 @@ from xdsl.ir.affine import (
 from ..ir.attribute_access import integer
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, index_message, shape_text
-from .machine import Frame, Plan
+from .frames import Frame, Plan
 
 Extents = tuple[int, ...]
 

@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import operation_name
 from ..runtime.abi.values import Array, Value, is_narrow_float, signed, unsigned
 from .arith import rounded, width_of, wrapped
-from .machine import Frame
+from .frames import Frame
 from .registry import Results, impl
 
 Unary = Callable[[Array], Array]

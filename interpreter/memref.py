@@ -33,8 +33,8 @@ from ..runtime.abi.values import (
     undefined,
 )
 from .constants import constant_array
+from .frames import Exit, Frame
 from .loops import check_indices
-from .machine import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .tensor import filled_shape, kept_axes, slice_of
 

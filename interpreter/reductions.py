@@ -10,8 +10,8 @@ import numpy as np
 
 from ..runtime.abi.values import Array, is_narrow_float
 from .contractions import depends_on, sub_plan
+from .frames import Frame, Plan, Step
 from .loops import Extents, at_point, loop_index, run_body
-from .machine import Frame, Plan, Step
 
 ASSOCIATIVE = frozenset(
     {

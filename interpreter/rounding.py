@@ -16,7 +16,7 @@ from ..ir.attribute_access import operation_name
 from ..runtime.abi.compare import tolerance
 from ..runtime.abi.values import UnsupportedType, dtype_of
 from .entry_points import result_types
-from .machine import Program
+from .frames import Program
 from .run import called
 
 Float = np.dtype[Any]

@@ -41,11 +41,11 @@ from ..sharding.sharding import Sharding
 from .device_array import DeviceArray
 from .devices import provide
 from .entry_points import argument_types, passed, result_types
+from .frames import Device, Frame, Program
 from .func import run_function
 from .hal_buffers import BufferView
-from .machine import Device, Frame, Program
-from .placement import gather, scatter, whole_shape
 from .registry import load_own_dialects
+from .scatter_gather import gather, scatter, whole_shape
 from .spmd import Process, run_lockstep
 
 load_own_dialects()
@@ -303,7 +303,7 @@ def placed(
     found: list[DeviceArray] = []
     for index, (boundary, value_type) in enumerate(zip(shards, types, strict=True)):
         parts = [local[index] for local in outputs]
-        sharding = placement(function, boundary, grid, parts[0].ndim)
+        sharding = boundary_sharding(function, boundary, grid, parts[0].ndim)
         shape = whole_shape(parts, sharding, static_shape(value_type) or ())
         found.append(DeviceArray(parts, shape, value_type, sharding))
     return found
@@ -325,7 +325,7 @@ def scattered(
         )
     local: list[list[Array]] = [[] for _ in range(count)]
     for index, (array, boundary) in enumerate(zip(whole, shards, strict=True)):
-        sharding = placement(function, boundary, grid, array.ndim)
+        sharding = boundary_sharding(function, boundary, grid, array.ndim)
         try:
             if isinstance(array, Placed):
                 parts = array.shards_by(sharding)
@@ -355,7 +355,7 @@ def gathered(
         shape = static_shape(value_type)
         if shape is None:
             shape = parts[0].shape
-        sharding = placement(function, boundary, grid, len(shape))
+        sharding = boundary_sharding(function, boundary, grid, len(shape))
         try:
             results.append(gather(parts, sharding, shape, value_type))
         except ValueError as error:
@@ -363,7 +363,9 @@ def gathered(
     return results
 
 
-def placement(function: Operation, boundary: Boundary | None, grid: Grid, rank: int) -> Sharding:
+def boundary_sharding(
+    function: Operation, boundary: Boundary | None, grid: Grid, rank: int
+) -> Sharding:
     """Where an argument or result lies on the running grid: everywhere if it has no boundary."""
     if boundary is None:
         return Sharding.replicated(grid, rank)

@@ -12,7 +12,7 @@ from ..ir.attribute_access import attribute, flag, integer_list, integers, mixed
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value
 from .arith import wrapped
-from .machine import Exit, Frame
+from .frames import Exit, Frame
 from .registry import Routine, impl_with_regions, terminates
 from .tensor import insert_slice
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
+from ..dialects.sdy.collectives import SdyCollective
 from ..runtime.abi.values import Value
-from .machine import Exit, Frame
+from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("sdy.return")
@@ -19,8 +20,7 @@ terminates("sdy.return")
 
 @impl(
     *("sdy.propagation_barrier", "sdy.reshard", "sdy.sharding_constraint", "sdy.data_flow_edge"),
-    *("sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.collective_permute"),
-    *("sdy.all_reduce", "sdy.reduce_scatter"),
+    *(collective.name for collective in SdyCollective.__subclasses__()),
 )
 def _identity(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return operands

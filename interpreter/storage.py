@@ -1,8 +1,8 @@
 """Resources: bytes that belong to a device, and the tensors that are read from and written to them.
 
-As long as the layout of an encoded tensor is not settled its bytes mean nothing yet: then a
+As long as the layout of an encoded tensor is not resolved its bytes mean nothing yet: then a
 resource keeps the tensor itself, and whoever reads it must ask for the same encoding. Once the
-layout is settled there are only bytes, as many as the program says, in the order of the layout.
+layout is resolved there are only bytes, as many as the program says, in the order of the layout.
 
 Resources are values: an operation that writes to one gives a new one.
 """
@@ -76,7 +76,7 @@ def fresh(size: int, owner: str | None) -> Resource:
     return Resource(np.full(size, FRESH_BYTE, np.uint8), owner)
 
 
-def settled_layout(op: Operation, tensor: Tensor) -> LayoutInterface | None:
+def resolved_layout(op: Operation, tensor: Tensor) -> LayoutInterface | None:
     """How a tensor lies in memory, `None` while that is open.
 
     Raises OperationError if it may lie in several ways: then nothing can read it.
@@ -104,7 +104,7 @@ def write_tensor(
 ) -> Resource:
     """A resource of `size` bytes that holds an array as a tensor of a type."""
     tensor = ranked(op, type_)
-    layout = settled_layout(op, tensor)
+    layout = resolved_layout(op, tensor)
     if layout is None:
         return replace(fresh(size, owner), tensor=array, written_as=tensor)
     data = _encoded(op, array, tensor, layout, padding)
@@ -120,14 +120,14 @@ def read_tensor(
     """The array that a resource holds as a tensor of a type, from a byte on."""
     tensor = ranked(op, type_)
     shape = filled_shape(op, tensor, dims)
-    layout = settled_layout(op, tensor)
+    layout = resolved_layout(op, tensor)
     if layout is None:
         return _open_tensor(op, resource, tensor, shape)
     if resource.tensor is not None:
         raise OperationError(
             op,
             f"reads {tensor} from a resource that holds {resource.written_as}, whose layout is"
-            " not settled",
+            " not resolved",
         )
     if offset == 0:
         _check_layout(op, resource, tensor, layout, shape)
@@ -143,7 +143,7 @@ def ranked(op: Operation, type_: Attribute) -> Tensor:
 
 def stored_bytes(op: Operation, tensor: Tensor, shape: Sequence[int]) -> int:
     """How many bytes a tensor takes; one whose layout is open, what it takes in rows."""
-    layout = settled_layout(op, tensor) or PLAIN
+    layout = resolved_layout(op, tensor) or PLAIN
     return _formula(layout, tensor, shape).evaluate()
 
 
@@ -234,7 +234,7 @@ def _check_layout(
         return
     if len(written.get_shape()) != len(shape):
         return
-    other = settled_layout(op, written)
+    other = resolved_layout(op, written)
     if other is None or other.packed_layout(written) == layout.packed_layout(tensor):
         return
     if other.packed_layout(written).is_identity and layout.packed_layout(tensor).is_identity:
@@ -247,7 +247,7 @@ def _open_tensor(
 ) -> Array:
     if resource.tensor is None:
         raise OperationError(
-            op, f"reads {tensor}, whose layout is not settled, from a resource of mere bytes"
+            op, f"reads {tensor}, whose layout is not resolved, from a resource of mere bytes"
         )
     written = resource.written_as
     if written is not None and written.encoding != tensor.encoding:

@@ -18,7 +18,7 @@ from ..runtime.abi.values import Value, dtype_of, element_type
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
 from .constants import constant_array
 from .devices import place, reach
-from .machine import Exit, Frame
+from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .storage import FRESH_BYTE, Resource, fresh, resource_size
 
@@ -210,7 +210,7 @@ def _range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes
     first, last = int(start), int(end)
     if resource.tensor is not None:
         raise OperationError(
-            op, f"touches bytes of {resource.written_as}, whose layout is not settled"
+            op, f"touches bytes of {resource.written_as}, whose layout is not resolved"
         )
     if not 0 <= first <= last <= resource.size:
         raise OperationError(op, f"touches bytes {first} to {last} of {resource.size}")

@@ -12,9 +12,9 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, dtype_of, shape_text
 from .constants import constant_array
 from .devices import place, reach
+from .frames import Frame
 from .hal_buffers import BufferView
 from .loops import check_indices
-from .machine import Frame
 from .registry import Results, impl
 from .storage import ranked, read_tensor, stored_bytes, write_tensor
 from .tensor import filled_shape

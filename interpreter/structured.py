@@ -25,6 +25,7 @@ from ..dialects.linalg.structured_view import StructuredView
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value
 from .contractions import contract, find_contraction
+from .frames import Exit, Frame, Plan
 from .loops import (
     Extents,
     at_point,
@@ -35,7 +36,6 @@ from .loops import (
     run_body,
     view,
 )
-from .machine import Exit, Frame, Plan
 from .reductions import find_reductions, reduce_by_halves
 from .registry import Routine
 

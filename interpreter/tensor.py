@@ -28,8 +28,8 @@ from ..runtime.abi.values import (
     static_shape,
     undefined,
 )
+from .frames import Exit, Frame
 from .loops import check_indices, is_pointwise, loop_index, run_body
-from .machine import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("tensor.yield")

@@ -39,7 +39,7 @@ from .arith import (
     wrapped,
 )
 from .constants import constant_array
-from .machine import Exit, Frame
+from .frames import Exit, Frame
 from .math_functions import UNARY, apply_float
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 

@@ -15,8 +15,8 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import integer, integers, operation_name
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, shape_text
+from .frames import Frame
 from .loops import check_indices
-from .machine import Frame
 from .registry import Results, impl
 from .tensor import check_countable, concatenated_shape
 from .tosa import one_element

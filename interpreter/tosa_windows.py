@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import flag, integers, operation_name, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, integer_width, is_narrow_float, signed
-from .machine import Frame
+from .frames import Frame
 from .registry import Results, impl
 from .tosa import centred, narrowed
 

@@ -15,8 +15,8 @@ from ..ir.attribute_access import attribute, operation_name, required, symbol
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value, dtype_of, holds_numbers, static_shape, undefined
 from .constants import constant_array
+from .frames import Frame
 from .func import call
-from .machine import Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("util.return")

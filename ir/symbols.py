@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from itertools import count
+from weakref import WeakKeyDictionary, ref
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -93,6 +94,47 @@ def _symbols_of(table: Operation) -> dict[str, Operation]:
                 if name is not None:
                     symbols.setdefault(name, operation)
     return symbols
+
+
+def find_visible_symbol(operation: Operation, symbol: SymbolRefAttr) -> Operation | None:
+    """What `symbol` means at `operation`: the innermost table around it that has the name decides.
+
+    Unlike MLIR's lookup from the nearest table, outer tables are searched as well: executables and
+    nested modules use the grid of the program around them.
+    """
+    name = symbol.root_reference
+    scope = operation.parent_op()
+    while scope is not None:
+        if scope.has_trait(SymbolTable):
+            found = _find_in_table(scope, name)
+            if found is not None:
+                return found
+        scope = scope.parent_op()
+    return None
+
+
+_found_in_table: WeakKeyDictionary[Operation, dict[str, ref[Operation]]] = WeakKeyDictionary()
+"""What was found last, by table and name. Names are unique in a table, so an operation that is
+still there under its name is still the right one."""
+
+
+def _find_in_table(table: Operation, name: StringAttr) -> Operation | None:
+    known = _found_in_table.get(table)
+    last = known.get(name.data) if known is not None else None
+    found = None if last is None else last()
+    if (
+        found is not None
+        and found.parent_op() is table
+        and found.get_attr_or_prop("sym_name") == name
+    ):
+        return found
+    for region in table.regions:
+        for block in region.blocks:
+            for candidate in block.ops:
+                if candidate.get_attr_or_prop("sym_name") == name:
+                    _found_in_table.setdefault(table, {})[name.data] = ref(candidate)
+                    return candidate
+    return None
 
 
 VISIBILITY = ("private", "public", "nested")

@@ -283,10 +283,9 @@ class Dominance:
         self._order: dict[Block, int] = {}
         self._spans: list[range] = []
         if entry is not None:
-            postorder = _postorder(entry)
-            postorder.reverse()
-            self._order = {block: index for index, block in enumerate(postorder)}
-            self._spans = _spans(self._immediate_dominators(postorder))
+            order = reachable_blocks(entry)
+            self._order = {block: index for index, block in enumerate(order)}
+            self._spans = _spans(self._immediate_dominators(order))
 
     def reaches(self, block: Block) -> bool:
         """Whether any path from the region's entry leads to a block."""
@@ -347,7 +346,8 @@ def _successors(block: Block) -> tuple[Block, ...]:
     return tuple(last.successors) if last is not None else ()
 
 
-def _postorder(entry: Block) -> list[Block]:
+def reachable_blocks(entry: Block) -> list[Block]:
+    """Blocks that control can reach, each after those that dominate it: reverse postorder."""
     order: list[Block] = []
     seen = {entry}
     stack = [(entry, iter(_successors(entry)))]
@@ -360,7 +360,7 @@ def _postorder(entry: Block) -> list[Block]:
         else:
             seen.add(following)
             stack.append((following, iter(_successors(following))))
-    return order
+    return order[::-1]
 
 
 def _common_ancestor(parents: list[int], first: int, second: int) -> int:

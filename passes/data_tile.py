@@ -14,7 +14,7 @@ from .manager.named_pipeline import NamedPipeline, default_passes
 
 @dataclass(frozen=True)
 class DataTilePass(NamedPipeline):
-    """Set encodings, form dispatches, settle layouts per device, and lower to packed tiles."""
+    """Set encodings, form dispatches, resolve layouts per device, and lower to packed tiles."""
 
     name = "data-tile"
 

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.shard.boundary import Boundary
 from ..interpreter import run as interpreter
 from ..interpreter.device_array import DeviceArray
-from ..interpreter.machine import Program as _Symbols
+from ..interpreter.frames import Program as _Symbols
 from ..interpreter.rounding import roughest_types
 from ..ir.text.print_style import argument_names
 from ..runtime.abi.arguments import InputTypes
@@ -97,24 +97,24 @@ class Function(CallableFunction[DeviceArray]):
     def place(self, argument: int, array: Any) -> DeviceArray:
         """The same with what slices of whole arrays are read from, such as a file, for an argument
         that takes it: each device reads its own part."""
-        sharding = self.argument_placement(argument, len(array.shape))
+        sharding = self.argument_sharding(argument, len(array.shape))
         return DeviceArray.put(array, self.argument_types[argument], sharding)
 
-    def argument_placement(self, argument: int, rank: int) -> Sharding | None:
+    def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
         """Where an argument of a rank lies, `None` if the function runs on one device."""
-        return self._placement(self._boundaries, argument, rank)
+        return self._boundary_sharding(self._boundaries, argument, rank)
 
-    def result_placement(self, result: int, rank: int) -> Sharding | None:
+    def result_sharding(self, result: int, rank: int) -> Sharding | None:
         """Where a result of a rank lies, `None` if the function runs on one device."""
-        return self._placement(interpreter.boundaries(self.operation)[1], result, rank)
+        return self._boundary_sharding(interpreter.boundaries(self.operation)[1], result, rank)
 
-    def _placement(
+    def _boundary_sharding(
         self, shards: Sequence[Boundary | None], index: int, rank: int
     ) -> Sharding | None:
         if self.grid is None:
             return None
         with self.program.located():
-            return interpreter.placement(self.operation, shards[index], self.grid, rank)
+            return interpreter.boundary_sharding(self.operation, shards[index], self.grid, rank)
 
     def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
         """Run the function in native code; all results stay where they are computed.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ..sharding.collective_matching import CollectiveSignature
+from ..sharding.collectives import COLLECTIVES, CollectiveRow
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import ReductionKind
@@ -37,8 +38,8 @@ class Group:
 class Collective:
     """One meeting of a group as one of its processes sees it.
 
-    - `kind`: `all_gather`, `all_reduce`, `all_slice`, `all_to_all`, `broadcast`, `gather`, `halo`,
-      `permute`, `reduce`, `reduce_scatter` or `scatter`;
+    - `kind`: the name of a row of `sharding/collectives.py` that is no message, `halo` for one
+      dimension of `update_halo`, or `permute` for `shift`;
     - `source_shape`, `result_shape`: what this process brings and gets;
     - `axis`: the tensor dimension that is gathered, scattered or split;
     - `concat_axis`: for `all_to_all`, where the pieces are joined;
@@ -88,6 +89,16 @@ class Collective:
         )
 
     @property
+    def row(self) -> CollectiveRow | None:
+        """What the table says of it; nothing of `halo` and `permute`."""
+        return COLLECTIVES.get(f"shard.{self.kind}")
+
+    @property
+    def reduces(self) -> bool:
+        """Whether what is brought is combined."""
+        return self.row is not None and self.row.reduces
+
+    @property
     def group_shapes(self) -> tuple[Shape, ...]:
         """What each of the group brings, in order."""
         return self.shapes or (self.source_shape,) * self.group.size
@@ -109,23 +120,6 @@ def shard_range(size: int, parts: int, index: int) -> tuple[int, int]:
     """Where a shard begins and how long it is."""
     start, end = interval(size, parts, index)
     return start, end - start
-
-
-def result_shape(
-    kind: str, group: Group, shapes: Sequence[Shape], axis: int, concat_axis: int = 0
-) -> Shape:
-    """The shape that the process gets, from the shapes that the group brings, in group order."""
-    own = list(shapes[group.rank])
-    if kind in ("all_gather", "gather"):
-        own[axis] = sum(shape[axis] for shape in shapes)
-    elif kind in ("all_slice", "reduce_scatter", "scatter"):
-        own[axis] = shard_range(own[axis], group.size, group.rank)[1]
-    elif kind == "all_to_all" and axis == concat_axis:
-        own[axis] = sum(shard_range(shape[axis], group.size, group.rank)[1] for shape in shapes)
-    elif kind == "all_to_all":
-        own[axis] = shard_range(own[axis], group.size, group.rank)[1]
-        own[concat_axis] = sum(shape[concat_axis] for shape in shapes)
-    return tuple(own)
 
 
 def around(shape: Shape, axis: int) -> tuple[int, int, int]:

@@ -1,7 +1,7 @@
 """What devices do together: calls of native functions, or of Python, on buffers.
 
 A communicator says which commands carry out a collective. Host code keeps their words and calls
-native ones by itself (`host/machine.py`); `run_commands` carries out commands at once.
+native ones by itself (`host/virtual_machine.py`); `run_commands` carries out commands at once.
 """
 
 from __future__ import annotations

@@ -102,11 +102,11 @@ class CallableFunction(ABC, Generic[Placed]):
         argument that takes it: each device reads its own part."""
 
     @abstractmethod
-    def argument_placement(self, argument: int, rank: int) -> Sharding | None:
+    def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
         """Where an argument of a rank lies, `None` if the function runs on one device."""
 
     @abstractmethod
-    def result_placement(self, result: int, rank: int) -> Sharding | None:
+    def result_sharding(self, result: int, rank: int) -> Sharding | None:
         """Where a result of a rank lies, `None` if the function runs on one device."""
 
     @abstractmethod

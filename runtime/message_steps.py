@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from ..sharding.collectives import ALL_GATHER, GATHER
 from . import messages
 from .collectives import Collective, Shape, shard_range
 from .messages import MEMORY, RESULT_DATA, SCRATCH, SOURCE_DATA
@@ -168,7 +169,7 @@ class CollectiveSteps:
         ]
         if collective.kind == "halo" and self._is_too_narrow():
             self._steps.words += (messages.FAIL, TOO_NARROW)
-        elif collective.kind in ("all_reduce", "reduce", "reduce_scatter"):
+        elif collective.reduces:
             (self._reduce_all if is_small else self._reduce)(places)
         else:
             self._begin_result()
@@ -294,7 +295,7 @@ class CollectiveSteps:
                 return ((origin, origin.packed()),)
             case "halo":
                 return self._halo_moves(sender, receiver)
-            case "all_gather" | "gather":
+            case ALL_GATHER.name | GATHER.name:
                 joined = sum(each[axis] for each in shapes)
                 start = sum(each[axis] for each in shapes[:sender])
                 target = (*shape[:axis], joined, *shape[axis + 1 :])

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..sharding.collective_matching import ENDED, CollectiveMismatch, DeviceState
+from ..sharding.collectives import ALL_GATHER, GATHER
 from .abi.native_code import Native
 from .collectives import Collective, Group, around, shard_range
 from .commands import (
@@ -36,7 +37,7 @@ STANDSTILL = 0.1
 """Seconds between two looks for a deadlock: whether all devices wait for each other."""
 
 
-class _Exchange:
+class _Board:
     """Where a group's threads leave numbers for each other."""
 
     def __init__(self, size: int) -> None:
@@ -54,7 +55,7 @@ class ThreadGroup:
         self._waiting = 0
         self._meetings: dict[tuple[int, ...], Words] = {}
         self._signatures: dict[object, int] = {}
-        self._exchanges: dict[tuple[int, ...], _Exchange] = {}
+        self._boards: dict[tuple[int, ...], _Board] = {}
         self._mail: dict[tuple[int, int], list[tuple[DeviceState, Bytes]]] = {}
         self._condition = threading.Condition()
         self._submission = threading.Lock()
@@ -156,7 +157,7 @@ class ThreadGroup:
             self.state[:] = 0
             for meeting in self._meetings.values():
                 meeting[:] = 0
-            self._exchanges.clear()
+            self._boards.clear()
             self._mail.clear()
             self._waiting = 0
 
@@ -207,7 +208,7 @@ class ThreadGroup:
     ) -> list[tuple[int, ...]]:
         """All of a group's numbers, once all have come."""
         with self._condition:
-            board = self._exchanges.setdefault(group.processes, _Exchange(group.size))
+            board = self._boards.setdefault(group.processes, _Board(group.size))
             generation = board.generation
             board.brought[group.rank] = (state, numbers)
             present = [each for each in board.brought if each is not None]
@@ -327,7 +328,7 @@ def collective_functions(collective: Collective) -> set[Native]:
     found = {native_function("copy"), native_function("copy_rows")}
     if collective.kind != "all_slice":
         found.add(native_function(_native_collective(collective)[0]))
-    if collective.kind in ("all_reduce", "reduce", "reduce_scatter"):
+    if collective.reduces:
         found.add(_reduction_kernel(collective))
     return found
 
@@ -340,9 +341,9 @@ def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:
     head = (group.size, group.rank)
     shape = collective.source_shape
     match collective.kind:
-        case "all_gather" | "gather":
+        case ALL_GATHER.name | GATHER.name:
             outer, size, inner = around(shape, collective.axis)
-            return "all_gather", (*head, root, outer, size * inner * item)
+            return ALL_GATHER.name, (*head, root, outer, size * inner * item)
         case "all_to_all":
             return "all_to_all", (*head, *_all_to_all_constants(collective))
         case "all_reduce" | "reduce":

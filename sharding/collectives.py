@@ -7,8 +7,10 @@ the interpreter and in the runtime. Bytes are those that each process sends by r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from .local_shape import interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,26 @@ class CollectiveRow:
     def numbers(self) -> tuple[str, ...]:
         """The integer attributes that must be equal on all processes."""
         return tuple(name for name in (self.divides, self.joins, *self.parameters) if name)
+
+    def result_shape(
+        self, shapes: Sequence[tuple[int, ...]], rank: int, axis: int, concat_axis: int = 0
+    ) -> tuple[int, ...]:
+        """What a process gets, from the shapes that the group brings, in group order.
+
+        `axis` is the dimension that is divided or joined; where both are, `concat_axis` is joined.
+        """
+        if not self.divides and not self.joins:
+            return shapes[rank]
+        pieces = [list(shape) for shape in shapes]
+        if self.divides:
+            for piece in pieces:
+                start, end = interval(piece[axis], len(shapes), rank)
+                piece[axis] = end - start
+        own = pieces[rank]
+        if self.joins:
+            joined = concat_axis if self.divides else axis
+            own[joined] = sum(piece[joined] for piece in pieces)
+        return tuple(own)
 
 
 def _nothing(n: int) -> float:

@@ -1,4 +1,4 @@
-"""What placements hold and what leads from one to another costs, in bytes of each process.
+"""What shardings hold and what leads from one to another costs, in bytes of each process.
 
 What one collective sends is in its row (`collectives.py`).
 """

@@ -16,7 +16,7 @@ from html import escape
 from itertools import pairwise, product
 from math import prod
 
-from .local_shape import borders, explicit_borders
+from .local_shape import explicit_offsets, shard_offsets
 from .sharding import Sharding
 
 MOST_CELLS = 256
@@ -87,10 +87,10 @@ def _parts(shape: Sequence[int | None], sharding: Sharding, dimensions: Sequence
 
 def _intervals(size: int | None, sharding: Sharding, dimension: int) -> list[str]:
     count = sharding.parts(dimension) or 1
-    explicit = explicit_borders(sharding, dimension)
+    explicit = explicit_offsets(sharding, dimension)
     if size is None and explicit is None:
         return [f"part {index}" for index in range(count)]
-    edges = explicit if explicit is not None else borders(size or 0, sharding, dimension)
+    edges = explicit if explicit is not None else shard_offsets(size or 0, sharding, dimension)
     # Of two dimensions it is plain which one is meant.
     which = f"d{dimension} " if sharding.rank > 2 else ""
     return [f"{which}{low}:{high}" for low, high in pairwise(edges)]

@@ -16,19 +16,19 @@ from .cost import known_extents
 from .factors import FactorKind, FactorRule, Shards
 from .grid import Grid
 from .local_shape import divides
-from .sharding import Axes, Borders, DimensionAxes, ReductionKind
+from .sharding import Axes, DimensionAxes, Offsets, ReductionKind
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedTensor:
     """An operand as it comes, or a result as it is wanted.
 
-    - `axes` is `None` for a tensor that costs nothing to have in any placement;
+    - `axes` is `None` for a tensor that costs nothing to have in any sharding;
     - `explicit`: the program says that the operation itself sees the tensor so;
     - `width`: bytes per element;
-    - `copies`: other placements that the tensor has been brought to already;
+    - `copies`: other shardings that the tensor has been brought to already;
     - `sharers`: how many operations like this one have the operand, and would share a copy;
-    - `offsets`: explicit borders of the shards, as `Sharding` has them.
+    - `offsets`: explicit offsets of the shards, as `Sharding` has them.
     """
 
     axes: DimensionAxes | None
@@ -36,11 +36,11 @@ class PlannedTensor:
     width: float = 4.0
     copies: tuple[DimensionAxes, ...] = ()
     sharers: int = 1
-    offsets: tuple[Borders, ...] = ()
+    offsets: tuple[Offsets, ...] = ()
 
 
 class FactorSplits:
-    """Along which axes, with which borders, each factor of a rule can be split on a grid."""
+    """Along which axes, with which offsets, each factor of a rule can be split on a grid."""
 
     def __init__(
         self,
@@ -53,36 +53,36 @@ class FactorSplits:
         self.grid = grid
         self.extents = known_extents(grid.shape)
         self._evenly = _even_factors(rule)
-        self._borders = _given_borders(rule, (*operands, *results))
+        self._offsets = _given_offsets(rule, (*operands, *results))
 
-    def borders(self, factor: int, axes: Axes) -> Borders:
-        """The explicit borders that a tensor brings for a factor split along axes."""
-        return self._borders.get((factor, axes))
+    def offsets(self, factor: int, axes: Axes) -> Offsets:
+        """The explicit offsets that a tensor brings for a factor split along axes."""
+        return self._offsets.get((factor, axes))
 
-    def allow(self, factor: int, axes: Axes) -> bool:
+    def can_split(self, factor: int, axes: Axes) -> bool:
         """Whether the operation can be split so; also where shards are empty, if they may be."""
         if not axes:
             return True
         row, parts = self._rule.factors[factor], self.grid.size(axes)
-        borders = self.borders(factor, axes)
+        offsets = self.offsets(factor, axes)
         if row.kind is FactorKind.NEED_REPLICATION or row.size == 1:
             return False
         if row.kind is FactorKind.REDUCTION and None in row.reductions:
             return False
         if factor in self._evenly:
-            return borders is None and divides(row.size, parts)
+            return offsets is None and divides(row.size, parts)
         if row.shards is Shards.FILLED:
-            if borders is not None:
-                return all(start < end for start, end in pairwise(borders))
+            if offsets is not None:
+                return all(start < end for start, end in pairwise(offsets))
             return row.size is not None and parts is not None and 0 < parts <= row.size
         return True
 
-    def fit(self, factor: int, axes: Axes) -> bool:
+    def can_split_nonempty(self, factor: int, axes: Axes) -> bool:
         """Whether the operation can be split so with something for every process to do."""
         size = self._rule.factors[factor].size
         parts = prod(self.extents[axis] for axis in axes)
-        return self.allow(factor, axes) and (
-            size is None or parts <= size or self.borders(factor, axes) is not None
+        return self.can_split(factor, axes) and (
+            size is None or parts <= size or self.offsets(factor, axes) is not None
         )
 
 
@@ -114,21 +114,21 @@ def _even_factors(rule: FactorRule) -> frozenset[int]:
     return frozenset(chained | backward | even)
 
 
-def _given_borders(
+def _given_offsets(
     rule: FactorRule, tensors: Sequence[PlannedTensor]
-) -> Mapping[tuple[int, Axes], Borders]:
-    """Explicit borders that tensors bring along, by factor and axes; the first tensor's count.
+) -> Mapping[tuple[int, Axes], Offsets]:
+    """Explicit offsets that tensors bring along, by factor and axes; the first tensor's count.
 
-    A dimension that is read by windows has other borders than the factor that reads it.
+    A dimension that is read by windows has other offsets than the factor that reads it.
     """
-    found: dict[tuple[int, Axes], Borders] = {}
+    found: dict[tuple[int, Axes], Offsets] = {}
     for factors, known in zip((*rule.operands, *rule.results), tensors, strict=True):
         if known.axes is None or not known.offsets:
             continue
-        for dimension, axes, borders in zip(factors, known.axes, known.offsets, strict=True):
-            if borders is None or len(dimension) != 1:
+        for dimension, axes, offsets in zip(factors, known.axes, known.offsets, strict=True):
+            if offsets is None or len(dimension) != 1:
                 continue
             row = rule.factors[dimension[0]]
-            if row.kind is not FactorKind.PERMUTATION or borders[-1] == row.size:
-                found.setdefault((dimension[0], axes), borders)
+            if row.kind is not FactorKind.PERMUTATION or offsets[-1] == row.size:
+                found.setdefault((dimension[0], axes), offsets)
     return found

@@ -13,8 +13,8 @@ from itertools import pairwise
 from .sharding import Sharding
 
 
-def default_borders(size: int, parts: int) -> tuple[int, ...]:
-    """The `parts + 1` borders of the shards of a dimension that has no explicit offsets."""
+def default_offsets(size: int, parts: int) -> tuple[int, ...]:
+    """The `parts + 1` offsets of the shards of a dimension that has no explicit offsets."""
     small, larger = divmod(size, parts)
     first_larger = parts - larger
     return tuple(index * small + max(0, index - first_larger) for index in range(parts + 1))
@@ -28,21 +28,21 @@ def interval(size: int, parts: int, index: int) -> tuple[int, int]:
     return start, start + small + (index >= first_larger)
 
 
-def borders(size: int, sharding: Sharding, dimension: int) -> tuple[int, ...]:
-    """The borders of the shards of a dimension, explicit or default.
+def shard_offsets(size: int, sharding: Sharding, dimension: int) -> tuple[int, ...]:
+    """The offsets of the shards of a dimension, explicit or default.
 
     Raises ValueError where the grid's extents are not all known.
     """
-    explicit = explicit_borders(sharding, dimension)
+    explicit = explicit_offsets(sharding, dimension)
     if explicit is not None:
         return explicit
     parts = sharding.parts(dimension)
     if parts is None:
         raise ValueError(f"the number of shards of dimension {dimension} of {sharding} is unknown")
-    return default_borders(size, parts)
+    return default_offsets(size, parts)
 
 
-def explicit_borders(sharding: Sharding, dimension: int) -> tuple[int, ...] | None:
+def explicit_offsets(sharding: Sharding, dimension: int) -> tuple[int, ...] | None:
     """The explicit offsets of a dimension, `None` where it is split by the default rule."""
     return sharding.offsets[dimension] if dimension < len(sharding.offsets) else None
 
@@ -59,7 +59,7 @@ def core_size(size: int | None, sharding: Sharding, dimension: int) -> int | Non
     """
     if not sharding.dimension_axes[dimension]:
         return size
-    explicit = explicit_borders(sharding, dimension)
+    explicit = explicit_offsets(sharding, dimension)
     if explicit is not None:
         sizes = {end - start for start, end in pairwise(explicit)}
         return sizes.pop() if len(sizes) == 1 else None
@@ -90,7 +90,7 @@ def shard_intervals(
     coordinates = sharding.grid.coordinates(process)
     result: list[tuple[int, int]] = []
     for dimension, size in enumerate(shape):
-        limits = borders(size, sharding, dimension)
+        limits = shard_offsets(size, sharding, dimension)
         index = sharding.grid.linear_index(coordinates, sharding.dimension_axes[dimension])
         result.append((limits[index], limits[index + 1]))
     return tuple(result)
@@ -104,11 +104,11 @@ def divides(size: int | None, parts: int | None) -> bool:
 
 
 def offset_errors(shape: Sequence[int | None], sharding: Sharding) -> str | None:
-    """What is wrong with the placement of a tensor of this shape, `None` if nothing is."""
+    """What is wrong with the sharding of a tensor of this shape, `None` if nothing is."""
     if sharding.rank != len(shape):
         return f"{sharding} has {sharding.rank} dimensions, but the tensor has {len(shape)}"
     for dimension, size in enumerate(shape):
-        limits = explicit_borders(sharding, dimension)
+        limits = explicit_offsets(sharding, dimension)
         if limits is None:
             continue
         parts = sharding.parts(dimension)

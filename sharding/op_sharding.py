@@ -28,14 +28,14 @@ from .factor_splits import FactorSplits, PlannedTensor
 from .factors import FactorKind, FactorRule, TensorFactors
 from .grid import Grid
 from .projection import back, project
-from .sharding import Axes, Borders, DimensionAxes, Partial, ReductionKind, Sharding, Split, extends
+from .sharding import Axes, DimensionAxes, Offsets, Partial, ReductionKind, Sharding, Split, extends
 from .slice_exchange import window_bytes
 
 PLAN_LIMIT = 4096
 """Assignments that are compared at one operation; beyond, some proposals are left out."""
 
 Assignment = tuple[Split, ...]
-"""For each factor its axes, and explicit borders if it has them."""
+"""For each factor its axes, and explicit offsets if it has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class FactorSharding:
     operands: tuple[DimensionAxes, ...]
     results: tuple[DimensionAxes, ...]
     reduced: Axes
-    borders: tuple[Borders, ...]
-    """Explicit borders of each factor's shards."""
+    offsets: tuple[Offsets, ...]
+    """Explicit offsets of each factor's shards."""
     bytes_sent: float
     bytes_before: float
     """Those of `bytes_sent` that bring the operands in place."""
@@ -60,8 +60,8 @@ class FactorSharding:
 
     @property
     def assignment(self) -> Assignment:
-        """For each factor its axes and borders."""
-        return tuple(zip(self.factor_axes, self.borders, strict=True))
+        """For each factor its axes and offsets."""
+        return tuple(zip(self.factor_axes, self.offsets, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def annotated_op_sharding(
     if len(set(used)) < len(used) or not reserved.isdisjoint(used):
         return None
     splits = FactorSplits(rule, operands, results, grid)
-    if not all(splits.allow(factor, axes) for factor, axes in enumerate(assignment)):
+    if not all(splits.can_split(factor, axes) for factor, axes in enumerate(assignment)):
         return None
     return _sharding(rule, assignment, operands, results, splits)
 
@@ -134,7 +134,7 @@ def choose_op_sharding(
     splits = FactorSplits(rule, operands, results, grid)
     for factor, found in enumerate(proposals):
         for axes in tuple(found):
-            if not (reserved.isdisjoint(axes) and splits.fit(factor, axes)):
+            if not (reserved.isdisjoint(axes) and splits.can_split_nonempty(factor, axes)):
                 del found[axes]
     best: tuple[tuple[float, ...], FactorSharding] | None = None
     for assignment in _assignments(_within_limit(proposals)):
@@ -271,8 +271,8 @@ def _sharding(
             if row.kind is FactorKind.SELECTION:
                 parts = prod(extents[axis] for axis in split)
                 sent += local_size(size, axes, extents) * BROADCAST.sent(parts)
-    borders = tuple(splits.borders(factor, axes) for factor, axes in enumerate(assignment))
-    return FactorSharding(assignment, needed, made, reduced, borders, sent, before, fetched)
+    offsets = tuple(splits.offsets(factor, axes) for factor, axes in enumerate(assignment))
+    return FactorSharding(assignment, needed, made, reduced, offsets, sent, before, fetched)
 
 
 def _operand_bytes(rule: FactorRule, index: int, known: PlannedTensor) -> float:
@@ -408,10 +408,10 @@ def _rank(
     return (broken, first, sharding.bytes_sent, sharding.bytes_before, memory)
 
 
-def placement(grid: Grid, factors: TensorFactors, assignment: Assignment) -> Sharding:
+def tensor_sharding(grid: Grid, factors: TensorFactors, assignment: Assignment) -> Sharding:
     """The sharding of a tensor that an assignment of its factors makes, without reductions."""
     axes: list[Axes] = []
-    offsets: list[Borders] = []
+    offsets: list[Offsets] = []
     for dimension in factors:
         axes.append(tuple(axis for factor in dimension for axis in assignment[factor][0]))
         offsets.append(assignment[dimension[0]][1] if len(dimension) == 1 else None)

@@ -162,7 +162,7 @@ class Propagation:
             for tensor in {*node.operands, *node.results} - {None}:
                 assert tensor is not None
                 self._at[tensor].append(index)
-        self._unsettled: set[int] = set()
+        self._pending: set[int] = set()
         self._direction = 0
         self._steps: dict[object, _Step] = {}
 
@@ -212,7 +212,7 @@ class Propagation:
                 self._direction = direction.value
                 for stage in stages:
                     for aggressive in (False, True):
-                        self._fixpoint(touched | self._unsettled, stage, aggressive, direction)
+                        self._fixpoint(touched | self._pending, stage, aggressive, direction)
                         touched = set[int]()
 
     def _fixpoint(
@@ -255,9 +255,9 @@ class Propagation:
         """Give the tensors of an operation what a step says, and return those that changed."""
         result, moves = step
         if result.agreed:
-            self._unsettled.discard(index)
+            self._pending.discard(index)
         else:
-            self._unsettled.add(index)
+            self._pending.add(index)
         changed: list[int] = []
         if not moves:
             return changed

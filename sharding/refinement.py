@@ -41,12 +41,12 @@ class Refinement:
                 parts.append((len(shape),))
                 shape.append(extent)
                 continue
-            borders = [1, *wanted, extent]
-            for low, high in pairwise(borders):
+            breaks = [1, *wanted, extent]
+            for low, high in pairwise(breaks):
                 if high % low:
                     raise ValueError(f"{high} is not a multiple of {low} in cuts of axis {axis}")
-            parts.append(tuple(range(len(shape), len(shape) + len(borders) - 1)))
-            shape += [high // low for low, high in pairwise(borders)]
+            parts.append(tuple(range(len(shape), len(shape) + len(breaks) - 1)))
+            shape += [high // low for low, high in pairwise(breaks)]
         return Refinement(grid, Grid(name or grid.name, tuple(shape)), tuple(parts))
 
     @property
@@ -63,7 +63,7 @@ class Refinement:
         return tuple(map(self.refine, axes))
 
     def refine_sharding(self, sharding: Sharding) -> Sharding:
-        """The same placement on the fine grid."""
+        """The same sharding on the fine grid."""
         return replace(
             sharding,
             grid=self.fine,

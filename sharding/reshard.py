@@ -1,9 +1,9 @@
-"""The planner of resharding: from any placement of a tensor on a grid to any other.
+"""The planner of resharding: from any state of a tensor on a grid to any other.
 
-A placement changes by collectives, each of which moves the last axes of one dimension: away
+A state changes by collectives, each of which moves the last axes of one dimension: away
 (all-gather), from nowhere (a local slice), or to another dimension (all-to-all); or relabels the
 processes (permute); or finishes a pending reduction. The planner is Dijkstra's search over the
-placements of one tensor, which are few, under the bytes that a process sends. No placement on
+shardings of one tensor, which are few, under the bytes that a process sends. No state on
 the way holds more than the larger of the two ends does, unless there is no other way. The
 setting is that of "Memory-efficient array redistribution through portable collective
 communication" (Rink et al., arXiv 2112.01075).
@@ -22,9 +22,9 @@ from itertools import count
 from math import gcd, inf, prod
 
 from .cost import known_extents
-from .local_shape import explicit_borders
+from .local_shape import explicit_offsets
 from .refinement import Refinement, divisor_chain
-from .reshard_moves import Moves, Pending, Placement, is_even, moves_of_kind
+from .reshard_moves import Moves, Pending, State, is_even, moves_of_kind
 from .reshard_steps import (
     AllGather,
     AllSlice,
@@ -42,7 +42,7 @@ STEP_COST = 1e-6
 In units of the whole tensor; small enough never to outweigh a byte."""
 
 MOST_PARTS = 5
-"""How many axes a finer grid may have for the search; placements grow as their factorial."""
+"""How many axes a finer grid may have for the search; states grow as their factorial."""
 
 MOVABLE_AXES = 3
 """With more axes than this, those that are in place at both ends stay where they are."""
@@ -60,7 +60,7 @@ class Plan:
 
 
 def plan_reshard(shape: Sequence[int | None], source: Sharding, target: Sharding) -> Plan:
-    """The cheapest sequence of collectives from one placement of a tensor to another.
+    """The cheapest sequence of collectives from one state of a tensor to another.
 
     `shape` is the whole tensor's, `None` for dynamic dimensions. Reductions that are pending at
     the source are done unless the target has them pending too; the target cannot have others.
@@ -70,7 +70,7 @@ def plan_reshard(shape: Sequence[int | None], source: Sharding, target: Sharding
     if source == target:
         return Plan(())
     if source.grid != target.grid:
-        raise ValueError(f"{source} and {target} are placements on different grids")
+        raise ValueError(f"{source} and {target} are shardings on different grids")
     if not source.rank == target.rank == len(shape):
         raise ValueError(f"{source}, {target} and shape {tuple(shape)} differ in rank")
     if not set(_pending(target)) <= set(_pending(source)):
@@ -96,7 +96,7 @@ def _plan(shape: tuple[int | None, ...], source: Sharding, target: Sharding) -> 
 def _cheapest(
     shape: tuple[int | None, ...], source: Sharding, target: Sharding
 ) -> Sequence[PlannedStep]:
-    """The cheapest steps between placements without halos, on their grid or on a finer one.
+    """The cheapest steps between shardings without halos, on their grid or on a finer one.
 
     A single collective is no cheaper in parts, so that finer grids are tried for two or more.
     """
@@ -114,11 +114,11 @@ def _cheapest(
 def _planned(
     shape: tuple[int | None, ...], source: Sharding, target: Sharding
 ) -> Sequence[PlannedStep]:
-    """The cheapest steps between placements without halos, on their own grid."""
+    """The cheapest steps between shardings without halos, on their own grid."""
     steps: list[PlannedStep] = []
     at = source
-    for step, placement in _search(shape, at, target):
-        after = _sharding(at, placement)
+    for step, state in _search(shape, at, target):
+        after = _sharding(at, state)
         steps.append(PlannedStep(step, at, after))
         at = after
     return list(_merged(steps))
@@ -176,29 +176,29 @@ def _pending(sharding: Sharding) -> Pending:
     )
 
 
-def _placement(sharding: Sharding) -> Placement:
+def _state(sharding: Sharding) -> State:
     splits = tuple(
-        (axes, explicit_borders(sharding, dimension))
+        (axes, explicit_offsets(sharding, dimension))
         for dimension, axes in enumerate(sharding.dimension_axes)
     )
     return splits, _pending(sharding)
 
 
-def _sharding(like: Sharding, placement: Placement) -> Sharding:
-    splits, pending = placement
+def _sharding(like: Sharding, state: State) -> Sharding:
+    splits, pending = state
     return Sharding(
         like.grid,
         tuple(axes for axes, _ in splits),
         tuple(Partial(kind, (axis,)) for kind, axis in pending),
-        offsets=tuple(borders for _, borders in splits),
+        offsets=tuple(offsets for _, offsets in splits),
     )
 
 
 def _search(
     shape: tuple[int | None, ...], source: Sharding, target: Sharding
-) -> list[tuple[Step, Placement]]:
-    """The cheapest way between placements without halos."""
-    start, goal = _placement(source), _placement(target)
+) -> list[tuple[Step, State]]:
+    """The cheapest way between shardings without halos."""
+    start, goal = _state(source), _state(target)
     if start == goal:
         return []
     involved = source.used_axes | target.used_axes
@@ -214,18 +214,18 @@ def _search(
 
 
 def _dijkstra(
-    moves: Moves, start: Placement, goal: Placement, most: float
-) -> list[tuple[Step, Placement]] | None:
-    """The cheapest way through placements that hold at most `most` of the tensor each."""
-    cost: dict[Placement, float] = {start: 0.0}
-    came: dict[Placement, tuple[Placement, Step]] = {}
+    moves: Moves, start: State, goal: State, most: float
+) -> list[tuple[Step, State]] | None:
+    """The cheapest way through shardings that hold at most `most` of the tensor each."""
+    cost: dict[State, float] = {start: 0.0}
+    came: dict[State, tuple[State, Step]] = {}
     order = count()
-    queue: list[tuple[float, int, Placement]] = [(0.0, 0, start)]
-    done: set[Placement] = set()
+    queue: list[tuple[float, int, State]] = [(0.0, 0, start)]
+    done: set[State] = set()
     while queue:
         so_far, _, at = heappop(queue)
         if at == goal:
-            path: list[tuple[Step, Placement]] = []
+            path: list[tuple[Step, State]] = []
             while at != start:
                 before, step = came[at]
                 path.append((step, at))
@@ -249,7 +249,7 @@ def _in_place(source: Sharding, target: Sharding) -> frozenset[int]:
     for dimension, (left, right) in enumerate(
         zip(source.dimension_axes, target.dimension_axes, strict=True)
     ):
-        if explicit_borders(source, dimension) == explicit_borders(target, dimension):
+        if explicit_offsets(source, dimension) == explicit_offsets(target, dimension):
             for a, b in zip(left, right, strict=False):
                 if a != b:
                     break
@@ -260,7 +260,7 @@ def _in_place(source: Sharding, target: Sharding) -> frozenset[int]:
 def _moves(
     shape: tuple[int | None, ...],
     source: Sharding,
-    goal: Placement,
+    goal: State,
     involved: frozenset[int],
     fixed: frozenset[int],
 ) -> Moves:

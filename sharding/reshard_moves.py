@@ -1,4 +1,4 @@
-"""The steps that a reshard can take from each placement of a tensor.
+"""The steps that a reshard can take from each state of a tensor.
 
 A dimension that is not cut into equal parts only moves as a whole: the shards of 6 elements over
 2x2 processes are 1, 1, 2, 2, and no two of them together are a half.
@@ -26,23 +26,23 @@ from .sharding import Axes, ReductionKind, Split
 
 Pending = tuple[tuple[ReductionKind, int], ...]
 """Pending reductions as (kind, axis), sorted."""
-Placement = tuple[tuple[Split, ...], Pending]
+State = tuple[tuple[Split, ...], Pending]
 """What the search walks over: a sharding without its grid and halos."""
 
-Move = tuple[Step, Placement, float]
-"""A step, the placement after it, and the part of the whole tensor that each process sends."""
+Move = tuple[Step, State, float]
+"""A step, the state after it, and the part of the whole tensor that each process sends."""
 
 
 def is_even(split: Split, size: int | None, extents: Sequence[int], known: bool) -> bool:
     """Whether the shards of a dimension are of one size, and so can be cut and joined."""
-    axes, borders = split
-    if borders is not None:
+    axes, offsets = split
+    if offsets is not None:
         return False
     return not axes or (known and divides(size, prod(extents[axis] for axis in axes)))
 
 
 class Moves:
-    """The steps that can be taken from each placement of tensors of one kind.
+    """The steps that can be taken from each state of tensors of one kind.
 
     They are worked out once, when a search first comes by.
     """
@@ -64,8 +64,8 @@ class Moves:
         self._axes = axes
         self._uneven = uneven
         self._equal: dict[tuple[int, Axes], bool] = {}
-        self._locals: dict[Placement, float] = {}
-        self._steps: dict[Placement, list[Move]] = {}
+        self._locals: dict[State, float] = {}
+        self._steps: dict[State, list[Move]] = {}
 
     def size(self, axes: Axes) -> int:
         """The number of processes along `axes`."""
@@ -74,20 +74,20 @@ class Moves:
             total *= self._extents[axis]
         return total
 
-    def local(self, placement: Placement) -> float:
+    def local(self, state: State) -> float:
         """The part of the tensor that one process holds."""
-        found = self._locals.get(placement)
+        found = self._locals.get(state)
         if found is None:
             parts = 1
-            for axes, _ in placement[0]:
+            for axes, _ in state[0]:
                 parts *= self.size(axes)
-            found = self._locals[placement] = 1 / max(parts, 1)
+            found = self._locals[state] = 1 / max(parts, 1)
         return found
 
     def even(self, dimension: int, split: Split) -> bool:
         """Whether the shards of a dimension are of one size, and so can be cut and joined."""
-        axes, borders = split
-        if borders is not None:
+        axes, offsets = split
+        if offsets is not None:
             return False
         known = self._equal.get((dimension, axes))
         if known is None:
@@ -95,46 +95,46 @@ class Moves:
             self._equal[dimension, axes] = known
         return known
 
-    def of(self, placement: Placement) -> list[Move]:
-        """Every step from a placement."""
-        found = self._steps.get(placement)
+    def of(self, state: State) -> list[Move]:
+        """Every step from a state."""
+        found = self._steps.get(state)
         if found is None:
-            found = self._steps[placement] = list(self._all(placement))
+            found = self._steps[state] = list(self._all(state))
         return found
 
-    def _all(self, placement: Placement) -> Iterator[Move]:
-        splits, pending = placement
-        local = self.local(placement)
+    def _all(self, state: State) -> Iterator[Move]:
+        splits, pending = state
+        local = self.local(state)
         used = {axis for axes, _ in splits for axis in axes} | {axis for _, axis in pending}
         free = tuple(axis for axis in self._axes if axis not in used)
         for dimension in range(len(splits)):
-            yield from self._slices(placement, dimension, free)
-            yield from self._gathers(placement, dimension, local)
-        yield from self._reductions(placement, local)
+            yield from self._slices(state, dimension, free)
+            yield from self._gathers(state, dimension, local)
+        yield from self._reductions(state, local)
         if self._known:
-            yield from self._permutations(placement, local)
+            yield from self._permutations(state, local)
 
-    def _with(self, placement: Placement, changes: dict[int, Split]) -> Placement:
-        splits = tuple(changes.get(d, split) for d, split in enumerate(placement[0]))
-        return splits, placement[1]
+    def _with(self, state: State, changes: dict[int, Split]) -> State:
+        splits = tuple(changes.get(d, split) for d, split in enumerate(state[0]))
+        return splits, state[1]
 
     def _splittable(self, dimension: int, split: Split, axes: Axes) -> bool:
         """Whether a collective can cut a dimension further, into equal parts."""
         return self.even(dimension, split) and self.even(dimension, (split[0] + axes, None))
 
-    def _slices(self, placement: Placement, dimension: int, free: Axes) -> Iterator[Move]:
-        split = placement[0][dimension]
+    def _slices(self, state: State, dimension: int, free: Axes) -> Iterator[Move]:
+        split = state[0][dimension]
         for axis in free:
             if self._splittable(dimension, split, (axis,)):
                 after: Split = (*split[0], axis), None
-                yield AllSlice(dimension, (axis,)), self._with(placement, {dimension: after}), 0.0
+                yield AllSlice(dimension, (axis,)), self._with(state, {dimension: after}), 0.0
         goal = self._uneven[dimension]
         if goal is not None and not split[0] and set(goal[0]) <= set(free):
-            yield AllSlice(dimension, goal[0]), self._with(placement, {dimension: goal}), 0.0
+            yield AllSlice(dimension, goal[0]), self._with(state, {dimension: goal}), 0.0
 
-    def _gathers(self, placement: Placement, dimension: int, local: float) -> Iterator[Move]:
+    def _gathers(self, state: State, dimension: int, local: float) -> Iterator[Move]:
         """Last axes that leave a dimension, for nowhere or for another dimension."""
-        split = placement[0][dimension]
+        split = state[0][dimension]
         axes = split[0]
         for length in range(1, len(axes) - self._kept[dimension] + 1):
             rest, moved = axes[:-length], axes[-length:]
@@ -142,19 +142,19 @@ class Moves:
                 continue
             group = self.size(moved)
             left: Split = rest, None
-            gathered = self._with(placement, {dimension: left})
+            gathered = self._with(state, {dimension: left})
             yield AllGather(dimension, moved), gathered, local * ALL_GATHER.sent(group)
-            for other, target in enumerate(placement[0]):
+            for other, target in enumerate(state[0]):
                 if other != dimension and self._splittable(other, target, moved):
                     right: Split = target[0] + moved, None
                     yield (
                         AllToAll(other, dimension, moved),
-                        self._with(placement, {dimension: left, other: right}),
+                        self._with(state, {dimension: left, other: right}),
                         local * ALL_TO_ALL.sent(group),
                     )
 
-    def _reductions(self, placement: Placement, local: float) -> Iterator[Move]:
-        splits, pending = placement
+    def _reductions(self, state: State, local: float) -> Iterator[Move]:
+        splits, pending = state
         kinds: dict[ReductionKind, list[int]] = {}
         for kind, axis in pending:
             kinds.setdefault(kind, []).append(axis)
@@ -175,9 +175,9 @@ class Moves:
                                 local * REDUCE_SCATTER.sent(group),
                             )
 
-    def _permutations(self, placement: Placement, local: float) -> Iterator[Move]:
-        """Placements whose shards are the same, held by other processes."""
-        splits, pending = placement
+    def _permutations(self, state: State, local: float) -> Iterator[Move]:
+        """Shardings whose shards are the same, held by other processes."""
+        splits, pending = state
         waiting = {axis for _, axis in pending}
         pool = tuple(axis for axis in self._axes if axis not in waiting)
         heads = [axes[:kept] for (axes, _), kept in zip(splits, self._kept, strict=True)]

@@ -1,4 +1,4 @@
-"""The collectives of which a change of placement is made, and what each costs."""
+"""The collectives of which a change of sharding is made, and what each costs."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ Step = (
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A step with the placements before and after it."""
+    """A step with the shardings before and after it."""
 
     step: Step
     before: Sharding

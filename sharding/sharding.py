@@ -19,10 +19,10 @@ Axes = tuple[int, ...]
 DimensionAxes = tuple[Axes, ...]
 """The axes of every dimension."""
 
-Borders = tuple[int, ...] | None
-"""Explicit borders of the shards of a dimension, from 0 to its size; `None` for default ones."""
+Offsets = tuple[int, ...] | None
+"""Explicit offsets of the shards of a dimension, from 0 to its size; `None` for default ones."""
 
-Split = tuple[Axes, Borders]
+Split = tuple[Axes, Offsets]
 """How one dimension is split."""
 
 
@@ -61,13 +61,13 @@ class Partial:
 
 @dataclass(frozen=True, slots=True)
 class Sharding:
-    """The placement of a tensor of rank `len(dimension_axes)` on a grid.
+    """The sharding of a tensor of rank `len(dimension_axes)` on a grid.
 
     - `dimension_axes[d]`: the axes that split dimension `d`, slowest first;
     - `partials`: pending reductions, at most one per kind, sorted by kind;
     - `halos[d]`: (low, high) extra elements that each shard of `d` holds of its neighbours
       (empty tuple: none anywhere);
-    - `offsets[d]`: the `n + 1` borders of the `n` shards of `d`, or `None` for the default
+    - `offsets[d]`: the `n + 1` offsets of the `n` shards of `d`, or `None` for the default
       split (empty tuple: default everywhere).
 
     Raises ValueError where an axis is out of range or used twice.
@@ -77,7 +77,7 @@ class Sharding:
     dimension_axes: tuple[Axes, ...]
     partials: tuple[Partial, ...] = ()
     halos: tuple[tuple[int, int], ...] = ()
-    offsets: tuple[Borders, ...] = ()
+    offsets: tuple[Offsets, ...] = ()
 
     def __post_init__(self) -> None:
         seen: set[int] = set()
@@ -98,7 +98,7 @@ class Sharding:
         )
         if not any(low or high for low, high in self.halos):
             object.__setattr__(self, "halos", ())
-        if all(borders is None for borders in self.offsets):
+        if all(offsets is None for offsets in self.offsets):
             object.__setattr__(self, "offsets", ())
 
     @staticmethod

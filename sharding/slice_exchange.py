@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from .factors import Window
-from .local_shape import default_borders
+from .local_shape import default_offsets
 
 Interval = tuple[int, int]
 """From the first element to behind the last."""
@@ -46,7 +46,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class SliceExchange:
     """How all processes come to their sections."""
 
     own: Part
@@ -71,7 +71,9 @@ class _Piece:
         return self.end - self.first
 
 
-def plan_exchange(owned: Sequence[Interval], wanted: Sequence[Interval]) -> Exchange | None:
+def plan_slice_exchange(
+    owned: Sequence[Interval], wanted: Sequence[Interval]
+) -> SliceExchange | None:
     """How processes that own some intervals come to others.
 
     `None` if a piece is longer than the smallest shard: all send as much.
@@ -94,7 +96,7 @@ def plan_exchange(owned: Sequence[Interval], wanted: Sequence[Interval]) -> Exch
         tuple(p.length for p in own),
         tuple(p.first - wanted[p.receiver][0] for p in own),
     )
-    return Exchange(held, tuple(_round(each, owned, wanted) for each in _rounds(pieces)))
+    return SliceExchange(held, tuple(_round(each, owned, wanted) for each in _rounds(pieces)))
 
 
 def _rounds(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
@@ -163,7 +165,7 @@ MOST_PARTS = 64
 
 def best_way(
     owned: Sequence[Interval], wanted: Sequence[Interval]
-) -> tuple[HaloWidths | Exchange | None, int]:
+) -> tuple[HaloWidths | SliceExchange | None, int]:
     """What to exchange (`None`: gather all), and how many elements each process sends then.
 
     `owned` are the parts of the dimension and `wanted` the sections, in the processes' order.
@@ -174,11 +176,11 @@ def best_way(
             low, high = max(low, start - first), max(high, last - end)
     smallest = min(end - start for start, end in owned)
     least = owned[-1][1] - smallest
-    found: HaloWidths | Exchange | None = None
+    found: HaloWidths | SliceExchange | None = None
     if max(low, high) <= smallest and low + high <= least:
         # Of two processes each is the other's neighbour on one side only.
         found, least = (low, high), low + high if len(owned) > 2 else max(low, high)
-    exchange = plan_exchange(owned, wanted) if least and len(owned) <= MOST_PARTS else None
+    exchange = plan_slice_exchange(owned, wanted) if least and len(owned) <= MOST_PARTS else None
     if exchange is None:
         return found, least
     # One round that sends as much as a gather would leaves less to hold.
@@ -188,8 +190,8 @@ def best_way(
 
 @lru_cache(maxsize=4096)
 def _elements(window: Window, size: int, parts: int) -> int:
-    owned = list(pairwise(default_borders(window.extent, parts)))
-    wanted = [window.read(start, end) for start, end in pairwise(default_borders(size, parts))]
+    owned = list(pairwise(default_offsets(window.extent, parts)))
+    wanted = [window.read(start, end) for start, end in pairwise(default_offsets(size, parts))]
     return best_way(owned, wanted)[1]
 
 

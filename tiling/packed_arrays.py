@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .element_types import ElementKind, ElementType
 from .packed_layouts import PackedLayout
-from .storage_sizes import settled_tiles
+from .storage_sizes import static_tiles
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
@@ -27,7 +27,7 @@ def pack(array: Array, layout: PackedLayout, padding: Any = 0) -> Array:
 
     `padding` fills the tiles that reach beyond the tensor.
     """
-    layout = settled_tiles(layout)
+    layout = static_tiles(layout)
     full, split, outer_axes, tile_axes = _split_shape(array.shape, layout)
     if tuple(full) != array.shape:
         padded: Array = np.full(full, padding, array.dtype)
@@ -44,7 +44,7 @@ def pack(array: Array, layout: PackedLayout, padding: Any = 0) -> Array:
 
 def unpack(packed: Array, layout: PackedLayout, shape: Sequence[int]) -> Array:
     """The tensor of a shape that `pack` was given. Raises ValueError if it does not fit."""
-    layout = settled_tiles(layout)
+    layout = static_tiles(layout)
     full, split, outer_axes, tile_axes = _split_shape(tuple(shape), layout)
     rank = len(outer_axes)
     if layout.swizzle is not None:
@@ -60,7 +60,7 @@ def unpack(packed: Array, layout: PackedLayout, shape: Sequence[int]) -> Array:
 
 def packed_extents(shape: Sequence[int], layout: PackedLayout) -> tuple[int, ...]:
     """The shape of what `pack` makes of a tensor of a shape."""
-    layout = settled_tiles(layout)
+    layout = static_tiles(layout)
     _, split, outer_axes, tile_axes = _split_shape(tuple(shape), layout)
     outer = [split[axis] for axis in outer_axes]
     if layout.swizzle is None:

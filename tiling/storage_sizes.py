@@ -123,7 +123,7 @@ def bit_packed_formula(shape: Sequence[int | None], element: ElementType) -> Sto
     return StorageFormula(tuple(Extent(size) for size in shape), element.bits)
 
 
-def settled_tiles(layout: PackedLayout) -> PackedLayout:
+def static_tiles(layout: PackedLayout) -> PackedLayout:
     """A layout with every tile a number: the largest that the machine may choose at run time.
 
     Buffers are sized for these, so whoever packs and whoever unpacks agree.

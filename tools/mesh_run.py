@@ -115,7 +115,7 @@ def _compile_runtime() -> None:
     while this thread reads the program: LLVM does not hold the interpreter's lock."""
 
     def compile() -> None:
-        from ..runtime.host.machine import prepare
+        from ..runtime.host.virtual_machine import prepare
 
         # Whoever runs a program tells what is wrong.
         with suppress(Exception):

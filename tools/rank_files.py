@@ -40,7 +40,7 @@ def read_rank_inputs(options: RunOptions, function: AnyFunction, rank: int) -> l
                 f"--input={text} needs an .npy file and an argument of known sizes, which is"
                 f" {types[position]}"
             )
-        parts[position] = _part(function.argument_placement(position, len(shape)), shape, rank)
+        parts[position] = _part(function.argument_sharding(position, len(shape)), shape, rank)
         types[position] = _type_of_part(types[position], parts[position])
     arrays = read_inputs([text.replace(RANK, str(rank)) for text in options.input], types)
     for position, part in parts.items():
@@ -57,18 +57,18 @@ def write_rank_results(
     """Write a rank's parts of results to the files that name the rank. Raises UsageError."""
     for position, (text, array) in enumerate(zip(options.output, results, strict=False)):
         if RANK in text:
-            placement = function.result_placement(position, array.ndim)
-            part = array[_part(placement, array.shape, rank)]
+            sharding = function.result_sharding(position, array.ndim)
+            part = array[_part(sharding, array.shape, rank)]
             write_array(text[1:].replace(RANK, str(rank)), part, append=text.startswith("+"))
 
 
-def _part(placement: Sharding | None, shape: tuple[int, ...], rank: int) -> tuple[slice, ...]:
-    if placement is None:
+def _part(sharding: Sharding | None, shape: tuple[int, ...], rank: int) -> tuple[slice, ...]:
+    if sharding is None:
         return tuple(slice(0, size) for size in shape)
-    if rank >= placement.grid.device_count():
+    if rank >= sharding.grid.device_count():
         # The run says that there are too many ranks.
         rank = 0
-    return slices(all_intervals(shape, placement)[rank])
+    return slices(all_intervals(shape, sharding)[rank])
 
 
 def _type_of_part(whole: ValueType, part: tuple[slice, ...]) -> ValueType:

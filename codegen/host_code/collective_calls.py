@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from ...interpreter.machine import Device
+from ...interpreter.frames import Device
 from ...ir.diagnostics import OperationError
 from ...runtime.collectives import Collective
 from ...runtime.commands import AnyCommand, Buffer
 from ...runtime.communicator import Communicator
 from ...runtime.host.exchanges import carry_out, meeting_of
-from ...runtime.host.machine import Machine, Meeting
 from ...runtime.host.program import Numbers
+from ...runtime.host.virtual_machine import Meeting, VirtualMachine
 from .values import HostTensor, HostValue
 
 ALONE = "needs the devices of a grid, but the program runs on one device alone"
@@ -87,7 +87,7 @@ class CollectiveCall:
 
     # Carrying it out --------------------------------------------------------------------------
 
-    def run(self, machine: Machine, result: SharedTensor) -> int:
+    def run(self, machine: VirtualMachine, result: SharedTensor) -> int:
         """Carry the commands out; returns the block of the result."""
         return carry_out(machine, self.commands, self.source, result.buffer, self._numbers[0])
 

@@ -16,7 +16,7 @@ from ...interpreter.signatures import collective_signature, message_signature, r
 from ...ir.attribute_access import flag, integer, integer_lists, integers, mixed
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, element_of
-from ...runtime.collectives import Collective, Group, Shape, group_of, result_shape
+from ...runtime.collectives import Collective, Group, Shape, group_of
 from ...sharding.collective_matching import (
     ANY_SIZE,
     RECEIVE,
@@ -116,7 +116,7 @@ def _meet(
         group,
         source.shape,
         source_element,
-        result_shape(row.name, group, shapes or (source.shape,) * group.size, axis, concat_axis),
+        row.result_shape(shapes or (source.shape,) * group.size, group.rank, axis, concat_axis),
         result_element,
         axis,
         concat_axis,

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from ...interpreter.machine import Device
+from ...interpreter.frames import Device
 from ...interpreter.shard import resolve_grid
 from ...ir.attribute_access import integers
 from ...ir.diagnostics import OperationError
 from ...runtime.host.exchanges import Exchange
-from ...runtime.host.machine import Machine
 from ...runtime.host.program import Numbers
+from ...runtime.host.virtual_machine import VirtualMachine
 from .collective_calls import ALONE, CollectiveCall
 from .collective_rules import COLLECTIVE_RULES
 from .exchange_recorder import ExchangeRecorder, NotRecorded
@@ -85,7 +85,7 @@ class _Collective:
         self._is_static = all(size >= 0 for shape in shapes for size in shape)
         element_dtype(op.results[0].type, op)
 
-    def call(self, machine: Machine, numbers: Numbers) -> Numbers:
+    def call(self, machine: VirtualMachine, numbers: Numbers) -> Numbers:
         """Meet the others; returns the words of the result."""
         device = Device(self._symbols, self._grid, machine.process)
         call = CollectiveCall(self._op, device, machine.communicator, self._contents, numbers)

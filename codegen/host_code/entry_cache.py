@@ -1,4 +1,4 @@
-"""Functions as host code: lowered on the first call, with a machine for each device."""
+"""Functions as host code: lowered on the first call, with a virtual machine for each device."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from xdsl.ir import Operation
 
 from ...interpreter import func
 from ...interpreter.devices import grid_with_devices
-from ...interpreter.machine import Program
+from ...interpreter.frames import Program
 from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import ForeignFault
 from ...ir.garbage_collection import without_garbage_collection
 from ...runtime.communicator import Communicator
-from ...runtime.host.machine import Machine
 from ...runtime.host.timeline import Timeline
+from ...runtime.host.virtual_machine import VirtualMachine
 from ...runtime.workers import Team
 from ...sharding.grid import Grid
 from .lowering import HostEntry
@@ -44,7 +44,7 @@ class HostCode:
         self._devices = devices
         self._entries: dict[tuple[Operation, Grid | None], list[HostEntry] | None] = {}
         self._errors: dict[tuple[Operation, Grid | None], OperationError] = {}
-        self._machines: dict[tuple[HostEntry, Communicator | None], Machine] = {}
+        self._machines: dict[tuple[HostEntry, Communicator | None], VirtualMachine] = {}
 
     def entry(
         self, target: Operation, grid: Grid | None = None, process: int = 0
@@ -95,15 +95,17 @@ class HostCode:
             self._errors[target, grid] = error
             return None
 
-    def machine(self, entry: HostEntry, communicator: Communicator | None = None) -> Machine | None:
+    def machine(
+        self, entry: HostEntry, communicator: Communicator | None = None
+    ) -> VirtualMachine | None:
         """What has run a function on a device before."""
         return self._machines.get((entry, communicator))
 
     def new_machine(
         self, entry: HostEntry, communicator: Communicator | None, team: Team | None
-    ) -> Machine:
+    ) -> VirtualMachine:
         """What runs a function on a device, with a team of workers if there is one."""
-        machine = self._machines[entry, communicator] = Machine(
+        machine = self._machines[entry, communicator] = VirtualMachine(
             entry.program,
             0 if communicator is None else communicator.process,
             None if communicator is None else communicator.state,

@@ -178,7 +178,7 @@ class FunctionLowering(ValueLowering):
         elif step.kernel is not None:
             lowers["kernel"](self, step)
         else:
-            self.settle(step.operation)
+            self.infer_shapes(step.operation)
 
     def lower_host(self, op: Operation) -> None:
         """Lower an operation that has no kernel."""

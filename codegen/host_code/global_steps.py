@@ -1,4 +1,4 @@
-"""Lowering of globals: constants, and words of the machine for those that functions store to."""
+"""Lowering of globals: constants, and words of the virtual machine for those that change."""
 
 from __future__ import annotations
 

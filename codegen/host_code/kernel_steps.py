@@ -28,7 +28,7 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
     kernel = step.kernel
     if kernel is None:
         return
-    lowering.settle(step.operation)
+    lowering.infer_shapes(step.operation)
     bound: dict[Bound, Memory] = {}
     for value in kernel.writes:
         if isinstance(value, SSAValue):

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation
 
 from ...interpreter.constants import constant_array
 from ...interpreter.devices import place, provide
-from ...interpreter.machine import Device, Frame, Program
+from ...interpreter.frames import Device, Frame, Program
 from ...interpreter.registry import find_brancher, find_entry, is_terminator
 from ...interpreter.spmd import run_lockstep
 from ...interpreter.storage import Resource

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from ...interpreter.machine import Device, Exit, Frame, check_result, executed, result_check
+from ...interpreter.frames import Device, Exit, Frame, check_result, executed, result_check
 from ...interpreter.registry import find_entry
 from ...interpreter.spmd import run_lockstep
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import Value, holds_numbers
 from ...runtime.host.entry import scalar_of, word_of
-from ...runtime.host.machine import Machine
 from ...runtime.host.pool import view
 from ...runtime.host.program import Numbers, Register
+from ...runtime.host.virtual_machine import VirtualMachine
 from ..kernels.fusion import captured
 from .control_flow import bind_results, registers_for
 from .function_lowering import FunctionLowering
@@ -111,7 +111,7 @@ def _interpreted(
     for result in op.results:
         element_dtype(result.type, op)
 
-    def call(machine: Machine, numbers: Numbers) -> Numbers:
+    def call(machine: VirtualMachine, numbers: Numbers) -> Numbers:
         rest = iter(numbers)
         frame = Frame(Device(symbols, grid, machine.process))
         for value, content in zip(values, contents, strict=True):
@@ -156,7 +156,7 @@ def _execute(op: Operation, frame: Frame) -> Sequence[Value]:
     return results.values if isinstance(results, Exit) else results
 
 
-def _words(machine: Machine, op: Operation, result: OpResult, array: Any) -> list[int]:
+def _words(machine: VirtualMachine, op: Operation, result: OpResult, array: Any) -> list[int]:
     """A result as words: a tensor in a block of its own, with its open sizes."""
     static = type_shape(result.type, op)
     if static is None:

@@ -15,7 +15,7 @@ from ...interpreter.storage import (
     Resource,
     check_contents,
     check_room,
-    settled_layout,
+    resolved_layout,
     stored_bytes,
 )
 from ...interpreter.storage import read_tensor as read_stored
@@ -25,10 +25,10 @@ from ...ir.attribute_access import operation_name
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import dtype_of, integer_width
 from ...runtime.host.builder import IndexOrInt
-from ...runtime.host.machine import Machine
 from ...runtime.host.pool import view
 from ...runtime.host.program import Numbers, Register
-from ...tiling.packed_arrays import packed_extents, settled_tiles
+from ...runtime.host.virtual_machine import VirtualMachine
+from ...tiling.packed_arrays import packed_extents, static_tiles
 from ...tiling.packed_layouts import PackedLayout
 from ..kernels.packing import write_relayout
 from ..kernels.schedule import Step
@@ -45,8 +45,8 @@ def bind_tensor(
     shape: Sequence[IndexOrInt],
 ) -> BoundTensor:
     """A tensor in bytes."""
-    if settled_layout(op, tensor) is None:
-        raise NotLowered(op, f"binds {tensor}, whose layout is not settled")
+    if resolved_layout(op, tensor) is None:
+        raise NotLowered(op, f"binds {tensor}, whose layout is not resolved")
     return BoundTensor(contents, tensor, tuple(shape))
 
 
@@ -67,7 +67,7 @@ def _expect(
 
 def _layout(op: Operation, bound: BoundTensor) -> PackedLayout | None:
     """How elements lie in bytes, `None` if that takes more than moving them."""
-    layout = settled_layout(op, bound.type)
+    layout = resolved_layout(op, bound.type)
     if layout is None:
         return None
     sizes = [size if isinstance(size, int) else 1 for size in bound.shape]
@@ -111,7 +111,7 @@ def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -
     result = lowering.allocate(bound.shape, dtype_of(bound.type))
     if spare or not _relay(lowering, op, bound, result, is_pack=False):
 
-        def decode(machine: Machine, numbers: Numbers) -> Numbers:
+        def decode(machine: VirtualMachine, numbers: Numbers) -> Numbers:
             source, target, *sizes = numbers
             shape = filled(bound.shape, sizes)
             resource = Resource(view(source, stored_bytes(op, bound.type, shape)))
@@ -138,7 +138,7 @@ def write_tensor(
     if _relay(lowering, op, bound, value, is_pack=True):
         return
 
-    def encode(machine: Machine, numbers: Numbers) -> Numbers:
+    def encode(machine: VirtualMachine, numbers: Numbers) -> Numbers:
         target, source, *sizes = numbers
         shape = filled(bound.shape, sizes)
         array = view(source, prod(shape) * value.dtype.itemsize).view(value.dtype)
@@ -164,7 +164,7 @@ def _python(
     lowering: FunctionLowering,
     op: Operation,
     name: str,
-    function: Callable[[Machine, Numbers], Numbers],
+    function: Callable[[VirtualMachine, Numbers], Numbers],
     bound: BoundTensor,
     tensor: HostTensor,
 ) -> None:
@@ -221,7 +221,7 @@ def copy_part(
 ) -> None:
     """Copy a part of a tensor in rows from or to a tensor of its size."""
 
-    def copy(machine: Machine, numbers: Numbers) -> Numbers:
+    def copy(machine: VirtualMachine, numbers: Numbers) -> Numbers:
         address, other, *words = numbers
         shape = filled(whole.shape, words)
         slices = part.slices(op, shape, words[sum(isinstance(s, Register) for s in whole.shape) :])
@@ -253,7 +253,7 @@ def _relay(
     layout = _layout(op, bound)
     if layout is None:
         return False
-    layout = settled_tiles(layout)
+    layout = static_tiles(layout)
     element = element_of(bound.type.element_type, op)
     shape = tuple(size for size in bound.shape if isinstance(size, int))
     if len(shape) < len(bound.shape):

@@ -1,4 +1,4 @@
-"""Operations on numbers: instructions, where the machine has them, else kernels of one element."""
+"""Operations on numbers: instructions of the virtual machine, or kernels of one element."""
 
 from __future__ import annotations
 

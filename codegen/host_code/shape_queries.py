@@ -56,7 +56,7 @@ class ShapeQuery:
         self._numbers.append((value, len(numbers)))
         self.words += numbers
 
-    def settle(self, numbers: Numbers) -> list[Sizes]:
+    def result_shapes(self, numbers: Numbers) -> list[Sizes]:
         """The shapes of the results. Raises OperationError if they are not what types say."""
         rest = iter(numbers)
         known = {value: _take(rest, rank) for value, rank in self._shapes}
@@ -72,12 +72,12 @@ class ShapeQuery:
         if not self.operation.results:
             resolver.result_shapes(self.operation)
         else:
-            resolver.settle(self.operation)
+            resolver.infer(self.operation)
         return [resolver.shape(result) for result in self.operation.results]
 
     def check(self, numbers: Numbers) -> None:
         """Raise OperationError if the sizes are wrong."""
-        self.settle(numbers)
+        self.result_shapes(numbers)
 
     def rules(self) -> SizeRules | None:
         """What surely fulfils the check, on the same words; `None` if nothing simple does."""
@@ -92,7 +92,7 @@ class ShapeQuery:
     def failure(self, numbers: Numbers) -> OperationError:
         """What is wrong with the sizes, which are."""
         try:
-            self.settle(numbers)
+            self.result_shapes(numbers)
         except OperationError as error:
             return error
         raise ValueError(f"{self.operation.name} was refused, and nothing is wrong with its sizes")

@@ -14,9 +14,9 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
 from ...interpreter import tensor, tosa, tosa_data
+from ...interpreter.frames import check_alike, check_result, result_check
 from ...interpreter.linalg import packed_shape, packing_groups, tile_sizes, unpacked_shape
 from ...interpreter.loops import check_indices
-from ...interpreter.machine import check_alike, check_result, result_check
 from ...ir.attribute_access import integer, integers, mixed, operand_groups
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import Value
@@ -55,7 +55,7 @@ class ShapeResolver:
         """An index as a number."""
         return int(self.value(value))
 
-    def settle(self, operation: Operation) -> None:
+    def infer(self, operation: Operation) -> None:
         """Note the shapes of an operation's results. Raises OperationError if they are wrong."""
         for index, (result, shape) in enumerate(
             zip(operation.results, self.result_shapes(operation), strict=True)

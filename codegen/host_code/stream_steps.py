@@ -148,7 +148,7 @@ def _constant(lowering: FunctionLowering, op: Operation) -> None:
 def resident(lowering: FunctionLowering, op: Operation, resource: Resource) -> HostResource:
     """What the interpreter knows already: constants, and what initializers have made of them."""
     if resource.tensor is not None:
-        raise NotLowered(op, f"has {resource.written_as}, whose layout is not settled")
+        raise NotLowered(op, f"has {resource.written_as}, whose layout is not resolved")
     owner = lowering.program.device_named(resource.owner)
     address = lowering.program.resource(resource, owner)
     return HostResource(lowering.builder.constant(address), None, resource.size, owner)

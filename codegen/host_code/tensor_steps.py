@@ -40,12 +40,12 @@ def _cast(lowering: FunctionLowering, op: Operation) -> None:
     tensor = lowering.tensor(op.operands[0])
     if len(static_shape(op.results[0].type) or ()) != len(tensor.shape):
         raise NotLowered(op, "changes the rank, which has no host code")
-    _view(lowering, op, tensor, tensor.address, _settled_shape(lowering, op))
+    _view(lowering, op, tensor, tensor.address, _inferred_shape(lowering, op))
 
 
-def _settled_shape(lowering: FunctionLowering, op: Operation) -> Shape:
+def _inferred_shape(lowering: FunctionLowering, op: Operation) -> Shape:
     """The shape of an operation's result; the run ends if it is not what the type says."""
-    lowering.settle(op)
+    lowering.infer_shapes(op)
     return lowering.shape(op.results[0])
 
 
@@ -64,12 +64,12 @@ def _view(
 @lowers(*RESHAPES)
 def _reshape(lowering: FunctionLowering, op: Operation) -> None:
     tensor = lowering.tensor(op.operands[0])
-    _view(lowering, op, tensor, tensor.address, _settled_shape(lowering, op))
+    _view(lowering, op, tensor, tensor.address, _inferred_shape(lowering, op))
 
 
 @lowers("tensor.empty")
 def _empty(lowering: FunctionLowering, op: Operation) -> None:
-    shape = _settled_shape(lowering, op)
+    shape = _inferred_shape(lowering, op)
     lowering.bind(op.results[0], lowering.new_tensor(op, shape, op.results[0]))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from ...interpreter.machine import check_result, result_check
+from ...interpreter.frames import check_result, result_check
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import Array
 from ...runtime.host.builder import Builder, IndexOrInt
@@ -184,7 +184,7 @@ class ValueLowering:
         shape = tuple(size if want < 0 else want for size, want in pairs)
         return HostTensor(content.address, content.block, shape, dtype)
 
-    def settle(self, op: Operation) -> None:
+    def infer_shapes(self, op: Operation) -> None:
         """Have the shapes of an operation checked, and note those of its results."""
         query = self.query(op)
         self.check(op, query.words, query.check, query.rules())
@@ -227,13 +227,14 @@ class ValueLowering:
         query = self.query(op)
         shapes = [type_shape(result.type, op) or () for result in op.results]
         if all(isinstance(word, int) for word in query.words):
-            return list(query.settle([word for word in query.words if isinstance(word, int)]))
+            constants = [word for word in query.words if isinstance(word, int)]
+            return list(query.result_shapes(constants))
         registers = [self.builder.register() for shape in shapes for size in shape if size < 0]
         known = [word if isinstance(word, int) else None for word in query.words]
 
         def ask(machine: object, numbers: Numbers) -> Numbers:
             rest = iter(numbers)
-            found = query.settle([next(rest) if word is None else word for word in known])
+            found = query.result_shapes([next(rest) if word is None else word for word in known])
             return [
                 size
                 for shape, static in zip(found, shapes, strict=True)

@@ -110,3 +110,22 @@ class TileCount:
                 product *= size if isinstance(size, int) else constants[int(size[1:])]
             count *= -(-product // chunk)
         return count
+
+
+def fetch(name: str, array: str, position: int) -> ast.stmt:
+    """`name = array[position]`: what a kernel takes from its arguments."""
+    subscript = ast.Subscript(ast.Name(array, ast.Load()), ast.Constant(position), ast.Load())
+    return ast.Assign([ast.Name(name, ast.Store())], subscript)
+
+
+def kernel_function(body: Sequence[ast.stmt]) -> ast.FunctionDef:
+    """A kernel of some code, which returns 0 at its end."""
+    arguments = [ast.arg(name) for name in ("bindings", "constants", "first", "last")]
+    return ast.FunctionDef(
+        name="kernel",
+        args=ast.arguments(
+            posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[]
+        ),
+        body=[*body, ast.Return(ast.Constant(0))],
+        decorator_list=[],
+    )

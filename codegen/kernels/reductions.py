@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from functools import cache
 
 from ...runtime.abi.elements import Element
@@ -10,7 +9,7 @@ from ...runtime.abi.native_code import Native
 from ...sharding.sharding import ReductionKind
 from ..native_kernel import compile_kernel
 from .ast_builder import AstBuilder, Term
-from .kernel_text import KernelText, TileCount
+from .kernel_text import KernelText, TileCount, fetch, kernel_function
 from .loop_nests import FLAT_CHUNK
 
 _FLOAT_COMBINERS = {
@@ -82,30 +81,10 @@ def reduction_kernel(
             if target.is_narrow_float:
                 total = code.call(f"convertf_f32_{target.name}", total)
             code.run(f"store_{target.name}_0", "b0", index, total)
-    function = ast.FunctionDef(
-        name="kernel",
-        args=ast.arguments(
-            posonlyargs=[],
-            args=[ast.arg(each) for each in ("bindings", "constants", "first", "last")],
-            kwonlyargs=[],
-            kw_defaults=[],
-            defaults=[],
-        ),
-        body=[
-            *(_element(f"b{i}", "bindings", i) for i in range(participants + 1)),
-            _element("count", "constants", 0),
-            *code.body,
-            ast.Return(ast.Constant(0)),
-        ],
-        decorator_list=[],
-    )
+    bindings = [fetch(f"b{i}", "bindings", i) for i in range(participants + 1)]
+    function = kernel_function([*bindings, fetch("count", "constants", 0), *code.body])
     text = KernelText(function, (), (), (), TileCount())
     return compile_kernel(text)
-
-
-def _element(name: str, array: str, position: int) -> ast.stmt:
-    subscript = ast.Subscript(ast.Name(array, ast.Load()), ast.Constant(position), ast.Load())
-    return ast.Assign([ast.Name(name, ast.Store())], subscript)
 
 
 def _combined(

@@ -26,7 +26,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
 from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, integer_element
-from ..microkernels.vectors import vector_bits
+from ..microkernels.products import tile_of
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
@@ -130,13 +130,14 @@ class RegisterTiles:
 
     def _tile(self) -> Shape:
         """A tile that fills the registers, and divides the sizes if they are known."""
-        lanes = vector_bits() // self.total.width
+        full = tile_of(self.total)
+        lanes = full.lanes
         columns = self.sizes[self.row]
         if isinstance(columns, int):
             while lanes > columns:
                 lanes //= 2
         vectors = 2 if not isinstance(columns, int) or columns >= 2 * lanes else 1
-        most = 12 if vector_bits() == 512 else 6
+        most = full.rows
         if all(each.is_vector for each in self.operands):
             # Each row has a vector of its own, too.
             most = most * 2 // 3

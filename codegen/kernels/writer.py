@@ -44,6 +44,8 @@ from .kernel_text import (
     KernelText,
     Number,
     TileCount,
+    fetch,
+    kernel_function,
 )
 from .static_values import constant_attribute, shape_of, splat_value
 
@@ -394,22 +396,14 @@ class KernelWriter:
             self._constants[Found()] = place = len(self._constants)
             search = search_failure(self.code.body, self._checks, len(self._failures), place)
         fetches = [
-            *(_fetch(f"b{i}", "bindings", i) for i in self._bindings.values()),
-            *(_fetch(f"c{i}", "constants", i) for i in self._constants.values()),
+            *(fetch(f"b{i}", "bindings", i) for i in self._bindings.values()),
+            *(fetch(f"c{i}", "constants", i) for i in self._constants.values()),
             *(
                 ast.Assign([ast.Name(f"failed{i}", ast.Store())], ast.Constant(0))
                 for i in self._failures.values()
             ),
         ]
-        arguments = [ast.arg(name) for name in ("bindings", "constants", "first", "last")]
-        function = ast.FunctionDef(
-            name="kernel",
-            args=ast.arguments(
-                posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[]
-            ),
-            body=[*fetches, *self.code.body, *search, ast.Return(ast.Constant(0))],
-            decorator_list=[],
-        )
+        function = kernel_function([*fetches, *self.code.body, *search])
         bound = tuple(self._bindings)
         return KernelText(
             function,
@@ -432,11 +426,6 @@ class FlatIndices(tuple[Term, ...]):
         indices = FlatIndices((position,) * rank)
         indices.position = position
         return indices
-
-
-def _fetch(name: str, array: str, position: int) -> ast.stmt:
-    subscript = ast.Subscript(ast.Name(array, ast.Load()), ast.Constant(position), ast.Load())
-    return ast.Assign([ast.Name(name, ast.Store())], subscript)
 
 
 def linalg_index(operation: Operation) -> int:

@@ -21,6 +21,7 @@ from ...ir.syntax.resource_directives import (
 )
 from ...ir.syntax.rows import Rows
 from ...ir.syntax.words import Choice
+from ...sharding.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from ..stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS
 from ..util.functions import Function
 from ..util.types import BufferType
@@ -121,7 +122,7 @@ ROWS = (
             f"{SOURCES} -> result:tensor | {PROPERTIES}",
             (TIED, " ", ELEMENT, f", $target, $source, $channel : ({TYPES}){TARGET}"),
         )
-        for what in ("all_gather", "all_to_all")
+        for what in (ALL_GATHER.name, ALL_TO_ALL.name)
     ),
     *(
         row(
@@ -129,7 +130,7 @@ ROWS = (
             f"{SOURCES} -> result:tensor | reduction_op:int {PROPERTIES}",
             (TIED, *REDUCTION, " ", ELEMENT, f", $target, $source, $channel : ({TYPES}){TARGET}"),
         )
-        for what in ("all_reduce", "reduce_scatter")
+        for what in (ALL_REDUCE.name, REDUCE_SCATTER.name)
     ),
     row(
         "collective.send_recv",

@@ -268,7 +268,7 @@ class DeviceTargets:
                 raise TargetsUnknownError(
                     operation,
                     f"runs on @{seen[-1]}, whose executable targets are not known: no layout can "
-                    "be settled for it",
+                    "be resolved for it",
                     notes,
                 )
             case _:

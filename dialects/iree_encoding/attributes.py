@@ -1,4 +1,4 @@
-"""Attributes of the `iree_encoding` dialect that describe operands and settled layouts.
+"""Attributes of the `iree_encoding` dialect that describe operands and resolved layouts.
 
 `encoding` is one attribute in two spellings. In 2024 it has `round_dims_to`, `bcast_map` and, once
 specialised, `targets`; today it has `iteration_sizes`, and a specialised tensor has `layout`.
@@ -246,7 +246,7 @@ class EncodingAttr(ParametrizedAttribute, ContractionEncoding, ConvolutionEncodi
         by_role = self._rounding()
         return tuple(by_role.get(roles.get(loop, Role.BATCH)) for loop in range(loops))
 
-    def unsettled_formula(self, tensor: Tensor) -> StorageFormula | None:
+    def unresolved_formula(self, tensor: Tensor) -> StorageFormula | None:
         """What 2024 allocated whatever the target: M, N and K rounded up to `round_dims_to`."""
         operand = self.contraction_operand()
         roles = None if operand is None else operand.roles()

@@ -54,7 +54,7 @@ def _guarded_method(kind: str, method: Callable[P, R]) -> Callable[P, R]:
 
 
 class LayoutInterface(ABC):
-    """A layout that is settled: of `layout<[...]>`, or of one of `targets = [...]`."""
+    """A layout that is resolved: of `layout<[...]>`, or of one of `targets = [...]`."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -94,7 +94,7 @@ class LayoutInterface(ABC):
 
 
 class LayoutAttribute(Attribute, LayoutInterface, ABC):
-    """A settled layout on its own, as `layout<[...]>` lists."""
+    """A resolved layout on its own, as `layout<[...]>` lists."""
 
 
 class EncodingSolverInterface(LayoutAttribute, ABC):
@@ -116,7 +116,7 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
 
     @abstractmethod
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
-        """The settled layout of an encoded tensor, on its own: it outlives the encoding.
+        """The resolved layout of an encoded tensor, on its own: it outlives the encoding.
 
         Raises `EncodingError` if the target cannot lay the tensor out.
         """
@@ -165,28 +165,28 @@ class TensorEncoding(Attribute, ABC):
     @property
     @abstractmethod
     def is_resolved(self) -> bool:
-        """Whether layouts have been settled."""
+        """Whether layouts have been resolved."""
 
     @property
     def is_open(self) -> bool:
-        """Whether layouts are still to be settled, and can be."""
+        """Whether layouts are still to be resolved, and can be."""
         return not self.is_resolved
 
     @abstractmethod
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> TensorEncoding | None:
-        """The same encoding with settled layouts, those of `solvers`; `None` for no encoding.
+        """The same encoding with resolved layouts, those of `solvers`; `None` for no encoding.
 
         Raises `EncodingError` if a solver cannot lay the tensor out.
         """
 
     @abstractmethod
     def layouts(self) -> tuple[LayoutInterface, ...]:
-        """The settled layouts: one, or one for each target the device may have. Else empty."""
+        """The resolved layouts: one, or one for each target the device may have. Else empty."""
 
-    def unsettled_formula(self, tensor: Tensor) -> StorageFormula | None:
-        """The bytes that an encoding asks for by itself before its layout is settled, if any."""
+    def unresolved_formula(self, tensor: Tensor) -> StorageFormula | None:
+        """The bytes that an encoding asks for by itself before its layout is resolved, if any."""
         del tensor
         return None
 
@@ -254,16 +254,16 @@ def plain(tensor: Tensor) -> Tensor:
 def storage_formula_of(tensor: Tensor) -> tuple[StorageFormula, ...]:
     """How many bytes a tensor takes: the largest of the formulas.
 
-    Raises `EncodingError` while the encoding has no settled layouts.
+    Raises `EncodingError` while the encoding has no resolved layouts.
     """
     encoding = tensor_encoding(tensor)
     if encoding is None:
         return (dense_formula(shape_of(tensor), element_of(tensor)),)
     layouts = encoding.layouts()
     if not layouts:
-        formula = encoding.unsettled_formula(tensor)
+        formula = encoding.unresolved_formula(tensor)
         if formula is None:
-            raise EncodingError(f"the layout of {tensor} is not settled")
+            raise EncodingError(f"the layout of {tensor} is not resolved")
         return (formula,)
     formulas = dict.fromkeys(layout.storage_formula(tensor) for layout in layouts)
     return tuple(formulas)
@@ -272,7 +272,7 @@ def storage_formula_of(tensor: Tensor) -> tuple[StorageFormula, ...]:
 def storage_key(tensor: Tensor) -> Hashable:
     """Equal for tensors whose elements are in the same places, however their encodings say it.
 
-    Where layouts are not settled, or cannot tell, it is the type itself.
+    Where layouts are not resolved, or cannot tell, it is the type itself.
     """
     rows = plain(tensor)
     if tensor == rows:

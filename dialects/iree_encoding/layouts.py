@@ -34,7 +34,7 @@ from .interfaces import (
 )
 
 
-class SettledEncoding(TensorEncoding, ABC):
+class ResolvedEncoding(TensorEncoding, ABC):
     """An encoding that says itself how a tensor is stored: there is nothing to resolve."""
 
     @property
@@ -49,8 +49,8 @@ class SettledEncoding(TensorEncoding, ABC):
 
 
 @irdl_attr_definition
-class LayoutAttr(ParametrizedAttribute, SettledEncoding):
-    """`layout<[L, ...]>`: settled layouts, one, or one for each target that the device may have."""
+class LayoutAttr(ParametrizedAttribute, ResolvedEncoding):
+    """`layout<[L, ...]>`: resolved layouts: one, or one for each target of the device."""
 
     name = "iree_encoding.layout"
     members: ArrayAttr[Attribute]
@@ -77,7 +77,7 @@ class LayoutAttr(ParametrizedAttribute, SettledEncoding):
 
 
 @irdl_attr_definition
-class IdentityAttr(ParametrizedAttribute, LayoutAttribute, SettledEncoding):
+class IdentityAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
     """Elements are where they would be without an encoding."""
 
     name = "iree_encoding.identity"
@@ -91,7 +91,7 @@ class IdentityAttr(ParametrizedAttribute, LayoutAttribute, SettledEncoding):
 
 
 @irdl_attr_definition
-class PackedStorageAttr(ParametrizedAttribute, LayoutAttribute, SettledEncoding):
+class PackedStorageAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
     """Elements of less than a byte, booleans too, are stored without gaps."""
 
     name = "iree_encoding.packed_storage"
@@ -225,7 +225,7 @@ class UnsupportedResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
 
 @irdl_attr_definition
 class SpecializedAttr(ParametrizedAttribute, LayoutAttribute):
-    """`specialized<seed, type>`: what the test solver settles on. It has no size."""
+    """`specialized<seed, type>`: what the test solver chooses. It has no size."""
 
     name = "iree_encoding.specialized"
     seed: IntegerAttr
@@ -255,7 +255,7 @@ class SpecializedAttr(ParametrizedAttribute, LayoutAttribute):
 
 @irdl_attr_definition
 class SpecializationResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
-    """`specialization_resolver<seed>`: a solver for tests, which settles on `specialized`."""
+    """`specialization_resolver<seed>`: a solver for tests, which chooses `specialized`."""
 
     name = "iree_encoding.specialization_resolver"
     seed: IntegerAttr
@@ -282,10 +282,10 @@ class SpecializationResolverAttr(ParametrizedAttribute, EncodingSolverInterface)
 
 @irdl_attr_definition
 class TestingAttr(ParametrizedAttribute, TensorEncoding):
-    """`testing<layouts = [...]>`: an encoding for tests that keeps whatever solvers settle on."""
+    """`testing<layouts = [...]>`: an encoding for tests that keeps whatever solvers choose."""
 
     name = "iree_encoding.testing"
-    settled: ArrayAttr[Attribute] | NoneAttr
+    resolved: ArrayAttr[Attribute] | NoneAttr
     original_element_type: Attribute
 
     @classmethod
@@ -300,12 +300,12 @@ class TestingAttr(ParametrizedAttribute, TensorEncoding):
 
     @property
     def is_resolved(self) -> bool:
-        return isinstance(self.settled, ArrayAttr)
+        return isinstance(self.resolved, ArrayAttr)
 
     def layouts(self) -> tuple[LayoutInterface, ...]:
-        if isinstance(self.settled, NoneAttr):
+        if isinstance(self.resolved, NoneAttr):
             return ()
-        return tuple(layout for layout in self.settled if isinstance(layout, LayoutInterface))
+        return tuple(layout for layout in self.resolved if isinstance(layout, LayoutInterface))
 
     def is_identity(self, tensor: Tensor) -> bool:
         return all(isinstance(layout, IdentityAttr) for layout in self.layouts())
@@ -322,7 +322,7 @@ class TestingAttr(ParametrizedAttribute, TensorEncoding):
 
 
 def resolve_to_layout(tensor: Tensor, solvers: Sequence[EncodingSolverInterface]) -> LayoutAttr:
-    """Today's settled encoding of a tensor: the layouts of the solvers, each once.
+    """Today's resolved encoding of a tensor: the layouts of the solvers, each once.
 
     A layout without tiles becomes `identity`, so that a reader sees that there is nothing to do.
     """

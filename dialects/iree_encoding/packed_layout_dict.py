@@ -1,4 +1,4 @@
-"""Packed layouts as a dictionary attribute, which is how solvers keep what they have settled.
+"""Packed layouts as a dictionary attribute, which is how solvers keep what they have resolved.
 
 `{innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}`, and if need be
 `scalableTiles = [true, false]` and `swizzle = {expandShape = ..., permutation = ...}`.
@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...tiling.packed_layouts import LayoutError, PackedLayout, Swizzle, SwizzleDimension
 
 ENCODING_INFO = "encoding_info"
-"""The key of a solver's configuration under which a settled layout is kept."""
+"""The key of a solver's configuration under which a resolved layout is kept."""
 
 
 def encoding_info(layout: PackedLayout) -> DictionaryAttr:

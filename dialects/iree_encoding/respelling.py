@@ -1,7 +1,7 @@
 """The two spellings of the encoding dialects: which one a module is in, and how to change it.
 
 What has one name in 2024 and another today is listed in tables. Where a spelling cannot say
-something the change is refused: today's settled layouts do not tell which encoding they were made
+something the change is refused: today's resolved layouts do not tell which encoding they were made
 of, which 2024 prints with them. A 2024 `round_dims_to` has no counterpart today and is left out;
 the other way round it is made of `iteration_sizes` as IREE made it then: 32 for each of M, N and
 K, or the next power of two where the size is known to be less.
@@ -146,7 +146,7 @@ def respell(module: ModuleOp, spelling: Spelling) -> None:
 
 
 def spelled_encoding(encoding: EncodingAttr, spelling: Spelling) -> EncodingAttr:
-    """An encoding that is not settled yet, as a spelling writes it."""
+    """An encoding that is not resolved yet, as a spelling writes it."""
     return Respelling(spelling).encoding(encoding)
 
 
@@ -232,7 +232,7 @@ class Respelling:
         if isinstance(attribute, LayoutAttr) and self._spelling == "2024":
             raise OperationError(
                 operation,
-                "has a settled layout, which 2024 can only spell together with the encoding that "
+                "has a resolved layout, which 2024 can only spell together with the encoding that "
                 f"it was made of: {attribute}",
             )
         if isinstance(attribute, ParametrizedAttribute):
@@ -250,12 +250,12 @@ class Respelling:
             targets = cast("ArrayAttr[Attribute]", self._attribute(encoding.targets, operation))
             solvers = [s for s in targets if isinstance(s, EncodingSolverInterface)]
             general = cast(EncodingAttr, self._attribute(encoding.without_targets(), operation))
-            settled = general.resolve(with_encoding(tensor, general), solvers, self._spelling)
-            return with_encoding(tensor, settled)
+            resolved = general.resolve(with_encoding(tensor, general), solvers, self._spelling)
+            return with_encoding(tensor, resolved)
         return with_encoding(tensor, self._attribute(encoding, operation))
 
     def encoding(self, encoding: EncodingAttr) -> EncodingAttr:
-        """An encoding that is not settled yet."""
+        """An encoding that is not resolved yet."""
         slots = encoding.user_indexing_maps
         broadcast, rounding = encoding.bcast_map, encoding.round_dims_to
         sizes = encoding.iteration_sizes

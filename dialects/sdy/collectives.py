@@ -34,7 +34,7 @@ Axes = tuple[AxisRef, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class AllToAllParameter:
     """Axes that move from one dimension to another: `{"b"}: 0->2`."""
 
     axes: Axes
@@ -86,19 +86,19 @@ class AxisListsAttr(OpaqueSyntaxAttribute, Data[tuple[Axes, ...]]):
 
 
 @irdl_attr_definition
-class AllToAllParametersAttr(OpaqueSyntaxAttribute, Data[tuple[Exchange, ...]]):
+class AllToAllParametersAttr(OpaqueSyntaxAttribute, Data[tuple[AllToAllParameter, ...]]):
     """`#sdy<all_to_all_param_list[{"b"}: 0->2]>`."""
 
     name = "sdy.all_to_all_param_list"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[Exchange, ...]:
-        def entry() -> Exchange:
+    def parse_parameter(cls, parser: AttrParser) -> tuple[AllToAllParameter, ...]:
+        def entry() -> AllToAllParameter:
             axes = parse_axes(parser)
             parser.parse_punctuation(":")
             source = parser.parse_integer(allow_boolean=False, allow_negative=False)
             parser.parse_punctuation("->")
-            return Exchange(
+            return AllToAllParameter(
                 axes, source, parser.parse_integer(allow_boolean=False, allow_negative=False)
             )
 

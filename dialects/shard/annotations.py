@@ -94,7 +94,7 @@ class ShardingDefinition(OnGrid, ABC):
     `shard.sharding @g split_axes = [[0], []] halo_sizes = [1, %h] : !shard.sharding`
 
     `halo_sizes` holds a low and a high size for each split dimension; `sharded_dims_offsets` the
-    `n + 1` borders of the `n` shards of each split dimension, one dimension after another. A
+    `n + 1` offsets of the `n` shards of each split dimension, one dimension after another. A
     pending reduction, `partial = sum[1]`, is mesh's syntax, which our `shard` keeps.
     """
 
@@ -149,7 +149,7 @@ class ShardingDefinition(OnGrid, ABC):
 
     @property
     def offsets(self) -> tuple[int | SSAValue, ...]:
-        """The borders of the shards of each split dimension, or nothing."""
+        """The offsets of the shards of each split dimension, or nothing."""
         return mixed_list(
             self.static_sharded_dims_offsets.get_values(), self.dynamic_sharded_dims_offsets
         )

@@ -17,11 +17,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.symbols import find_visible_symbol
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, Sharding
 from ..stream.affinity import AffinityAttribute
 from .attributes import AxesArrayAttr, ShardAxesArrayAttr
-from .checks import DEVICES, find_grid, grid_value
+from .checks import DEVICES, grid_value
 
 BOUNDARY_ATTRIBUTE = "shard.boundary"
 
@@ -85,7 +86,7 @@ def boundary_to_attribute(boundary: Boundary) -> DictionaryAttr:
         data["halos"] = ArrayAttr([DenseArrayBase.from_list(i64, pair) for pair in sharding.halos])
     if sharding.offsets:
         data["offsets"] = ArrayAttr(
-            [DenseArrayBase.from_list(i64, borders or ()) for borders in sharding.offsets]
+            [DenseArrayBase.from_list(i64, offsets or ()) for offsets in sharding.offsets]
         )
     return DictionaryAttr(data)
 
@@ -117,7 +118,7 @@ def _boundary_from_attribute(function: Operation, attribute: DictionaryAttr) -> 
     if grid is None:
         raise VerifyException(f"{BOUNDARY_ATTRIBUTE} names an unknown grid @{name}")
     halos = tuple((low, high) for low, high in _integer_lists(data.get("halos"), 2))
-    offsets = tuple(borders or None for borders in _integer_lists(data.get("offsets")))
+    offsets = tuple(offsets or None for offsets in _integer_lists(data.get("offsets")))
     try:
         sharding = Sharding(grid, _axes(data.get("split_axes")), halos=halos, offsets=offsets)
     except ValueError as error:
@@ -158,11 +159,11 @@ def _integer_lists(
 
 def enclosing_grid(operation: Operation, name: str) -> Grid | None:
     """The grid that `@name` means at an operation, looked for in the operations around it."""
-    found = find_grid(operation, SymbolRefAttr(name))
-    return None if found is None or found.name != GRID else grid_value(found)
+    found = find_visible_symbol(operation, SymbolRefAttr(name))
+    return None if found is None or found.name != "shard.grid" else grid_value(found)
 
 
-GRID = "shard.grid"
+GRID_ATTRIBUTE = "shard.grid"
 """On a device, or on the number of a kind: the grid of whose processes this is each one's own."""
 
 
@@ -209,7 +210,7 @@ def verify_devices(grid: Operation, word: str = "grid") -> None:
 
 
 def _verify_device(grid: Operation, name: str) -> None:
-    found = find_grid(grid, SymbolRefAttr(name))
+    found = find_visible_symbol(grid, SymbolRefAttr(name))
     if found is None:
         raise VerifyException(f"{DEVICES} name @{name}, but the module defines no such device")
     kind = found.properties.get("type")

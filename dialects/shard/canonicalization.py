@@ -225,10 +225,10 @@ def _is_default_split(operation: ShardingDefinition, offsets: Mixed) -> bool:
     grid = _known_grid(operation)
     if grid is None:
         return False
-    for _, borders in offset_runs(grid, operation.axes, offsets):
-        if not all(isinstance(border, int) for border in borders):
+    for _, limits in offset_runs(grid, operation.axes, offsets):
+        if not all(isinstance(limit, int) for limit in limits):
             return False
-        numbers = [border for border in borders if isinstance(border, int)]
+        numbers = [limit for limit in limits if isinstance(limit, int)]
         step = numbers[1] - numbers[0]
         if numbers != [index * step for index in range(len(numbers))]:
             return False

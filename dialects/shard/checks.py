@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import cast
-from weakref import WeakKeyDictionary, ref
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -21,9 +20,9 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.symbols import find_visible_symbol
 from ...ir.tensor_types import Shape
 from ...ir.tensor_types import shape_of as shape_of_tensor
 from ...sharding.grid import Grid
@@ -32,47 +31,6 @@ from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, ShardingT
 
 DEVICES = "devices"
 """On a grid: where each process runs."""
-
-
-def find_grid(operation: Operation, symbol: SymbolRefAttr) -> Operation | None:
-    """The operation, such as a grid, that `symbol` names as seen from `operation`.
-
-    The nearest symbol table that defines the name decides; outer tables are searched as well,
-    since executables and nested modules use the grid of the program around them.
-    """
-    name = symbol.root_reference
-    scope = operation.parent_op()
-    while scope is not None:
-        if scope.has_trait(SymbolTable):
-            found = _find_in_table(scope, name)
-            if found is not None:
-                return found
-        scope = scope.parent_op()
-    return None
-
-
-_found_in_table: WeakKeyDictionary[Operation, dict[str, ref[Operation]]] = WeakKeyDictionary()
-"""What was found last, by table and name. Names are unique in a table, so an operation that is
-still there under its name is still the right one."""
-
-
-def _find_in_table(table: Operation, name: StringAttr) -> Operation | None:
-    known = _found_in_table.get(table)
-    last = known.get(name.data) if known is not None else None
-    found = None if last is None else last()
-    if (
-        found is not None
-        and found.parent_op() is table
-        and found.get_attr_or_prop("sym_name") == name
-    ):
-        return found
-    for region in table.regions:
-        for block in region.blocks:
-            for candidate in block.ops:
-                if candidate.get_attr_or_prop("sym_name") == name:
-                    _found_in_table.setdefault(table, {})[name.data] = ref(candidate)
-                    return candidate
-    return None
 
 
 def grid_value(grid: Operation) -> Grid:
@@ -96,7 +54,7 @@ def resolve_grid(operation: Operation, symbol: SymbolRefAttr, spelling: Spelling
     """The grid that an operation refers to, or VerifyException if there is none."""
     name = symbol.root_reference.data
     word = spelling.word("grid")
-    found = find_grid(operation, symbol)
+    found = find_visible_symbol(operation, symbol)
     if found is None:
         raise VerifyException(f'Undefined required {word} symbol "{name}".')
     if found.name not in ("shard.grid", "mesh.mesh"):
@@ -363,11 +321,11 @@ def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed, word:
             f"sharded dims offsets has wrong size. Got {len(offsets)}, expected {expected}: for "
             f"each split dimension one more than its shards ({' + '.join(counts) or 'none'})"
         )
-    for dimension, borders in offset_runs(grid, split_axes, offsets):
-        first = borders[0]
+    for dimension, limits in offset_runs(grid, split_axes, offsets):
+        first = limits[0]
         if isinstance(first, int) and first != 0:
             raise VerifyException(f"offsets of dimension {dimension} start at {first}, not at 0")
-        known = [border for border in borders if isinstance(border, int)]
+        known = [limit for limit in limits if isinstance(limit, int)]
         if any(after < before for before, after in pairwise(known)):
             raise VerifyException(
                 f"sharded dims offsets must be non-decreasing. Dimension {dimension} has {known}"
@@ -377,7 +335,7 @@ def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed, word:
 def offset_runs(
     grid: Grid, split_axes: Sequence[Axes], offsets: Mixed
 ) -> Iterator[tuple[int, Mixed]]:
-    """For each split dimension its number and the `n + 1` borders of its `n` shards."""
+    """For each split dimension its number and the `n + 1` limits of its `n` shards."""
     start = 0
     for dimension, axes in enumerate(split_axes):
         if axes:
@@ -408,8 +366,8 @@ def check_sharding_of_tensor(
     if partial is not None:
         check_reduction(partial[0], element_type_of(tensor_type))
     if offsets:
-        for dimension, borders in offset_runs(grid, split_axes, offsets):
-            size, last = shape[dimension], borders[-1]
+        for dimension, limits in offset_runs(grid, split_axes, offsets):
+            size, last = shape[dimension], limits[-1]
             if isinstance(last, int) and size is not None and last != size:
                 raise VerifyException(
                     f"offsets of dimension {dimension} end at {last}, expected its size, {size}"

@@ -199,8 +199,8 @@ class _ListSyntax(GenericOperation):
         printer.print_list(self.operand_types, printer.print_attribute)
 
 
-class _AfterAllSyntax(GenericOperation):
-    """`%a, %b : !stablehlo.token`."""
+class _OneTypeSyntax(GenericOperation):
+    """`%a, %b : t`: the type of the result, which says those of the operands."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -211,33 +211,13 @@ class _AfterAllSyntax(GenericOperation):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type_ = parser.parse_type()
-        operands = parser.resolve_operands(values or [], [type_] * len(values or []), position)
-        return cls.create(operands=operands, result_types=[type_], attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.results[0].type)
-
-
-class _TupleSyntax(GenericOperation):
-    """`%a, %b : tuple<t, u>`."""
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        position = parser.pos
-        values = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type_ = parser.parse_type()
-        types = getattr(type_, "types", None)
-        if types is None:
-            parser.raise_error("expected a tuple", position)
-        operands = parser.resolve_operands(values or [], types.data, position)
+        types = [type_] * len(values or [])
+        if cls.name == "stablehlo.tuple":
+            members = getattr(type_, "types", None)
+            if members is None:
+                parser.raise_error("expected a tuple", position)
+            types = members.data
+        operands = parser.resolve_operands(values or [], types, position)
         return cls.create(operands=operands, result_types=[type_], attributes=attributes)
 
     def print(self, printer: Printer) -> None:
@@ -291,8 +271,8 @@ OPERATIONS: list[type[IRDLOperation]] = [
         pure=False,
     ),
     define("stablehlo.optimization_barrier", "operands_*", "results_*", base=_ListSyntax),
-    define("stablehlo.after_all", "inputs*", base=_AfterAllSyntax),
-    define("stablehlo.tuple", "val*", base=_TupleSyntax),
+    define("stablehlo.after_all", "inputs*", base=_OneTypeSyntax),
+    define("stablehlo.tuple", "val*", base=_OneTypeSyntax),
     define(
         "stablehlo.get_tuple_element",
         "operand",

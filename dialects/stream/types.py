@@ -11,6 +11,17 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ...sharding.collectives import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_TO_ALL,
+    BROADCAST,
+    RECV,
+    REDUCE,
+    REDUCE_SCATTER,
+    SEND,
+)
+
 
 class NamedParameter(ParametrizedAttribute):
     """`<"scope"::"key", {...}> : T`: constant contents that are kept outside of the program."""
@@ -73,14 +84,8 @@ class Collective(ParametrizedAttribute):
 
 COLLECTIVE_REDUCTIONS = ("sum", "product", "minimum", "maximum", "average")
 COLLECTIVE_KINDS = (
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "broadcast",
-    "reduce",
-    "reduce_scatter",
-    "send",
-    "recv",
+    *(row.name for row in (ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, BROADCAST, REDUCE)),
+    *(row.name for row in (REDUCE_SCATTER, SEND, RECV)),
     "send_recv",
 )
 COLLECTIVE_ELEMENTS = (

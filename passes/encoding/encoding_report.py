@@ -1,6 +1,6 @@
 """What encodings cost: for each encoded tensor of a host program where it is and what it takes.
 
-A report for people, best made of a program whose layouts are settled and whose tensors are not yet
+A report for people, best made of a program whose layouts are resolved and whose tensors are not yet
 bytes; a tensor whose layout is still open says so. Nothing is changed.
 """
 

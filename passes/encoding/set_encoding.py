@@ -10,7 +10,7 @@ becomes
     %3 = linalg.matmul ins(%0, %1) outs(%2) : tensor<4x6xf32, #result>
     %r = iree_encoding.unset_encoding %3 : tensor<4x6xf32, #result> -> tensor<4x6xf32>
 
-An encoding says which operand of which contraction a tensor is; the layout is settled when it is
+An encoding says which operand of which contraction a tensor is; the layout is resolved when it is
 known where it runs. Operations whose tensors have encodings already are left alone, and so are
 those that read a large operand so seldom that changing its layout costs more than it gains, unless
 the layout is changed once for many runs.

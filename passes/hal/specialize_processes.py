@@ -43,7 +43,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.hal.targets import DEVICE
-from ...dialects.shard.boundary import GRID, process_devices
+from ...dialects.shard.boundary import GRID_ATTRIBUTE, process_devices
 from ...dialects.shard.dialect import ProcessLinearIndexOp
 from ...dialects.stream.affinity import DEFAULT_AFFINITY, AffinityAttribute
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp, SwitchOp
@@ -71,7 +71,7 @@ class SpecializeProcessesPass(ModulePass):
         if not any(DEFAULT_AFFINITY in each.attributes for each in (op, *op.body.block.ops)):
             place_processes(op)
         for device in tuple(op.body.block.ops):
-            if device.properties.get("type") == DEVICE and GRID in device.attributes:
+            if device.properties.get("type") == DEVICE and GRID_ATTRIBUTE in device.attributes:
                 kinds = kinds_of_processes(ctx, op, device)
                 if len(set(kinds.of_process)) > 1:
                     Specialization(op, device, kinds).apply()
@@ -91,7 +91,7 @@ class Kinds:
 def kinds_of_processes(context: Context, module: ModuleOp, device: Operation) -> Kinds:
     """The kinds of the processes that a device stands for. Raises OperationError at the grid."""
     name = symbol(device, "sym_name")
-    reference = device.attributes[GRID]
+    reference = device.attributes[GRID_ATTRIBUTE]
     grid_name = reference.root_reference.data if isinstance(reference, SymbolRefAttr) else ""
     grid = next((each for each in module.body.block.ops if name_of(each) == grid_name), None)
     places = None if grid is None else process_devices(grid)
@@ -263,7 +263,7 @@ class Specialization:
                     "sym_name": StringAttr(name),
                     "type": INDEX,
                 },
-                attributes={GRID: SymbolRefAttr(name_of(self._kinds.grid))},
+                attributes={GRID_ATTRIBUTE: SymbolRefAttr(name_of(self._kinds.grid))},
             ),
             InitializerOp.create(
                 properties={"function_type": FunctionType.from_lists([], [])},

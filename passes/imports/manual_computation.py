@@ -2,8 +2,8 @@
 
     %r = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"a"}, {}]>] ... (%y: tensor<4x8xf32>)
 
-becomes what every process does with whole tensors: it takes its part of `%x` by `shard.all_slice`,
-runs the body, and joins the parts of the results by `shard.all_gather`. The tensors of the body
+becomes what every process does with whole tensors: it slices its part out of `%x`, runs the body,
+and gathers the parts of the results. The tensors of the body
 differ between the processes of the manual axes, so they are annotated as whole on each, and
 propagation has nothing to decide there. What partitioning gathers in front of a slice, and slices
 after a gathering, `shard-simplify` takes out again.
@@ -194,7 +194,7 @@ class _Inlining:
     def _fix(self, operation: Operation) -> None:
         """Annotate what an operation of the body makes, inside of it as well."""
         if operation.name in CONSTRAINTS:
-            self._settle_constraint(operation)
+            self._close_constraint(operation)
             return
         if operation.name in COLLECTIVES or operation.name in PURE_QUERIES:
             operation.attributes[MANUAL_ATTRIBUTE] = UnitAttr()
@@ -227,7 +227,7 @@ class _Inlining:
         rank = 0 if whole is None else whole.get_num_dims()
         return TensorSharding(self._mesh, (DimensionSharding(),) * rank)
 
-    def _settle_constraint(self, operation: Operation) -> None:
+    def _close_constraint(self, operation: Operation) -> None:
         """A constraint of the body is closed: no manual axis may come in."""
         found = operation.properties["sharding"]
         assert isinstance(found, ShardingAttr)

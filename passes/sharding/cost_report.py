@@ -31,7 +31,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     ModuleOp,
 )
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
@@ -195,15 +194,6 @@ def time_text(seconds: float) -> str:
         if seconds >= scale:
             return f"{seconds / scale:.4g} {unit}"
     return f"{seconds * 1e9:.4g} ns"
-
-
-def function_cost(function: FuncOp, machine: Machine | None = None) -> Cost:
-    """What one call of a function costs one device. Raises MachineError."""
-    module = function
-    while (parent := module.parent_op()) is not None:
-        module = parent
-    counter = CostCounter(module.clone(), machine)
-    return counter.function(counter.functions[function.sym_name.data])
 
 
 class CostCounter:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from ...dialects.shard.boundary import Boundary, argument_boundary, result_boundary
+from ...ir.tensor_types import shape_of, tensor_shape
 from ...ir.text.print_style import PrintStyle
 from ...ir.text.printer import ModulePrinter
 from ...sharding.device_map import device_map, draw_html, draw_text
@@ -61,7 +62,7 @@ def _of_function(function: FuncOp) -> Iterator[PlacedValue]:
 
 def _of_boundary(function: str, value: str, boundary: Boundary | None) -> Iterator[PlacedValue]:
     if boundary is not None:
-        shape = _extents(boundary.global_type.get_shape())
+        shape = shape_of(boundary.global_type)
         yield PlacedValue(function, value, shape, boundary.sharding)
 
 
@@ -73,12 +74,8 @@ def _of_annotation(
     # Annotations stand one behind another: the tensor is what the first of them annotates.
     while isinstance(owner := source.owner, Operation) and owner.name == SHARD:
         source = owner.operands[0]
-    shape = _extents(annotation.source.type.get_shape())  # pyright: ignore
+    shape = tensor_shape(annotation.source) or ()
     return PlacedValue(function, printer.value_text(source), shape, annotation.sharding)
-
-
-def _extents(shape: tuple[int, ...]) -> Shape:
-    return tuple(None if extent == DYNAMIC_INDEX else extent for extent in shape)
 
 
 @dataclass(frozen=True, slots=True)

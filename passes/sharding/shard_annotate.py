@@ -38,7 +38,7 @@ from ..imports.import_annotations import import_annotations
 from ..manager.pipeline_text import unquote
 from .annotations.access import SHARD
 
-GRID = "grid"
+GRID_NAME = "grid"
 """What a new grid is called."""
 _MOST_NAMES = 12
 """How many names an error lists."""
@@ -72,7 +72,7 @@ class ShardAnnotatePass(ModulePass):
             for option in ("args", "results", "values")
         }
         chosen = list(_chosen(op, self.functions))
-        grid = find_grid(op, self.grid)
+        grid = find_or_create_grid(op, self.grid)
         for function in chosen:
             names = printed_names(function)
             _annotate_values(function, names, entries["values"], grid)
@@ -159,7 +159,7 @@ def _chosen(module: ModuleOp, patterns: Sequence[str]) -> Iterator[FuncOp]:
             yield operation
 
 
-def find_grid(module: ModuleOp, text: str) -> str:
+def find_or_create_grid(module: ModuleOp, text: str) -> str:
     """The name of the grid that is meant, made if there is none of these extents."""
     grids = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, GridOp)}
     if not text:
@@ -178,7 +178,7 @@ def find_grid(module: ModuleOp, text: str) -> str:
     for name, grid in grids.items():
         if grid.grid.shape == shape:
             return name
-    name = fresh_name(GRID, names_in(module))
+    name = fresh_name(GRID_NAME, names_in(module))
     made = GridOp(name, shape)
     try:
         grid_value(made)

@@ -14,9 +14,9 @@ from xdsl.passes import ModulePass
 
 from ..imports.import_annotations import import_annotations
 from .annotations.writer import AnnotationWriter
-from .partition.known_offsets import settle_offsets
+from .partition.known_offsets import fold_known_offsets
 from .propagation.graph import build_graph
-from .propagation.placement import Placer
+from .propagation.tensor_shardings import ShardingAssigner
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ShardCompletePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_annotations(op)
-        settle_offsets(op)
+        fold_known_offsets(op)
         graph = build_graph(op)
-        placer = Placer(graph, complete=True)
-        AnnotationWriter(graph, placer.place(), placer).write()
+        assigner = ShardingAssigner(graph, complete=True)
+        AnnotationWriter(graph, assigner.assign(), assigner).write()

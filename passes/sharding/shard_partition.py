@@ -1,9 +1,9 @@
 """`shard-partition`: from a program with sharding annotations to the program of one device.
 
 Every function that has annotations, or calls one that has, is emitted anew. Each value is held in
-the placement that its annotation says; an operation without annotation is placed as its operands
+the sharding that its annotation says; an operation without annotation is placed as its operands
 and users make it cheapest, and what nothing places is held whole by each process. Collectives
-lead from one placement to another. Functions without annotations stay as they are.
+lead from one sharding to another. Functions without annotations stay as they are.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from xdsl.utils.exceptions import PassFailedException
 from ...dialects.shard.boundary import Boundary, set_argument_boundary, set_result_boundary
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.tensor_types import ranked
+from ...ir.verification import reachable_blocks
 from ...sharding.sharding import Sharding
 from ..imports.import_annotations import import_annotations
 from .partition.control_flow import local_of
 from .partition.emitter import Emitter
-from .partition.known_offsets import settle_offsets
+from .partition.known_offsets import fold_known_offsets
 from .partition.local_types import local_type
 from .partition.partitioner import Partitioner, normal
-from .partition.signatures import Placements, Signatures
+from .partition.signatures import Shardings, Signatures
 from .propagation.sub_axes import define_finer_grid
 
 ABIS = ("local", "global")
@@ -49,7 +50,7 @@ class ShardPartitionPass(ModulePass):
         if self.abi not in ABIS:
             raise PassFailedException(f"abi must be one of {', '.join(ABIS)}, got '{self.abi}'")
         import_annotations(op)
-        settle_offsets(op)
+        fold_known_offsets(op)
         partition_module(op, self.abi == "global")
 
 
@@ -71,7 +72,7 @@ def partition_module(module: ModuleOp, global_abi: bool = False) -> None:
 def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
     partitioner = Partitioner(signatures)
     partitioner.signature = signatures.of(function)
-    order = _reachable(function.body)
+    order = reachable_blocks(function.body.blocks[0])
     emitters: dict[Block, Emitter] = {}
     shared: Emitter | None = None
     for source in order:
@@ -101,33 +102,10 @@ def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
     return Region([partitioner.blocks[source] for source in order])
 
 
-def _reachable(region: Region) -> list[Block]:
-    """Blocks that control can reach, each after those that dominate it."""
-    entry = region.blocks[0]
-    order: list[Block] = []
-    seen = {entry}
-    stack = [(entry, iter(_successors(entry)))]
-    while stack:
-        block, successors = stack[-1]
-        following = next((s for s in successors if s not in seen), None)
-        if following is None:
-            order.append(block)
-            stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, iter(_successors(following))))
-    return order[::-1]
-
-
-def _successors(block: Block) -> tuple[Block, ...]:
-    last = block.last_op
-    return () if last is None else tuple(last.successors)
-
-
 def _replace_body(function: FuncOp, region: Region, signatures: Signatures) -> None:
     """Give a function its emitted body, and say in its type and attributes what it takes."""
     signature = signatures.of(function)
-    results: Placements = signature.results or ()
+    results: Shardings = signature.results or ()
     old_type = function.function_type
     old = function.body
     function.detach_region(old)

@@ -33,7 +33,7 @@ from .cost_report import Cost, time_text
 from .propagation.graph import ShardingGraph, build_graph
 from .search.candidates import Objective, annotate
 from .search.grid_search import Found, GridSearch, Key, keys_of
-from .shard_annotate import find_grid, printed_names
+from .shard_annotate import find_or_create_grid, printed_names
 
 MOST_AXES = 3
 """Axes of the grids that are tried for a number of devices."""
@@ -107,7 +107,7 @@ class ShardSearchPass(ModulePass):
         values = {value: value for value in found.program.values}
         annotations = found.annotations()
         if annotations:
-            annotate(annotations, find_grid(op, grid), values, operations)
+            annotate(annotations, find_or_create_grid(op, grid), values, operations)
 
     def _machine(self) -> Machine:
         try:
@@ -147,7 +147,7 @@ class ShardSearchPass(ModulePass):
             for extents in factorizations(self.devices, ordered=ordered):
                 yield "x".join(map(str, extents)), extents
             return
-        name = find_grid(module, self.grid)
+        name = find_or_create_grid(module, self.grid)
         for each in module.body.block.ops:
             if isinstance(each, GridOp) and each.sym_name.data == name:
                 shape = tuple(extent for extent in each.grid.shape if extent is not None)

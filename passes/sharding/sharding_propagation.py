@@ -1,7 +1,7 @@
 """`sharding-propagation`: spreads the sharding annotations of a program over its tensors.
 
 Reads annotations as MLIR's pass of the same name does, propagates to a fixpoint in Shardy's
-order, settles conflicts by cost, and writes annotations back in MLIR's form.
+order, resolves conflicts by cost, and writes annotations back in MLIR's form.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ...sharding.propagation import OperationNode, Propagation
 from ...sharding.refinement import Refinement
 from ..imports.import_annotations import import_annotations
 from .annotations.writer import AnnotationWriter
-from .partition.known_offsets import settle_offsets
+from .partition.known_offsets import fold_known_offsets
 from .propagation.explain import explain_resharding, explain_shardings
 from .propagation.graph import ShardingGraph, build_graph
-from .propagation.improvement import TableState, best_placement
+from .propagation.improvement import TableState, best_shardings
 from .propagation.sub_axes import (
     annotate_on_finer_grid,
     coarsen_nodes,
@@ -118,17 +118,17 @@ class ShardingPropagationPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_annotations(op)
-        settle_offsets(op)
+        fold_known_offsets(op)
         passes = (Direction.BOTH,) if self.traversal is None else _PASSES[self.traversal]
         with without_garbage_collection():
             graph, start = propagated_graph(op, passes)
-            placer, placement = best_placement(
+            assigner, shardings = best_shardings(
                 graph, start, lambda: _propagate_again(graph, passes)
             )
             if remarks_wanted():
                 explain_shardings(graph)
-                explain_resharding(placement)
-            AnnotationWriter(graph, placement, placer).write()
+                explain_resharding(shardings)
+            AnnotationWriter(graph, shardings, assigner).write()
 
 
 def _propagate_again(graph: ShardingGraph, passes: tuple[Direction, ...]) -> None:

@@ -49,7 +49,7 @@ Tensors = Sequence[SSAValue]
 Place = tuple[str, tuple[int, ...]]
 """The name of a grid, and its axes."""
 
-GRID = "processes"
+PROCESSES = "processes"
 """What a grid is called that is made for collectives."""
 
 _KINDS = {
@@ -104,7 +104,7 @@ def _grid(lowering: Lowering, shape_: GridShape) -> str:
     for each in block.ops:
         if isinstance(each, GridOp) and each.grid.shape == shape_:
             return each.grid.name
-    name = fresh_name(GRID, names_in(lowering.module))
+    name = fresh_name(PROCESSES, names_in(lowering.module))
     made, first = GridOp(name, shape_), block.first_op
     assert first is not None
     made.location = lowering.module.location
@@ -135,7 +135,7 @@ def _groups(lowering: Lowering, op: Operation) -> list[list[int]]:
     count = _device_count(lowering, op)
     found = attribute(op, "replica_groups")
     if isinstance(found, ReplicaGroupMeshAxesAttr):
-        return _mesh_groups(lowering, op, found)
+        return mesh_groups(lowering, op, found)
     groups = _rows(op, "replica_groups")
     if not groups:
         if count is None:
@@ -153,10 +153,10 @@ def _groups(lowering: Lowering, op: Operation) -> list[list[int]]:
     return groups
 
 
-def _mesh_groups(
+def mesh_groups(
     lowering: Lowering, op: Operation, found: ReplicaGroupMeshAxesAttr
 ) -> list[list[int]]:
-    """Groups by the names of axes."""
+    """Groups along axes of a mesh, or parts of axes. Raises OperationError for others."""
     named = found.mesh()
     sizes: dict[str, int] = {}
     if isinstance(named, SymbolRefAttr):

@@ -178,7 +178,7 @@ class Emitter(ScalarEmitter):
         strides: Sequence[int],
     ) -> SSAValue:
         """A part of a tensor, of the same rank."""
-        lists = [[_settled(each) for each in part] for part in (offsets, sizes)]
+        lists = [[_folded(each) for each in part] for part in (offsets, sizes)]
         if isinstance(element_type(source.type), ComplexType):
             return self._extract_elements(source, lists[0], lists[1], strides)
         result = tensor_type(lists[1], element_type(source.type))
@@ -256,7 +256,7 @@ class Emitter(ScalarEmitter):
         sizes = self.sizes(source) if sizes is None else sizes
         if isinstance(element_type(source.type), ComplexType):
             return self._insert_elements(source, target, offsets, strides)
-        lists = [[_settled(each) for each in part] for part in (offsets, sizes)]
+        lists = [[_folded(each) for each in part] for part in (offsets, sizes)]
         return self.insert(
             InsertSliceOp.create(
                 operands=[
@@ -279,10 +279,10 @@ class Emitter(ScalarEmitter):
         if not any((*low, *high)) and all(isinstance(each, int) for each in (*low, *high)):
             return source
         sizes = [
-            _settled(self.add(self.add(before, size), behind))
+            _folded(self.add(self.add(before, size), behind))
             for before, size, behind in zip(low, self.sizes(source), high, strict=True)
         ]
-        low, high = [[_settled(each) for each in part] for part in (low, high)]
+        low, high = [[_folded(each) for each in part] for part in (low, high)]
         block = Block(arg_types=[INDEX] * len(sizes))
         self.inside(block).add_op(TensorYieldOp(value))
         result = tensor_type(sizes, element_type(source.type))
@@ -290,7 +290,7 @@ class Emitter(ScalarEmitter):
 
     def reshape(self, source: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue:
         """The same elements, in row-major order, in another shape."""
-        sizes = [_settled(size) for size in sizes]
+        sizes = [_folded(size) for size in sizes]
         result = tensor_type(sizes, element_type(source.type))
         old, new = shape(source), tuple(result.get_shape())
         if old == new:
@@ -382,7 +382,7 @@ def dims(*positions: int | AffineExpr, loops: int) -> AffineMap:
     return AffineMap(loops, 0, tuple(results))
 
 
-def _settled(size: IndexOrInt) -> IndexOrInt:
+def _folded(size: IndexOrInt) -> IndexOrInt:
     return known(size) if isinstance(size, SSAValue) else size
 
 

@@ -11,7 +11,7 @@ from ...dialects.chlo import BROADCASTING
 from ...ir.attribute_access import attribute, integer, number_list
 from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
-from .arithmetic import compare, operand_kind, result_kind
+from .arithmetic import operand_kind, result_kind
 from .elements import Kind, kind
 from .emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
@@ -55,7 +55,7 @@ def _broadcast_together(e: Emitter, op: Operation, operands: Tensors) -> list[SS
     ]
 
 
-@tensor_rule(*(f"chlo.broadcast_{name}" for name in BROADCASTING.split()), "chlo.broadcast_select")
+@tensor_rule(*(f"chlo.broadcast_{name}" for name in (*BROADCASTING.split(), "compare", "select")))
 def _broadcasting(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     name = op.name.removeprefix("chlo.broadcast_")
@@ -63,14 +63,6 @@ def _broadcasting(lowering: Lowering, op: Operation, operands: Tensors) -> Tenso
     same = _broadcast_together(e, op, operands)
     element = result_kind(op).type
     return [e.pointwise(same, element, lambda inner, args: [rule(inner, op, args)])]
-
-
-@tensor_rule("chlo.broadcast_compare")
-def _broadcast_compare(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    e = lowering.emit
-    same = _broadcast_together(e, op, operands)
-    element = result_kind(op).type
-    return [e.pointwise(same, element, lambda inner, args: [compare(inner, op, args)])]
 
 
 @tensor_rule("chlo.constant_like")

@@ -290,13 +290,13 @@ def is_public(function: FuncOp) -> bool:
 
 def boundary_type(value_type: Attribute) -> Attribute:
     """The type of a public function's argument or result: integers keep their sign."""
-    settled = converted(value_type)
-    if settled == value_type or quantization(element_type(value_type)) is not None:
-        return settled
-    if isinstance(value_type, TensorType) and isinstance(settled, TensorType):
+    new_type = converted(value_type)
+    if new_type == value_type or quantization(element_type(value_type)) is not None:
+        return new_type
+    if isinstance(value_type, TensorType) and isinstance(new_type, TensorType):
         tensor = cast("TensorType[Any]", value_type)
-        return TensorType(tensor.element_type, tensor.get_shape(), cast(Any, settled).encoding)
-    return settled
+        return TensorType(tensor.element_type, tensor.get_shape(), cast(Any, new_type).encoding)
+    return new_type
 
 
 def convert_functions(module: ModuleOp) -> None:
@@ -310,9 +310,9 @@ def convert_functions(module: ModuleOp) -> None:
     for function in module.body.block.ops:
         if not isinstance(function, FuncOp) or function.sym_name.data in written_out:
             continue
-        settle = boundary_type if is_public(function) else converted
-        inputs = [settle(each) for each in function.function_type.inputs.data]
-        outputs = [settle(each) for each in function.function_type.outputs.data]
+        lower = boundary_type if is_public(function) else converted
+        inputs = [lower(each) for each in function.function_type.inputs.data]
+        outputs = [lower(each) for each in function.function_type.outputs.data]
         body = None
         if function.body.blocks:
             body = _converted_body(module, function, inputs, outputs)

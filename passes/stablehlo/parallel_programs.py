@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, SymbolRefAttr
@@ -17,15 +16,13 @@ from xdsl.dialects.tensor import ConcatOp
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.stablehlo.attributes import (
-    AxisRefAttr,
     ChannelHandleAttr,
-    MeshAttr,
-    MeshAxisAttr,
     ReplicaGroupMeshAxesAttr,
 )
 from ...ir.attribute_access import attribute, element_type, flag, integer
 from ...ir.diagnostics import OperationError
 from ...ir.rules import Rules
+from .collectives import mesh_groups
 from .combiners import combiner
 from .emitter import Emitter, shape, tensor_type
 from .lowering import Lowering
@@ -122,8 +119,9 @@ def _meet(lowering: Lowering, world: _World) -> None:
             p: [each.lowering.value(value) for value in operation.operands]
             for p, each in own.items()
         }
-        groups = [g for g in process_groups(operation, world) if all(p in own for p in g)]
-        results = collective[operation.name](lowering.at(operation), operation, operands, groups)
+        at = lowering.at(operation)
+        groups = [g for g in process_groups(at, operation, world) if all(p in own for p in g)]
+        results = collective[operation.name](at, operation, operands, groups)
         for process, each in own.items():
             values = results.get(process)
             if values is None:
@@ -139,13 +137,15 @@ def _zeros(e: Emitter, like: SSAValue) -> SSAValue:
 # Groups ------------------------------------------------------------------------------------------
 
 
-def process_groups(op: Operation, world: _World) -> list[Group]:
+def process_groups(lowering: Lowering, op: Operation, world: _World) -> list[Group]:
     """Which processes meet, in which order."""
     channel = attribute(op, "channel_handle")
     handle = channel.integer("handle") if isinstance(channel, ChannelHandleAttr) else 0
     replicas, partitions = range(world.replicas), range(world.partitions)
     pairs = attribute(op, "source_target_pairs")
-    rows = _rows(op, "source_target_pairs" if pairs is not None else "replica_groups", world)
+    rows = _rows(
+        lowering, op, "source_target_pairs" if pairs is not None else "replica_groups", world
+    )
     if flag(op, "use_global_device_ids"):
         return [[divmod(number, world.partitions) for number in row] for row in rows]
     if handle <= 0:
@@ -160,11 +160,11 @@ _ACROSS_PARTITIONS = frozenset(
 )
 
 
-def _rows(op: Operation, name: str, world: _World) -> list[list[int]]:
+def _rows(lowering: Lowering, op: Operation, name: str, world: _World) -> list[list[int]]:
     """The lists of an attribute; -1 fills lists up. No list at all is one of all replicas."""
     found = attribute(op, name)
     if isinstance(found, ReplicaGroupMeshAxesAttr):
-        return _mesh_rows(op, found)
+        return mesh_groups(lowering, op, found)
     if not isinstance(found, DenseIntOrFPElementsAttr):
         raise OperationError(op, f"needs lists of numbers as '{name}', found {found}")
     rows, columns = cast(Any, found).type.get_shape()
@@ -174,39 +174,6 @@ def _rows(op: Operation, name: str, world: _World) -> list[list[int]]:
     lists = [numbers[row * columns : (row + 1) * columns] for row in range(rows)]
     kept = [[number for number in each if number >= 0] for each in lists]
     return kept if rows else [list(range(world.replicas))]
-
-
-def _mesh_rows(op: Operation, found: ReplicaGroupMeshAxesAttr) -> list[list[int]]:
-    """Devices that differ along the given axes, or parts of axes, of a mesh."""
-    mesh = found.mesh()
-    if not isinstance(mesh, MeshAttr):
-        raise OperationError(op, f"names a mesh that is not written here: {mesh}")
-    axes = cast("tuple[MeshAxisAttr, ...]", mesh.field("axes") or ())
-    sizes = {cast(str, axis.field("name")): axis.integer("size") for axis in axes}
-    moving: list[int] = []
-    strides = _strides(list(sizes.values()))
-    for axis in cast("tuple[AxisRefAttr, ...]", found.field("axes") or ()):
-        name = cast(str, axis.field("name"))
-        if name not in sizes:
-            raise OperationError(op, f"names an axis '{name}' that the mesh does not have")
-        stride = strides[list(sizes).index(name)]
-        before, size = axis.integers("sub_axis_info") or (1, sizes[name])
-        if before * size <= 0 or sizes[name] % (before * size):
-            raise OperationError(op, f"names ({before}){size} of an axis of size {sizes[name]}")
-        step = stride * (sizes[name] // (before * size))
-        steps = [index * step for index in range(size)]
-        moving = [one + other for one in moving or [0] for other in steps]
-    rows: list[list[int]] = []
-    seen: set[int] = set()
-    for device in range(prod(sizes.values())):
-        if device not in seen:
-            rows.append([device + each for each in moving or [0]])
-            seen.update(rows[-1])
-    return rows
-
-
-def _strides(sizes: Sequence[int]) -> list[int]:
-    return [prod(sizes[place + 1 :]) for place in range(len(sizes))]
 
 
 # Collectives -------------------------------------------------------------------------------------

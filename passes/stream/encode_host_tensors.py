@@ -102,7 +102,7 @@ class Planned:
         try:
             results = rule(operation, builder)
         except ValueError as error:
-            # An encoding that is not settled, a size that overflows, an unknown element type.
+            # An encoding that is not resolved, a size that overflows, an unknown element type.
             raise OperationError(operation, str(error)) from error
         for made in self.made[first:]:
             made.location = operation.location
@@ -428,7 +428,7 @@ def _dispatch(operation: Operation, builder: HostBuilder) -> Results:
     for type_ in (*op.operand_encodings, *op.result_encodings):
         encoding = tensor_encoding(type_)
         if encoding is not None and encoding.is_open:
-            raise OperationError(op, f"the layout of {type_} is not settled")
+            raise OperationError(op, f"the layout of {type_} is not resolved")
     resources = sum(value.type.name == RESOURCE for value in op.mixed_operands)
     start = builder.indices.index(0)
     new = AsyncDispatchOp.build(

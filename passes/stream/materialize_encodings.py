@@ -6,7 +6,7 @@ dispatches a kernel that loads the tensor in the one layout and stores it in the
 of types has one kernel for each target that it runs on. Where both are stored alike, as with a
 target that has no tiles for the tensor, nothing is copied: the result is the source.
 
-Runs between specialize-encodings, which settles the layouts, and encode-host-tensors.
+Runs between specialize-encodings, which resolves the layouts, and encode-host-tensors.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Relayouts:
         for tensor in (source, result):
             encoding = tensor_encoding(tensor)
             if encoding is not None and not encoding.is_resolved:
-                raise OperationError(operation, f"the layout of {tensor} is not settled")
+                raise OperationError(operation, f"the layout of {tensor} is not resolved")
         affinity = affinity_of(operation)
         targets = () if affinity is None else self._affinities.targets(affinity, operation)
         key = source, result, targets

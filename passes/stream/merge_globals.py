@@ -1,8 +1,8 @@
 """Keep a constant that is laid out twice in the same way only once.
 
 Two globals that never change, on one device, which initializers set to the same value by the same
-operations, are one. Run once layouts are settled: weights that are encoded for different
-operations often end up in the same layout, even if what is settled remembers for which.
+operations, are one. Run once layouts are resolved: weights that are encoded for different
+operations often end up in the same layout, even if what is resolved remembers for which.
 """
 
 from __future__ import annotations

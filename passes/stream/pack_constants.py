@@ -6,7 +6,7 @@
 becomes a constant of the packed tensor, `tensor<3x40x16x1xf32>`: the same bytes, so whoever reads
 them as the encoded tensor finds it. Each (contents, layout) is packed once.
 
-Runs behind specialize-encodings, which settles layouts.
+Runs behind specialize-encodings, which resolves layouts.
 """
 
 from __future__ import annotations

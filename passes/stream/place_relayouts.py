@@ -8,7 +8,7 @@ smaller, A encodes and `R` moves. If both are of one size, A encodes if that sav
 where A needs `R` itself, or several devices ask A for it. In front of a transfer, an encode that
 makes a tensor larger moves behind it. An encode that undoes another is nothing.
 
-Runs between specialize-encodings, which settles the layouts, and materialize-encodings. Encodes
+Runs between specialize-encodings, which resolves the layouts, and materialize-encodings. Encodes
 whose layouts are open stay where they are.
 """
 
@@ -200,7 +200,7 @@ def _made_by(value: SSAValue, name: str) -> Operation | None:
 
 
 def _growth(encode: TensorEncodeOp) -> int | None:
-    """How many bytes an encode adds; `None` if it is no relayout, or a layout is not settled."""
+    """How many bytes an encode adds; `None` if it is no relayout, or a layout is not resolved."""
     tensors = cast(Tensor, encode.source_encoding), cast(Tensor, encode.result_encoding)
     encodings = [tensor_encoding(tensor) for tensor in tensors]
     if not all(encoding is None or encoding.is_resolved for encoding in encodings):

@@ -31,7 +31,7 @@ from ...ir.rules import Rules
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import names_in, numbered_name
 from .analysis.affinity_analysis import AffinityAnalysis, required_affinity
-from .analysis.encoding_resolution import SettledTypes
+from .analysis.encoding_resolution import ResolvedTypes
 from .analysis.layout_origin import LayoutOrigins, tied_value
 from .kernels.exports import Kernel, Kernels, bound_tensor, dispatched_values, entry_points
 
@@ -40,14 +40,14 @@ DISPATCHES = ("stream.tensor.dispatch", "stream.async.dispatch")
 
 @dataclass(frozen=True)
 class SpecializeEncodingsPass(ModulePass):
-    """Settle the layout of every encoded tensor, and clone executables per layout and target."""
+    """Resolve the layout of every encoded tensor, and clone executables per layout and target."""
 
     name = "iree-stream-specialize-encodings"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with without_garbage_collection():
             numbers = AttributeNumbers()
-            types = SettledTypes(
+            types = ResolvedTypes(
                 AffinityAnalysis(ctx, op, numbers),
                 LayoutOrigins(op, numbers),
                 spelling_of(op),
@@ -62,7 +62,7 @@ class SpecializeEncodingsPass(ModulePass):
 class Planner:
     """Collects what is to be changed."""
 
-    def __init__(self, types: SettledTypes, kernels: Kernels, variants: VariantPlan) -> None:
+    def __init__(self, types: ResolvedTypes, kernels: Kernels, variants: VariantPlan) -> None:
         self._types = types
         self._kernels = kernels
         self._variants = variants
@@ -87,19 +87,19 @@ class Planner:
 
     # Tensor operations
 
-    def settle_where_it_runs(self, operation: Operation, name: str) -> None:
+    def resolve_where_it_runs(self, operation: Operation, name: str) -> None:
         """The tensor is laid out by the operation itself."""
         type_ = operation.properties[name]
-        if self._types.needs_settling(type_):
+        if self._types.needs_resolving(type_):
             affinity = required_affinity(operation)
             self.set_property(operation, name, self._types.for_affinity(type_, affinity, operation))
 
-    def settle_as_operand(self, operation: Operation, names: tuple[str, ...]) -> None:
+    def resolve_as_operand(self, operation: Operation, names: tuple[str, ...]) -> None:
         """The tensors are laid out as the first operand is, by whoever did that."""
         for name in names:
             type_ = operation.properties[name]
-            settled = self._types.for_value(type_, operation.operands[0], operation)
-            self.set_property(operation, name, settled)
+            resolved = self._types.for_value(type_, operation.operands[0], operation)
+            self.set_property(operation, name, resolved)
 
     def set_property(self, operation: Operation, name: str, attribute: Attribute) -> None:
         """Note that a property changes, if it does."""
@@ -108,7 +108,7 @@ class Planner:
 
     def _refuse_encodings(self, operation: Operation) -> None:
         for name, attribute in operation.properties.items():
-            if name.endswith("encoding") and self._types.needs_settling(attribute):
+            if name.endswith("encoding") and self._types.needs_resolving(attribute):
                 raise OperationError(
                     operation,
                     f"may not be about a tensor whose layout is a device's: {name} is {attribute}",
@@ -117,10 +117,10 @@ class Planner:
     def _refuse_tensors(self, operation: Operation) -> None:
         """An encoded tensor that is no resource yet would keep its encoding without a word."""
         for value in (*operation.operands, *operation.results):
-            if self._types.needs_settling(value.type):
+            if self._types.needs_resolving(value.type):
                 raise OperationError(
                     operation,
-                    f"works on an encoded tensor, {value.type}, and layouts are settled where "
+                    f"works on an encoded tensor, {value.type}, and layouts are resolved where "
                     "tensors are in resources: run form-dispatches and convert-to-stream first",
                 )
 
@@ -144,10 +144,10 @@ class Planner:
             self._variants.add(kernel, targets, bindings, operation, index)
 
     def _plan_dispatch_types(self, operation: Operation, kernels: tuple[Kernel, ...]) -> None:
-        """Settle the tensor types of a dispatch that still names them."""
+        """Resolve the tensor types of a dispatch that still names them."""
         operands = cast("ArrayAttr[Attribute]", operation.properties["operand_encodings"]).data
         results = cast("ArrayAttr[Attribute]", operation.properties["result_encodings"]).data
-        settled = {
+        resolved = {
             "operand_encodings": [
                 self._types.for_value(type_, value, operation)
                 for type_, value in zip(operands, dispatched_values(operation), strict=True)
@@ -156,13 +156,13 @@ class Planner:
                 self._result_type(operation, index, type_) for index, type_ in enumerate(results)
             ],
         }
-        for name, types in settled.items():
+        for name, types in resolved.items():
             self.set_property(operation, name, ArrayAttr(types))
         untied = [t for i, t in enumerate(results) if tied_value(operation, i) is None]
         for kernel in kernels:
             readable = {argument for argument, _ in kernel.bindings}
             for index, type_ in enumerate((*operands, *untied)):
-                if self._types.needs_settling(type_) and index not in readable:
+                if self._types.needs_resolving(type_) and index not in readable:
                     raise OperationError(
                         operation,
                         f"gives @{kernel.export.sym_name.data} an encoded tensor, but the kernel "
@@ -173,7 +173,7 @@ class Planner:
     def _binding_type(
         self, operation: Operation, values: Sequence[SSAValue], argument: int, subspan: Operation
     ) -> Attribute:
-        """The settled tensor type of a binding, given what is dispatched."""
+        """The resolved tensor type of a binding, given what is dispatched."""
         tensor = bound_tensor(subspan)
         if tensor is None:
             raise OperationError(subspan, "does not read a tensor")
@@ -182,7 +182,7 @@ class Planner:
         return self._result_type(operation, self._untied_result(operation, argument), tensor)
 
     def _result_type(self, operation: Operation, index: int, type_: Attribute) -> Attribute:
-        if not self._types.needs_settling(type_):
+        if not self._types.needs_resolving(type_):
             return type_
         if (tied := tied_value(operation, index)) is not None:
             return self._types.for_value(type_, tied, operation)
@@ -213,29 +213,29 @@ Others work on elements by their position, and so on tensors without an encoding
 
 @specialization("stream.tensor.empty", "stream.tensor.splat")
 def _result_here(planner: Planner, operation: Operation) -> None:
-    planner.settle_where_it_runs(operation, "result_encoding")
+    planner.resolve_where_it_runs(operation, "result_encoding")
 
 
 @specialization("stream.tensor.encode")
 def _encode(planner: Planner, operation: Operation) -> None:
     """The source is read as it was laid out, wherever that was; the result is laid out here."""
-    planner.settle_as_operand(operation, ("source_encoding",))
-    planner.settle_where_it_runs(operation, "result_encoding")
+    planner.resolve_as_operand(operation, ("source_encoding",))
+    planner.resolve_where_it_runs(operation, "result_encoding")
 
 
 @specialization("stream.tensor.clone")
 def _clone(planner: Planner, operation: Operation) -> None:
-    planner.settle_as_operand(operation, ("source_encoding", "result_encoding"))
+    planner.resolve_as_operand(operation, ("source_encoding", "result_encoding"))
 
 
 @specialization("stream.tensor.fill")
 def _fill(planner: Planner, operation: Operation) -> None:
-    planner.settle_as_operand(operation, ("target_encoding",))
+    planner.resolve_as_operand(operation, ("target_encoding",))
 
 
 @specialization("stream.tensor.sizeof")
 def _size_of(planner: Planner, operation: Operation) -> None:
-    planner.settle_where_it_runs(operation, "encoding")
+    planner.resolve_where_it_runs(operation, "encoding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class VariantKey:
     types: tuple[int, ...]
     """Numbers of the types below."""
     bindings: tuple[Attribute, ...] = field(compare=False)
-    """The settled tensor types of the kernel's encoded subspans, in the kernel's order."""
+    """The resolved tensor types of the kernel's encoded subspans, in the kernel's order."""
 
 
 @dataclass(slots=True)
@@ -317,13 +317,13 @@ class VariantPlan:
                 previous = last.get(kernel.executable, kernel.executable)
                 Rewriter.insert_op(clone.executable, InsertPoint.after(previous))
                 last[kernel.executable] = clone.executable
-                _settle_bindings(clone, variant.key)
+                _resolve_bindings(clone, variant.key)
                 for dispatch, entry in variant.sites:
                     _point_to(dispatch, entry, clone)
         for kernel, variants in self._variants.items():
             first = in_place[kernel.function]
             if first in variants:
-                _settle_bindings(kernel, first)
+                _resolve_bindings(kernel, first)
 
 
 def clone_kernel(kernel: Kernel, names: set[str]) -> Kernel:
@@ -368,14 +368,14 @@ def _drop_functions(executable: ExecutableOp, names: set[SymbolRefAttr]) -> None
             operation.erase()
 
 
-def _settle_bindings(kernel: Kernel, key: VariantKey) -> None:
+def _resolve_bindings(kernel: Kernel, key: VariantKey) -> None:
     """Give the kernel's subspans the types that the variant has for them."""
     for (_, subspan), tensor in zip(kernel.bindings, key.bindings, strict=True):
         result = subspan.results[0]
         type_ = result.type
         if isinstance(type_, EncodingTypeInterface):
-            settled = type_.update_encoding(tensor_encoding(tensor))
-            Rewriter.replace_value_with_new_type(result, settled)
+            resolved = type_.update_encoding(tensor_encoding(tensor))
+            Rewriter.replace_value_with_new_type(result, resolved)
 
 
 def _point_to(dispatch: Operation, entry: int, kernel: Kernel) -> None:

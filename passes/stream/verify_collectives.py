@@ -18,7 +18,7 @@ from xdsl.ir import Operation, OpResult, Region
 from xdsl.passes import ModulePass
 
 from ...dialects.iree_encoding.interfaces import tensor_encoding
-from ...dialects.shard.boundary import GRID
+from ...dialects.shard.boundary import GRID_ATTRIBUTE
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS
 from ...ir.symbols import symbol
@@ -33,15 +33,15 @@ class VerifyCollectivesPass(ModulePass):
     name = "verify-collectives"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        exchanges = Exchanges(op)
+        uses = CollectiveUses(op)
         for operation in op.body.block.ops:
             for inner in operation.walk():
-                if inner.name == "scf.index_switch" and exchanges.is_choice_of_kind(inner):
-                    _compare(inner, exchanges)
+                if inner.name == "scf.index_switch" and uses.is_choice_of_kind(inner):
+                    _compare(inner, uses)
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class CollectiveUse:
     """A collective, or control flow with collectives inside."""
 
     signature: object
@@ -50,7 +50,7 @@ class Exchange:
     operation: Operation
 
 
-class Exchanges:
+class CollectiveUses:
     """What processes exchange in each part of a module."""
 
     def __init__(self, module: ModuleOp) -> None:
@@ -60,12 +60,12 @@ class Exchanges:
             name
             for name, each in named.items()
             if each.name == "util.global" and each.properties["type"].name == "index"
-            if GRID in each.attributes
+            if GRID_ATTRIBUTE in each.attributes
         }
         self._executables = {
             name: each for name, each in named.items() if each.name.endswith(".executable")
         }
-        self._of_kernel: dict[SymbolRefAttr, tuple[Exchange, ...]] = {}
+        self._of_kernel: dict[SymbolRefAttr, tuple[CollectiveUse, ...]] = {}
 
     def is_choice_of_kind(self, switch: Operation) -> bool:
         """Whether a switch asks for the kind of the process."""
@@ -76,18 +76,20 @@ class Exchanges:
             and symbol(value.op, "global") in self._kinds
         )
 
-    def of_region(self, region: Region, callers: tuple[str, ...] = ()) -> Iterator[Exchange]:
-        """All exchanges of a region, in order."""
+    def of_region(self, region: Region, callers: tuple[str, ...] = ()) -> Iterator[CollectiveUse]:
+        """All uses of a region, in order."""
         for block in region.blocks:
             for operation in block.ops:
                 yield from self._of_operation(operation, callers)
 
-    def _of_operation(self, operation: Operation, callers: tuple[str, ...]) -> Iterator[Exchange]:
+    def _of_operation(
+        self, operation: Operation, callers: tuple[str, ...]
+    ) -> Iterator[CollectiveUse]:
         if is_collective(operation):
-            yield _exchange(operation)
+            yield _use_of(operation)
         for entry in entry_points(operation):
             for each in self._in_kernel(entry):
-                yield Exchange(each.signature, each.text, operation)
+                yield CollectiveUse(each.signature, each.text, operation)
         callee = symbol(operation, "callee")
         if operation.name in CALLS and callee in self._functions and callee not in callers:
             yield from self.of_region(self._functions[callee].regions[0], (*callers, callee))
@@ -97,19 +99,19 @@ class Exchanges:
                 operation.name,
                 tuple(tuple(each.signature for each in region) for region in inside),
             )
-            yield Exchange(signature, operation.name, operation)
+            yield CollectiveUse(signature, operation.name, operation)
 
-    def _in_kernel(self, entry: SymbolRefAttr) -> tuple[Exchange, ...]:
+    def _in_kernel(self, entry: SymbolRefAttr) -> tuple[CollectiveUse, ...]:
         if entry not in self._of_kernel:
             executable = self._executables.get(entry.root_reference.data)
             operations = () if executable is None else executable.walk()
             self._of_kernel[entry] = tuple(
-                _exchange(operation) for operation in operations if is_collective(operation)
+                _use_of(operation) for operation in operations if is_collective(operation)
             )
         return self._of_kernel[entry]
 
 
-def _exchange(operation: Operation) -> Exchange:
+def _use_of(operation: Operation) -> CollectiveUse:
     types = tuple(value.type for value in (*operation.operands, *operation.results))
     for type_ in types:
         if tensor_encoding(type_) is not None:
@@ -119,12 +121,12 @@ def _exchange(operation: Operation) -> Exchange:
                 "decode it first",
             )
     signature = operation.name, tuple(sorted(operation.properties.items())), types
-    return Exchange(signature, f"{operation.name} of {operation.operands[0].type}", operation)
+    return CollectiveUse(signature, f"{operation.name} of {operation.operands[0].type}", operation)
 
 
-def _compare(switch: Operation, exchanges: Exchanges) -> None:
+def _compare(switch: Operation, uses: CollectiveUses) -> None:
     # The default comes first among the regions.
-    first, *others = (tuple(exchanges.of_region(region)) for region in switch.regions)
+    first, *others = (tuple(uses.of_region(region)) for region in switch.regions)
     for other in others:
         for one, two in zip_longest(first, other):
             if one is None or two is None or one.signature != two.signature:

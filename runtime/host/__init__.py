@@ -1,1 +1,1 @@
-"""Programs of host instructions, and the machine that runs them."""
+"""Programs of host instructions, and the virtual machine that runs them."""

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..commands import DeviceMemory, Statistics
-from .machine import Machine, address_of
 from .pool import ALLOCATED, DISPATCHES, INPUTS, MOST, RECEIVED, RESULTS, view
 from .program import LinkedProgram
+from .virtual_machine import VirtualMachine, address_of
 
 Array = npt.NDArray[Any]
 
@@ -69,13 +69,13 @@ class Entry:
             sizes = zip(shapes, results, strict=True)
             self._result_bytes = sum(prod(shape) * each.dtype.itemsize for shape, each in sizes)
 
-    def statistics(self, machine: Machine, own: int) -> Statistics:
+    def statistics(self, machine: VirtualMachine, own: int) -> Statistics:
         """What the last call, with results of `own` bytes, has run and held."""
         pool = machine.pool
         allocated = sum(pool.count(each, ALLOCATED) for each in range(len(self.devices)))
         return Statistics(machine.runs, max(pool.peak_bytes - own, 0), max(allocated - own, 0))
 
-    def device_statistics(self, machine: Machine) -> Iterator[tuple[DeviceMemory, int, int]]:
+    def device_statistics(self, machine: VirtualMachine) -> Iterator[tuple[DeviceMemory, int, int]]:
         """Of each device of the program: its memory, dispatches and what it was sent."""
         devices = [(name, number) for number, name in enumerate(self.devices) if name]
         for name, number in sorted(devices):
@@ -90,10 +90,10 @@ class Entry:
             )
             yield memory, count(DISPATCHES), count(RECEIVED)
 
-    def call(self, machine: Machine, inputs: Sequence[Array]) -> list[Array]:
+    def call(self, machine: VirtualMachine, inputs: Sequence[Array]) -> list[Array]:
         """Run the function on arrays that are checked already; returns new arrays.
 
-        Raises MachineError, and CommandFailed for a kernel that failed.
+        Raises VirtualMachineError, and CommandFailed for a kernel that failed.
         """
         found = machine.call(self.number, self._words(machine, inputs))
         results: list[Array] = []
@@ -110,7 +110,7 @@ class Entry:
             return sum(each.nbytes for each in results)
         return self._result_bytes
 
-    def _words(self, machine: Machine, inputs: Sequence[Array]) -> list[int]:
+    def _words(self, machine: VirtualMachine, inputs: Sequence[Array]) -> list[int]:
         """The registers of the arguments: of a tensor its address, no block, and open sizes."""
         words: list[int] = []
         if self._are_static and machine.guards is None:
@@ -128,7 +128,7 @@ class Entry:
 
 
 def _array(
-    machine: Machine, words: Sequence[int], static: tuple[int, ...], dtype: np.dtype[Any]
+    machine: VirtualMachine, words: Sequence[int], static: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Array:
     """A result as an array: in its own block, or copied if others know the block."""
     address, block, *sizes = words
@@ -188,7 +188,7 @@ class Run:
     """What a device has run last: its statistics are counted when somebody asks."""
 
     entry: Entry
-    machine: Machine
+    machine: VirtualMachine
     result_bytes: int
     process: int | None
 

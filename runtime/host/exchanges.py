@@ -14,9 +14,9 @@ from ...sharding.collective_matching import CollectiveSignature, DeviceState
 from ..collectives import Collective
 from ..commands import AnyCommand, Buffer, Bytes, Command, run_commands
 from ..communicator import Communicator
-from .machine import Machine, Meeting
 from .pool import view
 from .program import Numbers
+from .virtual_machine import Meeting, VirtualMachine
 
 MEET, SEND, RECEIVE = "meet", "send", "receive"
 """Kinds of steps."""
@@ -44,7 +44,7 @@ class Exchange:
     steps: tuple[ExchangeStep, ...]
     result: int
 
-    def perform(self, machine: Machine, numbers: Numbers) -> Numbers:
+    def perform(self, machine: VirtualMachine, numbers: Numbers) -> Numbers:
         """Take part; returns the address and the block of the result.
 
         Raises CommandFailed and DeviceFailed.
@@ -78,7 +78,7 @@ def _commands(
 
 
 def carry_out(
-    machine: Machine,
+    machine: VirtualMachine,
     commands: Sequence[AnyCommand],
     source: Buffer,
     result: Buffer,

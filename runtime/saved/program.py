@@ -32,7 +32,6 @@ from ..communicator import Communicator
 from ..device_threads import DeviceThreads
 from ..host import instructions, loop, pool, scalar_code, team
 from ..host.entry import DeviceStatistics, Entry, PassedResult, Run, statistics_of
-from ..host.machine import Machine, MachineError
 from ..host.program import (
     HostFunction,
     HostKernel,
@@ -45,6 +44,7 @@ from ..host.program import (
 )
 from ..host.size_rules import KnownSizes
 from ..host.timeline import Timeline
+from ..host.virtual_machine import VirtualMachine, VirtualMachineError
 from ..native_functions import give_functions
 from .container import Container, piece
 from .fields import DamagedFile, Fields
@@ -103,11 +103,11 @@ class SavedFunction:
         self._arguments = arguments
         self._results = results
 
-    def placement(self, argument: int, rank: int) -> Sharding | None:
+    def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
         """Where an argument lies, `None` if the function runs on one device."""
         return None if self.grid is None else _placed(self._arguments[argument], self.grid, rank)
 
-    def result_placement(self, result: int, rank: int) -> Sharding | None:
+    def result_sharding(self, result: int, rank: int) -> Sharding | None:
         """Where a result lies, `None` if the function runs on one device."""
         return None if self.grid is None else _placed(self._results[result], self.grid, rank)
 
@@ -179,7 +179,7 @@ class SavedProgram:
         self.functions = {
             each.name: each for each in map(self._read_function, header["functions"].items())
         }
-        self._machines: dict[tuple[Entry, Communicator | None], Machine] = {}
+        self._machines: dict[tuple[Entry, Communicator | None], VirtualMachine] = {}
         self._threads = DeviceThreads(workers)
         self._lock = threading.Lock()
         self._last: list[Run] = []
@@ -224,7 +224,7 @@ class SavedProgram:
         grid = read_grid(data["grid"])
         arguments, results = (
             [
-                _read_placement(row, kind, grid)
+                _read_boundary(row, kind, grid)
                 for row, kind in zip(rows.items(len(kinds)), kinds, strict=True)
             ]
             for rows, kinds in zip(
@@ -392,7 +392,7 @@ class SavedProgram:
         """Run something on the devices. What fails needs the compiler for its message."""
         try:
             return run()
-        except (CommandFailed, MachineError, CollectiveMismatch, DeviceFailed) as problem:
+        except (CommandFailed, VirtualMachineError, CollectiveMismatch, DeviceFailed) as problem:
             self._machines.clear()
             raise NeedsCompiler(f"a run has failed: {problem}") from problem
         except BaseException:
@@ -409,7 +409,7 @@ class SavedProgram:
             devices = 1 if communicator is None else communicator.core_sharers
             workers = self._threads.team(process, devices)
             cancel = None if communicator is None else communicator.state
-            machine = Machine(
+            machine = VirtualMachine(
                 entry.program,
                 process,
                 cancel,
@@ -459,7 +459,7 @@ def _names(data: Fields, objects: dict[str, memoryview]) -> dict[str, str]:
     return found
 
 
-def _read_placement(data: Fields, kind: ValueType, grid: Grid | None) -> Sharding | None:
+def _read_boundary(data: Fields, kind: ValueType, grid: Grid | None) -> Sharding | None:
     if data.is_null:
         return None
     sharding = read_sharding(data)
@@ -483,7 +483,7 @@ def _read_exchanges(data: Fields) -> PythonCall:
     if not exchanges:
         raise DamagedFile(f"has no exchange as {data.path}")
 
-    def exchange(machine: Machine, numbers: Numbers) -> Numbers:
+    def exchange(machine: VirtualMachine, numbers: Numbers) -> Numbers:
         return exchanges[machine.process % len(exchanges)].perform(machine, numbers)
 
     return PythonCall(name.text(), exchange)

@@ -14,7 +14,7 @@ from ..abi.arguments import InputError
 from ..abi.arrays import Array
 from ..commands import CommandFailed
 from ..communicator import Communicator, RankError
-from ..host.machine import MachineError
+from ..host.virtual_machine import VirtualMachineError
 from ..rank_calls import agree, check_rank_count, gather_everywhere, join_ranks
 from .needs import NeedsCompiler
 
@@ -74,7 +74,7 @@ def _common_error(communicator: MpiCommunicator, problem: Exception) -> Exceptio
 
     if isinstance(problem, InputError):
         communicator.report(("input", str(problem)))
-    elif isinstance(problem, CommandFailed | MachineError | NeedsCompiler):
+    elif isinstance(problem, CommandFailed | VirtualMachineError | NeedsCompiler):
         communicator.report(("compiler", str(problem)))
     elif not isinstance(problem, RanksFailed):
         text = str(problem) or type(problem).__name__

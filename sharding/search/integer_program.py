@@ -1,7 +1,7 @@
 """The search as an integer program, solved by HiGHS.
 
 One variable for each option of each decision, of which one is 1. Where a tensor is decided in one
-place and read or made in another, variables for each pair of placements pay for what leads from
+place and read or made in another, variables for each pair of shardings pay for what leads from
 the one to the other. A copy that several operations want is paid for once. Programs of this form
 have almost always a linear relaxation with an integer optimum (Alpa, autoparallel), so that the
 solver is done at the root.
@@ -19,7 +19,7 @@ solver is done at the root.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ GAP = 1e-3
 """What counts as optimal: a price that is at most so much above the best, as a part of it."""
 
 MEMORY_WEIGHT = 1e-6
-"""How much memory counts between placements of one price: of the price of all operations."""
+"""How much memory counts between shardings of one price: of the price of all operations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,22 +293,3 @@ class IntegerProgram:
 
 
 _INFINITY = float("inf")
-
-
-def price_of(decisions: Decisions, options: Iterable[Option]) -> float:
-    """The price of one option for each decision, which the integer program minimises."""
-    chosen = list(options)
-    homes = {tensor: axes for option in chosen for tensor, axes in option.homes}
-    tensors, extents = decisions.problem.tensors, decisions.extents
-    total = decisions.ideal
-    copies: set[tuple[int, DimensionAxes]] = set()
-    for decision, option in zip(decisions.all, chosen, strict=True):
-        total += option.price * (1 if option.homes else decision.times)
-        copies.update((tensor, axes) for tensor, axes in option.wants if axes != homes[tensor])
-        for tensor, made in option.makes:
-            total += decision.times * decisions.made_price(tensor, made, homes[tensor])
-    for tensor, axes in copies:
-        total += tensors[tensor].count * reshard_price(
-            homes[tensor], axes, tensors[tensor].size, extents, decisions.price.collective
-        )
-    return total

@@ -4,7 +4,7 @@ Dimensions that elementwise operations relate must be split alike, so tensors th
 are decided together, as one *region*: for each class of their dimensions the axes that split it
 (the analysis is that of TOAST, arXiv 2508.15010). An operation that would make two dimensions of
 one tensor one class, a contraction, a window, a reshape and a pinned tensor are each
-decided on their own: there placements may conflict, and what then has to be moved is paid for
+decided on their own: there shardings may conflict, and what then has to be moved is paid for
 between the two decisions (`integer_program.py`).
 """
 
@@ -89,7 +89,7 @@ class Decisions:
             self.all.append(self._region(regions, tensors, operations))
         inside = regions.homes()
         self.all += [
-            Decision(tuple(self._placements(index, tensor)))
+            Decision(tuple(self._tensor_options(index, tensor)))
             for index, tensor in enumerate(problem.tensors)
             if index not in inside
         ]
@@ -99,9 +99,9 @@ class Decisions:
             if index not in regions.taken
         ]
 
-    # Placements of a tensor on its own.
+    # Options of a tensor on its own.
 
-    def _placements(self, index: int, tensor: SearchTensor) -> Iterator[Option]:
+    def _tensor_options(self, index: int, tensor: SearchTensor) -> Iterator[Option]:
         if tensor.pinned is not None:
             yield Option(0.0, ((index, tensor.pinned),))
             return
@@ -128,7 +128,7 @@ class Decisions:
     def _alone(self, index: int) -> Decision:
         operation = self.problem.operations[index]
         rule = operation.rule
-        fits = self._fitting(operation)
+        splits = self._factor_splits(operation)
         sizes = [
             factor.size if factor.kind not in _NEVER_SPLIT else None for factor in rule.factors
         ]
@@ -137,13 +137,13 @@ class Decisions:
             sizes[next(f for f in reversed(largest) if sizes[f] is not None)] = None
         options: list[Option] = []
         for assignment in self._splits(sizes):
-            if self._fit(fits, assignment):
+            if self._can_split(splits, assignment):
                 option = self._option(operation, assignment)
                 if option is not None:
                     options.append(option)
         return Decision(tuple(options), (index,), operation.times)
 
-    def _fitting(self, operation: SearchOperation) -> FactorSplits:
+    def _factor_splits(self, operation: SearchOperation) -> FactorSplits:
         unknown = PlannedTensor(None)
         return FactorSplits(
             operation.rule,
@@ -152,9 +152,12 @@ class Decisions:
             self.grid,
         )
 
-    def _fit(self, fits: FactorSplits, assignment: tuple[Axes, ...]) -> bool:
+    def _can_split(self, splits: FactorSplits, assignment: tuple[Axes, ...]) -> bool:
         """Whether all factors that are split can be."""
-        return all(not axes or fits.fit(factor, axes) for factor, axes in enumerate(assignment))
+        return all(
+            not axes or splits.can_split_nonempty(factor, axes)
+            for factor, axes in enumerate(assignment)
+        )
 
     def _option(self, operation: SearchOperation, assignment: tuple[Axes, ...]) -> Option | None:
         placed = self._placed(operation.rule, assignment)
@@ -240,12 +243,14 @@ class Decisions:
         numbers = sorted(classes, key=lambda each: (-weight.get(each, 0.0), each))
         while (1 + len(numbers)) ** len(self.extents) > MOST_OPTIONS:
             numbers.pop()
-        all_fits = {index: self._fitting(self.problem.operations[index]) for index in operations}
+        all_splits = {
+            index: self._factor_splits(self.problem.operations[index]) for index in operations
+        }
         known: dict[tuple[int, tuple[Axes, ...]], float] = {}
         options: list[Option] = []
         for split in self._splits([classes[number] for number in numbers]):
             by_class = dict(zip(numbers, split, strict=True))
-            option = self._region_option(regions, by_class, tensors, all_fits, known)
+            option = self._region_option(regions, by_class, tensors, all_splits, known)
             if option is not None:
                 options.append(option)
         times = max((self.problem.operations[index].times for index in operations), default=1)
@@ -256,7 +261,7 @@ class Decisions:
         regions: Regions,
         by_class: dict[int, Axes],
         tensors: Sequence[int],
-        all_fits: dict[int, FactorSplits],
+        all_splits: dict[int, FactorSplits],
         known: dict[tuple[int, tuple[Axes, ...]], float],
     ) -> Option | None:
         homes = {
@@ -266,7 +271,7 @@ class Decisions:
         total = 0.0
         wants: list[tuple[int, DimensionAxes]] = []
         makes: list[tuple[int, Made]] = []
-        for index, fits in all_fits.items():
+        for index, splits in all_splits.items():
             operation = self.problem.operations[index]
             assignment = tuple(by_class.get(each, ()) for each in regions.factor_classes[index])
             key = index, assignment
@@ -274,7 +279,7 @@ class Decisions:
             if placed is None:
                 return None
             if key not in known:
-                if not self._fit(fits, assignment):
+                if not self._can_split(splits, assignment):
                     return None
                 known[key] = operation.times * (
                     self._kernel(operation, assignment, *placed)

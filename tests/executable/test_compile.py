@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mesh_opt.dialects.registry import register_dialects
-from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import (
     argument_types,
     find_function,

@@ -11,7 +11,7 @@ import pytest
 from breadth import NIGHTLY, cases
 from mesh_opt.codegen.compile import compile_program
 from mesh_opt.dialects.registry import register_dialects
-from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import (
     argument_types,
     find_function,

@@ -12,11 +12,11 @@ from breadth import cases
 from mesh_opt import api
 from mesh_opt.codegen.compile import compile_program
 from mesh_opt.codegen.host_code.lowering import HostEntry
-from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import find_function, run
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.runtime.host.machine import Machine, MachineError
 from mesh_opt.runtime.host.pool import TAKEN
+from mesh_opt.runtime.host.virtual_machine import VirtualMachine, VirtualMachineError
 from mesh_opt.runtime.workers import Team
 from tensor_statements import Writer
 
@@ -267,7 +267,7 @@ class Compiled:
         self.module = api.compile(text, stages=False).module
         symbols = Program(self.module)
         self.entry = HostEntry(symbols, find_function(symbols, "main"))
-        self.machine = Machine(self.entry.program)
+        self.machine = VirtualMachine(self.entry.program)
 
     def run(self, inputs: list) -> list[np.ndarray]:
         return self.entry.call(self.machine, [np.asarray(each) for each in inputs])
@@ -330,7 +330,7 @@ def test_a_recursion_without_end_is_the_interpreters_error() -> None:
     compiled = Compiled(RECURSION)
     with pytest.raises(OperationError) as expected:
         run(compiled.module, "main", [np.int64(0)])
-    with pytest.raises(MachineError) as found:
+    with pytest.raises(VirtualMachineError) as found:
         compiled.run([np.int64(0)])
     assert found.value.message == expected.value.message
     assert found.value.source is expected.value.operation

@@ -11,10 +11,10 @@ import pytest
 from mesh_opt import api
 from mesh_opt.codegen.compile import compile_program
 from mesh_opt.codegen.host_code.lowering import HostEntry
-from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import find_function, public_functions, run
 from mesh_opt.passes.data_tile import DataTilePass
-from mesh_opt.runtime.host.machine import Machine
+from mesh_opt.runtime.host.virtual_machine import VirtualMachine
 from xdsl.dialects.builtin import ModuleOp
 
 MODELS = Path(__file__).parents[1] / "cases" / "models"
@@ -30,7 +30,7 @@ SPECIFICATION.loader.exec_module(streams)
 def check(module: ModuleOp, original: ModuleOp, name: str, inputs: list[np.ndarray]) -> None:
     symbols = Program(module)
     entry = HostEntry(symbols, find_function(symbols, name))
-    machine = Machine(entry.program)
+    machine = VirtualMachine(entry.program)
     expected = run(original, name, inputs)
     for _ in range(2):
         for got, wanted in zip(entry.call(machine, inputs), expected, strict=True):
@@ -71,7 +71,7 @@ def test_the_transformer_block_needs_what_lives_at_a_time() -> None:
     symbols = Program(module)
     (name,) = public_functions(module)
     entry = HostEntry(symbols, find_function(symbols, name))
-    machine = Machine(entry.program)
+    machine = VirtualMachine(entry.program)
     stored = np.load(MODELS / "transformer_block.npz")
     inputs = [stored[f"in{index}"] for index in range(13)]
     (result,) = entry.call(machine, inputs)

@@ -11,7 +11,7 @@ import pytest
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram, compile_program
 from mesh_opt.dialects.registry import register_dialects
-from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module

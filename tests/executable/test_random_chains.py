@@ -7,7 +7,7 @@ import pytest
 from breadth import cases
 from device_chains import random_chain
 from mesh_opt.codegen.compile import compile_program
-from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source

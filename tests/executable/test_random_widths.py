@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from breadth import NIGHTLY, cases
 from mesh_opt.codegen.compile import compile_program
-from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module

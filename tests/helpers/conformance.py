@@ -15,8 +15,9 @@ import numpy as np
 from breadth import NIGHTLY
 from mesh_opt.interpreter import collectives as reference
 from mesh_opt.runtime.abi.elements import BF16, F16, F32, F64, I1, I64, Element, integer_element
-from mesh_opt.runtime.collectives import Collective, Group, group_of, result_shape
+from mesh_opt.runtime.collectives import Collective, Group, group_of
 from mesh_opt.runtime.communicator import Communicator
+from mesh_opt.sharding.collectives import COLLECTIVES
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import Axes, ReductionKind
 from xdsl.dialects import builtin
@@ -76,9 +77,10 @@ class Checker:
             data(element, shape, process)
             for shape, process in zip(shapes, group.processes, strict=True)
         ]
-        own_shape = result_shape(
-            kind, group, shapes, options.get("axis", 0), options.get("concat_axis", 0)
-        )
+        row, own_shape = COLLECTIVES.get(f"shard.{kind}"), shapes[group.rank]
+        if row is not None:
+            axes = options.get("axis", 0), options.get("concat_axis", 0)
+            own_shape = row.result_shape(shapes, group.rank, *axes)
         collective = Collective(
             kind,
             group,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from mesh_opt.codegen.compile import compile_program
 from mesh_opt.dialects.registry import register_dialects
-from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source

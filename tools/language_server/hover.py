@@ -17,22 +17,22 @@ from ...ir.tensor_types import element_bytes
 from ..diagnostics import place_of
 from .analysis import Analysis, Piece, alias_definition, symbol_definition
 from .definitions import reference_at
-from .placements import Placements, describe
+from .shardings import Shardings, describe
 
 MOST_REMARKS = 4
 
 
 def hover_at(
-    analysis: Analysis, offset: int, context: Context, placements: Callable[[Piece], Placements]
+    analysis: Analysis, offset: int, context: Context, shardings: Callable[[Piece], Shardings]
 ) -> str | None:
-    """What is known of the name at an offset, in Markdown; `placements` may take time."""
+    """What is known of the name at an offset, in Markdown; `shardings` may take time."""
     piece = analysis.piece_at(offset)
     word = analysis.word_around(offset)
     at = offset - piece.base
     match word[:1]:
         case "%":
             value = piece.value_at(at)
-            return None if value is None else _of_value(word, value, placements(piece))
+            return None if value is None else _of_value(word, value, shardings(piece))
         case "@":
             found = symbol_definition(piece, at, reference_at(piece, at))
             return None if found is None else _code(_first_line(piece, found[0]))
@@ -44,7 +44,7 @@ def hover_at(
             end = content.find("\n", extent.start)
             return _code(content[extent.start : end if end >= 0 else len(content)])
         case _:
-            return _of_operation(piece, at, word, context, placements)
+            return _of_operation(piece, at, word, context, shardings)
 
 
 def _code(text: str) -> str:
@@ -56,19 +56,19 @@ def _first_line(piece: Piece, operation: Operation) -> str:
     return piece.source.content[extent.start : extent.end].partition("\n")[0]
 
 
-def _of_value(word: str, value: SSAValue, placements: Placements) -> str:
+def _of_value(word: str, value: SSAValue, shardings: Shardings) -> str:
     parts = [_code(f"{word} : {value.type}")]
     size = _element_bytes(value)
-    found = placements.of(value)
+    found = shardings.of(value)
     if found is not None:
         parts.append(describe(*found, size))
     elif size is not None and isinstance(value.type, ShapedType):
         extents = value.type.get_shape()
         if all(extent >= 0 for extent in extents):
             parts.append(f"{size * prod(extents):,} bytes")
-    if placements.failure is not None and isinstance(value.type, ShapedType):
-        parts.append(f"No shardings are known: {placements.failure.message}")
-    parts += [_remark(each) for each in placements.why(value)[:MOST_REMARKS]]
+    if shardings.failure is not None and isinstance(value.type, ShapedType):
+        parts.append(f"No shardings are known: {shardings.failure.message}")
+    parts += [_remark(each) for each in shardings.why(value)[:MOST_REMARKS]]
     return "\n\n".join(parts)
 
 
@@ -94,7 +94,7 @@ def _of_operation(
     offset: int,
     word: str,
     context: Context,
-    placements: Callable[[Piece], Placements],
+    shardings: Callable[[Piece], Shardings],
 ) -> str | None:
     name = word.strip('"')
     around = piece.operations_around(offset)
@@ -112,7 +112,7 @@ def _of_operation(
     if operation is not None:
         place = place_of(operation)
         if place is not None:
-            about = placements(piece).remarks.get((place.line, place.column), [])
+            about = shardings(piece).remarks.get((place.line, place.column), [])
             parts += [_remark(each) for each in about[:MOST_REMARKS]]
     return "\n\n".join(parts)
 

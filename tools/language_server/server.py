@@ -25,9 +25,9 @@ from .completion import Kind, Operations, completions_at
 from .definitions import definition_at
 from .hover import hover_at
 from .outline import Entry, outline
-from .placements import Placements, find_placements
 from .positions import Position, Positions
 from .recovering_parser import Cancelled, Extent
+from .shardings import Shardings, find_shardings
 
 QUIET_SECONDS = 0.15
 """How long nothing must be typed before the text is looked at."""
@@ -50,7 +50,7 @@ class Document:
         self.task: asyncio.Task[Analysis] | None = None
         self.is_outdated = threading.Event()
         """Set when the text that is looked at is no longer that of the editor."""
-        self._placements: dict[int, tuple[Piece, Placements]] = {}
+        self._shardings: dict[int, tuple[Piece, Shardings]] = {}
 
     @property
     def name(self) -> str:
@@ -66,12 +66,12 @@ class Document:
             text = self.positions.replaced(start, (place.end.line, place.end.character), text)
         self.positions = Positions(text, encoding)
 
-    def placements(self, piece: Piece, find: Callable[[], Placements]) -> Placements:
+    def shardings(self, piece: Piece, find: Callable[[], Shardings]) -> Shardings:
         """Where the values of a piece are, which takes time once."""
-        known = self._placements.get(id(piece))
+        known = self._shardings.get(id(piece))
         if known is None or known[0] is not piece:
-            self._placements = {id(piece): (piece, find())}
-        return self._placements[id(piece)][1]
+            self._shardings = {id(piece): (piece, find())}
+        return self._shardings[id(piece)][1]
 
 
 class MeshServer(LanguageServer):
@@ -142,13 +142,13 @@ class MeshServer(LanguageServer):
                     raise
         return None
 
-    def placements_of(self, document: Document, piece: Piece) -> Placements:
+    def shardings_of(self, document: Document, piece: Piece) -> Shardings:
         """Where the values of a piece are."""
 
-        def find() -> Placements:
-            return find_placements(piece.module, self.context, piece.broken)
+        def find() -> Shardings:
+            return find_shardings(piece.module, self.context, piece.broken)
 
-        return document.placements(piece, find)
+        return document.shardings(piece, find)
 
     def _diagnostic(
         self, document: Document, analysis: Analysis, diagnostic: Diagnostic
@@ -196,7 +196,9 @@ def new_server() -> MeshServer:
     """A server with all its features."""
     server = MeshServer()
     _keep_documents(server)
-    _answer_questions(server)
+    _answer_at_names(server)
+    _complete(server)
+    _outline(server)
     return server
 
 
@@ -234,7 +236,7 @@ def _keep_documents(server: MeshServer) -> None:
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
 
-def _answer_questions(server: MeshServer) -> None:
+def _answer_at_names(server: MeshServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
         found = await server.analysis_of(params.text_document.uri)
@@ -248,7 +250,7 @@ def _answer_questions(server: MeshServer) -> None:
                 analysis,
                 offset,
                 server.context,
-                lambda piece: server.placements_of(document, piece),
+                lambda piece: server.shardings_of(document, piece),
             )
 
         shown = await server.in_thread(text)
@@ -268,6 +270,8 @@ def _answer_questions(server: MeshServer) -> None:
         positions = analysis.positions(server.encoding)
         return lsp.Location(document.uri, range_of(positions, extent))
 
+
+def _complete(server: MeshServer) -> None:
     @server.feature(
         lsp.TEXT_DOCUMENT_COMPLETION,
         lsp.CompletionOptions(trigger_characters=[".", "%", "@", "#", "!"]),
@@ -296,6 +300,8 @@ def _answer_questions(server: MeshServer) -> None:
             for entry in entries
         ]
 
+
+def _outline(server: MeshServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     async def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
         found = await server.analysis_of(params.text_document.uri)

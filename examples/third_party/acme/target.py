@@ -30,7 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 
 @irdl_attr_definition
 class AcmeLayoutAttr(ParametrizedAttribute, LayoutAttribute):
-    """`<{innerDimsPos = ..., ...}>`: a settled layout, on its own."""
+    """`<{innerDimsPos = ..., ...}>`: a resolved layout, on its own."""
 
     name = "acme.layout"
     info: DictionaryAttr

@@ -1,4 +1,4 @@
-"""The layouts that the tensors of a kernel have: their own settled ones, or those of its target."""
+"""The layouts of the tensors of a kernel: their own resolved ones, or those of its target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ....ir.host_programs import host_operations
 from ....ir.structural_hash import AttributeNumbers
 from ....tiling.contractions import RESULT, Role
 from ....tiling.packed_layouts import IDENTITY, PackedLayout
-from ....tiling.storage_sizes import settled_tiles
+from ....tiling.storage_sizes import static_tiles
 from ...stream.analysis.affinity_analysis import AffinityAnalysis
 from ...stream.kernels.exports import entry_points
 
@@ -69,8 +69,8 @@ def target_solver(function: Operation) -> tuple[EncodingSolverInterface, ...]:
 def bound_solvers(executable: Operation) -> tuple[EncodingSolverInterface, ...]:
     """The solvers that lay out what the kernels of an executable write, if nobody dispatches it.
 
-    In 2024 a settled encoding names its solver, and results have the layout of the device that
-    runs the kernel. Settled layouts of today do not say where they come from.
+    In 2024 a resolved encoding names its solver, and results have the layout of the device that
+    runs the kernel. resolved layouts of today do not say where they come from.
     """
     found: dict[EncodingSolverInterface, None] = {}
     for operation in executable.walk():
@@ -120,10 +120,10 @@ class KernelLayouts:
             return IDENTITY
         if type_ not in self._layouts:
             found = self._find(cast(Tensor, type_), encoding, operation)
-            self._layouts[type_] = self._settled(found, encoding, type_)
+            self._layouts[type_] = self._resolved(found, encoding, type_)
         return self._layouts[type_]
 
-    def _settled(
+    def _resolved(
         self, layout: PackedLayout, encoding: TensorEncoding, type_: Attribute
     ) -> PackedLayout:
         if layout.is_identity:
@@ -134,7 +134,7 @@ class KernelLayouts:
                 layout = replace(layout, asked_of=operand)
                 self.asked.setdefault(layout, type_)
                 return layout
-        return settled_tiles(layout)
+        return static_tiles(layout)
 
     def _find(self, tensor: Tensor, encoding: TensorEncoding, operation: Operation) -> PackedLayout:
         layouts: Sequence[LayoutInterface] = encoding.layouts()

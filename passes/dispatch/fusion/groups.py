@@ -256,7 +256,7 @@ class Grouping:
     def _depends(self, values: Sequence[SSAValue], group: Group) -> bool:
         """Whether any of some values may be computed from what a group computes.
 
-        Asks no further back than where that is settled, and gives up with yes on long ways.
+        Asks no further back than where that is decided, and gives up with yes on long ways.
         """
         first = self._earliest(group)
         seen: set[Operation | Group] = set()

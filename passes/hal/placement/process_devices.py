@@ -33,7 +33,7 @@ from xdsl.ir import Attribute, Operation
 
 from ....dialects.hal.affinities import DeviceAffinityAttr
 from ....dialects.hal.targets import DEVICE, DeviceFallbackAttr, DeviceSelectAttr
-from ....dialects.shard.boundary import BOUNDARY_ATTRIBUTE, GRID, process_devices
+from ....dialects.shard.boundary import BOUNDARY_ATTRIBUTE, GRID_ATTRIBUTE, process_devices
 from ....dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAttribute
 from ....dialects.util.dialect import GlobalOp
 from ....ir.diagnostics import Note, OperationError
@@ -148,7 +148,7 @@ def _place(
         if operation.name == "shard.grid" and process_devices(operation) == devices
     }
     for operation in module.body.block.ops:
-        of = operation.attributes.get(GRID)
+        of = operation.attributes.get(GRID_ATTRIBUTE)
         if isinstance(of, SymbolRefAttr) and of.root_reference.data in grids:
             return affinity_of_device(name_of(operation))
     name = select_device(module, tuple(names), f"{name_of(grid)}_device", name_of(grid))
@@ -179,7 +179,7 @@ def select_device(
             "type": DEVICE,
             "initial_value": value,
         },
-        attributes={} if grid is None else {GRID: SymbolRefAttr(grid)},
+        attributes={} if grid is None else {GRID_ATTRIBUTE: SymbolRefAttr(grid)},
     )
     last = next(each for each in reversed(operations) if name_of(each) in names)
     device.location = last.location

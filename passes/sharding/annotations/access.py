@@ -27,9 +27,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr
-from ....dialects.shard.checks import find_grid, grid_value
+from ....dialects.shard.checks import grid_value
 from ....ir.attribute_access import integer, integers
 from ....ir.diagnostics import Note, OperationError
+from ....ir.symbols import find_visible_symbol
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.sharding import Axes, Partial, ReductionKind, Sharding
@@ -60,7 +61,7 @@ def grid_of(operation: Operation) -> Grid:
     symbol = operation.properties.get("grid")
     if not isinstance(symbol, SymbolRefAttr):
         raise OperationError(operation, "has no attribute 'grid'")
-    found = find_grid(operation, symbol)
+    found = find_visible_symbol(operation, symbol)
     name = symbol.root_reference.data
     if found is None:
         raise OperationError(operation, f"refers to grid @{name}, which is not defined")
@@ -233,16 +234,16 @@ def _offsets(
         parts = grid.size(split_axes)
         if parts is None:
             raise ValueError("offsets on a grid with an extent known only at run time")
-        borders, remaining = tuple(remaining[: parts + 1]), remaining[parts + 1 :]
-        if len(borders) != parts + 1:
-            raise ValueError(f"{len(borders)} offsets for the {parts} shards of {dimension=}")
-        if list(borders) != sorted(borders):
-            raise ValueError(f"offsets {list(borders)} decrease")
+        limits, remaining = tuple(remaining[: parts + 1]), remaining[parts + 1 :]
+        if len(limits) != parts + 1:
+            raise ValueError(f"{len(limits)} offsets for the {parts} shards of {dimension=}")
+        if list(limits) != sorted(limits):
+            raise ValueError(f"offsets {list(limits)} decrease")
         extent = shape[dimension]
-        if borders[0] != 0 or (extent is not None and borders[-1] != extent):
+        if limits[0] != 0 or (extent is not None and limits[-1] != extent):
             end = "?" if extent is None else extent
-            raise ValueError(f"offsets {list(borders)} do not run from 0 to {end}")
-        offsets.append(borders)
+            raise ValueError(f"offsets {list(limits)} do not run from 0 to {end}")
+        offsets.append(limits)
     if remaining:
         raise ValueError(f"{len(remaining)} offsets more than there are shards")
     return tuple(offsets)

@@ -1,4 +1,4 @@
-"""Writes a placement into the program, as pairs of `shard.sharding` and `shard.shard`.
+"""Writes shardings into the program, as pairs of `shard.sharding` and `shard.shard`.
 
 A value gets one annotation right after its producer, and one for each way in which users want
 it, before the first of these users. Annotations that are there already stay.
@@ -16,10 +16,10 @@ from ....dialects.shard.annotations import ShardingDefinition
 from ....dialects.shard.dialect import ShardingOp, ShardOp
 from ....ir.attribute_access import block_of
 from ....ir.tensor_types import tensor_shape
-from ....sharding.local_shape import default_borders
+from ....sharding.local_shape import default_offsets
 from ....sharding.sharding import Axes, Sharding
 from ..propagation.graph import Entry, ShardingGraph
-from ..propagation.placement import PlacedUse, Placement, Placer
+from ..propagation.tensor_shardings import ShardedUse, ShardingAssigner, TensorShardings
 from .access import SHARD
 
 _UNIT = UnitAttr()
@@ -29,12 +29,14 @@ LOOPS = frozenset({"scf.for", "scf.while", "scf.forall"})
 
 
 class AnnotationWriter:
-    """Writes the annotations of one placement."""
+    """Writes the annotations of one choice of shardings."""
 
-    def __init__(self, graph: ShardingGraph, placement: Placement, placer: Placer) -> None:
+    def __init__(
+        self, graph: ShardingGraph, shardings: TensorShardings, assigner: ShardingAssigner
+    ) -> None:
         self._graph = graph
-        self._placement = placement
-        self._placer = placer
+        self._assigned = shardings
+        self._assigner = assigner
         self._shardings: dict[tuple[object, ...], SSAValue] = {}
         self._recent: dict[tuple[int, int], SSAValue] = {}
         self._annotations = {
@@ -50,12 +52,12 @@ class AnnotationWriter:
 
     def write(self) -> None:
         """Insert what is missing. Afterwards every placed operand and result is annotated."""
-        for entry in reversed(self._placement.free):
+        for entry in reversed(self._assigned.free):
             self._write_free(entry)
         for value in self._graph.values:
-            sharding = self._placement.definitions.get(value)
+            sharding = self._assigned.definitions.get(value)
             if sharding is not None:
-                self._write_value(value, sharding, self._placement.uses.get(value, []))
+                self._write_value(value, sharding, self._assigned.uses.get(value, []))
 
     # Shardings as values.
 
@@ -80,7 +82,7 @@ class AnnotationWriter:
 
     def _sharding_value(self, sharding: Sharding, block: Block, tensor: SSAValue) -> SSAValue:
         """The `shard.sharding` for a tensor's sharding, at the head of the function around."""
-        # The placement holds on to its shardings and the graph to its blocks: identities do.
+        # The choice holds on to its shardings and the graph to its blocks: identities do.
         recent = self._recent.get((id(block), id(sharding)))
         if recent is not None:
             return recent
@@ -126,7 +128,7 @@ class AnnotationWriter:
 
     # Values.
 
-    def _write_value(self, value: SSAValue, sharding: Sharding, uses: list[PlacedUse]) -> None:
+    def _write_value(self, value: SSAValue, sharding: Sharding, uses: list[ShardedUse]) -> None:
         owner = value.owner
         if isinstance(owner, Operation) and owner.name == SHARD:
             annotation = self._annotations[owner]
@@ -164,7 +166,7 @@ class AnnotationWriter:
         self,
         value: SSAValue,
         held: Sharding | None,
-        uses: list[PlacedUse],
+        uses: list[ShardedUse],
         skip_user_annotations: bool = False,
     ) -> None:
         """Let users have a value the way they want it.
@@ -213,10 +215,10 @@ class AnnotationWriter:
     def _write_free(self, entry: Entry) -> None:
         """Make a free value once for each way in which it is wanted."""
         (value,) = entry.operation.results
-        placed = self._placement.uses.get(value)
+        placed = self._assigned.uses.get(value)
         if not placed:
             return
-        by_sharding: dict[int, list[PlacedUse]] = {}
+        by_sharding: dict[int, list[ShardedUse]] = {}
         for use in placed:
             by_sharding.setdefault(id(use.sharding), []).append(use)
         others = not (len(placed) == 1 and value.has_one_use()) and (
@@ -228,9 +230,9 @@ class AnnotationWriter:
                 maker = entry.operation.clone()
                 block = block_of(entry.operation)
                 block.insert_op_after(maker, entry.operation)
-            for index, wanted in self._placer.operands_of_free(entry, sharding):
-                self._placement.uses.setdefault(maker.operands[index], []).append(
-                    PlacedUse(maker, index, wanted, maker)
+            for index, wanted in self._assigner.operands_of_free(entry, sharding):
+                self._assigned.uses.setdefault(maker.operands[index], []).append(
+                    ShardedUse(maker, index, wanted, maker)
                 )
             (made,) = maker.results
             if made is not value:
@@ -240,7 +242,7 @@ class AnnotationWriter:
                     self._annotated.add(made)
             self._write_free_uses(made, sharding, uses)
 
-    def _write_free_uses(self, value: SSAValue, sharding: Sharding, uses: list[PlacedUse]) -> None:
+    def _write_free_uses(self, value: SSAValue, sharding: Sharding, uses: list[ShardedUse]) -> None:
         """All of these users want a free value in one way: annotate it right where it is made."""
         definition = self._definition_of(value, sharding)
         made = definition.owner
@@ -279,14 +281,14 @@ def with_all_offsets(sharding: Sharding, shape: Sequence[int | None]) -> Shardin
     Where a dimension's size is not known, the text has no offsets at all.
     """
     offsets: list[tuple[int, ...] | None] = []
-    for dimension, borders in enumerate(sharding.offsets):
+    for dimension, limits in enumerate(sharding.offsets):
         parts, size = sharding.parts(dimension), shape[dimension]
-        if borders is not None or not sharding.dimension_axes[dimension]:
-            offsets.append(borders)
+        if limits is not None or not sharding.dimension_axes[dimension]:
+            offsets.append(limits)
         elif parts is None or size is None:
             return replace(sharding, offsets=())
         else:
-            offsets.append(default_borders(size, parts))
+            offsets.append(default_offsets(size, parts))
     return replace(sharding, offsets=tuple(offsets))
 
 
@@ -297,7 +299,7 @@ def sharding_operation(sharding: Sharding) -> ShardingDefinition:
     if sharding.halos:
         halos = [size for dimension in split for size in sharding.halos[dimension]]
     offsets = (
-        [border for dimension in split for border in sharding.offsets[dimension] or ()]
+        [limit for dimension in split for limit in sharding.offsets[dimension] or ()]
         if sharding.offsets
         else []
     )

@@ -21,7 +21,7 @@ from ....sharding.op_sharding import (
     Preference,
     annotated_op_sharding,
     choose_op_sharding,
-    placement,
+    tensor_sharding,
 )
 from ....sharding.sharding import Partial, Sharding
 from ..annotations.access import SHARD, SHARDING
@@ -150,14 +150,16 @@ def _decide(
         rule, operands, results, grid, Preference(weigh_work=True), waiting
     )
     assignment = chosen.assignment
-    placed = tuple(placement(grid, factors, assignment) for factors in rule.results)
+    placed = tuple(tensor_sharding(grid, factors, assignment) for factors in rule.results)
     return OpSharding(
         operation,
         grid,
         rule,
         assignment,
         operand_shardings=tuple(
-            _awaiting(placement(grid, factors, assignment), carried if index in carriers else ())
+            _awaiting(
+                tensor_sharding(grid, factors, assignment), carried if index in carriers else ()
+            )
             for index, factors in enumerate(rule.operands)
         ),
         result_shardings=placed,

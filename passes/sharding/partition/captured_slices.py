@@ -11,8 +11,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import block_of
 from ....ir.index import IndexOrInt
-from ....sharding.local_shape import borders
-from ....sharding.op_sharding import placement
+from ....sharding.local_shape import shard_offsets
+from ....sharding.op_sharding import tensor_sharding
 from ..rules.captured_reads import Along, reads_along_loops
 from .gather_partition import Lookup, where_split
 from .op_sharding import OpSharding
@@ -69,7 +69,7 @@ def captured_parts(
             continue
         followed = [place if _is_followed(place, spread) else None for place in loops]
         factors = tuple(() if place is None else (place.loop,) for place in followed)
-        sharding = placement(spread.grid, factors, spread.assignment)
+        sharding = tensor_sharding(spread.grid, factors, spread.assignment)
         if sharding.is_replicated:
             continue
         sections: list[Section] = []
@@ -105,7 +105,7 @@ def _intervals(spread: OpSharding, place: Along, extent: int) -> list[Interval]:
     assert size is not None
     return [
         (max(start + place.low, 0), min(end + place.high, extent)) if start < end else (0, 0)
-        for start, end in pairwise(borders(size, spread.loop_sharding(place.loop), 0))
+        for start, end in pairwise(shard_offsets(size, spread.loop_sharding(place.loop), 0))
     ]
 
 

@@ -185,7 +185,7 @@ def finish(
 
 @partition("scf.for")
 def for_(partitioner: Partitioner, operation: Operation) -> None:
-    """Values that go round the loop keep one placement."""
+    """Values that go round the loop keep one sharding."""
     bounds, initial = operation.operands[:3], operation.operands[3:]
     source = operation.regions[0].blocks[0]
     shardings = carried(partitioner, initial, source.args[1:])
@@ -216,7 +216,7 @@ def while_(partitioner: Partitioner, operation: Operation) -> None:
 
 @partition("scf.if", "scf.index_switch", "scf.execute_region")
 def branches(partitioner: Partitioner, operation: Operation) -> None:
-    """Every branch yields its values in the placement that is wanted, or that the first has."""
+    """Every branch yields its values in the sharding that is wanted, or that the first has."""
     if any(len(region.blocks) > 1 for region in operation.regions):
         raise OperationError(operation, "has a region of several blocks, which is not supported")
     wanted = [

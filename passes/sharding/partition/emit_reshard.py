@@ -22,7 +22,7 @@ from ....dialects.shard.dialect import (
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
-from ....sharding.local_shape import divides, explicit_borders, halo
+from ....sharding.local_shape import divides, explicit_offsets, halo
 from ....sharding.reshard import permuted_axes, plan_reshard
 from ....sharding.reshard_steps import (
     AllGather,
@@ -36,7 +36,7 @@ from ....sharding.reshard_steps import (
     TrimHalo,
 )
 from ....sharding.sharding import Axes, Sharding
-from ....sharding.slice_exchange import Exchange, Round
+from ....sharding.slice_exchange import Round, SliceExchange
 from .emitter import Emitter
 from .local_types import local_type, with_shape
 
@@ -77,7 +77,7 @@ def shard_interval(
         return 0, size
     grid = sharding.grid
     position = emitter.position(grid, axes)
-    limits = explicit_borders(sharding, dimension)
+    limits = explicit_offsets(sharding, dimension)
     if limits is not None:
         start = emitter.element(limits[:-1], position)
         lengths = [end - begin for begin, end in pairwise(limits)]
@@ -156,7 +156,7 @@ def _slice(
     axes: Axes,
 ) -> SSAValue:
     whole = shape_of(result)[dimension] is not None
-    even = explicit_borders(after, dimension) is None and whole
+    even = explicit_offsets(after, dimension) is None and whole
     if even and divides(_static(emitter.dimension(value, dimension)), after.grid.size(axes)):
         return emitter.insert(AllSliceOp(value, after.grid.name, axes, dimension, result))
     rank = len(result.get_shape())
@@ -231,7 +231,7 @@ def emit_exchange(
     dimension: int,
     grid: Grid,
     axes: Axes,
-    exchange: Exchange,
+    exchange: SliceExchange,
 ) -> SSAValue:
     """Each process's section of a dimension that is split along `axes`.
 
@@ -269,7 +269,7 @@ def emit_exchange(
     return section
 
 
-def _is_all(exchange: Exchange) -> bool:
+def _is_all(exchange: SliceExchange) -> bool:
     """Whether what is received in the only round is the section of every process."""
     (only,) = exchange.rounds
     return (

@@ -19,7 +19,7 @@ from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked, tensor_bytes
 from ....sharding.collectives import ALL_GATHER, ALL_REDUCE
 from ....sharding.cost import group_size, local_fraction
-from ....sharding.local_shape import borders
+from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes, Sharding
 from ..annotations.access import SHARD
 from ..rules.captured_reads import reads_along_loops
@@ -130,7 +130,7 @@ def _is_filled(table: SSAValue, sharding: Sharding) -> bool:
         if axes and size is None:
             return False
         if axes and size is not None:
-            limits = borders(size, sharding, dimension)
+            limits = shard_offsets(size, sharding, dimension)
             if any(start == end for start, end in pairwise(limits)):
                 return False
     return True

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked, shape_of
 from ....sharding.factors import FactorKind
-from ....sharding.local_shape import borders
+from ....sharding.local_shape import shard_offsets
 from ..rules.builder import integer, integers
 from ..rules.tensor import fetched_part, kept_dimensions
 from .by_rule import choose, copy_with, record_sizes, run_whole, spread_by_rule
@@ -145,7 +145,7 @@ def _known_writes(spread: OpSharding) -> dict[int, _Write]:
         offset, size, stride = part
         taken: list[Interval] = []
         offsets: list[int] = []
-        for start, end in pairwise(borders(extent, sharding, dimension)):
+        for start, end in pairwise(shard_offsets(extent, sharding, dimension)):
             first, last = (
                 min(max(-((offset - limit) // stride), 0), size) for limit in (start, end)
             )

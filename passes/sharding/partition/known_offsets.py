@@ -42,16 +42,16 @@ FEW = 16
 """So many elements of a constant are looked at."""
 
 
-def settle_offsets(module: ModuleOp) -> None:
+def fold_known_offsets(module: ModuleOp) -> None:
     """Write offsets that are known as numbers, in place, where the slice surely fits there."""
     known: dict[SSAValue, Range] = {}
     for operation in module.walk():
         tensor = SLICED.get(operation.name)
         if tensor is not None and len(operation.operands) > tensor + 1:
-            _settle(operation, tensor, known)
+            _fold(operation, tensor, known)
 
 
-def _settle(operation: Operation, tensor: int, known: dict[SSAValue, Range]) -> None:
+def _fold(operation: Operation, tensor: int, known: dict[SSAValue, Range]) -> None:
     extents = tensor_shape(operation.operands[tensor])
     offsets, sizes, strides = (
         number_list(operation.properties.get(name))

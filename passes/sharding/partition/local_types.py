@@ -14,7 +14,7 @@ from ....sharding.sharding import Sharding
 
 
 def tensor_type_of(value: SSAValue) -> TensorType[Attribute]:
-    """The type of a value that has a placement, and so is a ranked tensor.
+    """The type of a value that has a sharding, and so is a ranked tensor.
 
     Raises TypeError for a value of another type, to which a rule gave dimensions.
     """

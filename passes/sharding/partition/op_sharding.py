@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, Operation
 
 from ....sharding.factors import FactorRule
 from ....sharding.grid import Grid
-from ....sharding.op_sharding import Assignment, placement
+from ....sharding.op_sharding import Assignment, tensor_sharding
 from ....sharding.sharding import Axes, Partial, Sharding
 from ..rules.combiners import Combiner
 
@@ -42,4 +42,4 @@ class OpSharding:
 
     def loop_sharding(self, factor: int) -> Sharding:
         """A factor as if it were the only dimension of a tensor."""
-        return placement(self.grid, ((factor,),), self.assignment)
+        return tensor_sharding(self.grid, ((factor,),), self.assignment)

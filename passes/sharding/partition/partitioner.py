@@ -21,7 +21,7 @@ from ....ir.diagnostics import Note, OperationError
 from ....ir.index import INDEX, IndexOrInt
 from ....ir.tensor_types import ranked, tensor_shape
 from ....sharding.grid import Grid
-from ....sharding.local_shape import explicit_borders, halo
+from ....sharding.local_shape import explicit_offsets, halo
 from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, SHARD, SHARDING
 from ..rules.rule_cache import OperationKeys
@@ -274,7 +274,7 @@ class Partitioner:
         axes = sharding.dimension_axes[dimension]
         if not axes:
             return local
-        limits = explicit_borders(sharding, dimension)
+        limits = explicit_offsets(sharding, dimension)
         if limits is not None:
             return limits[-1]
         return emitter.once(
@@ -314,7 +314,7 @@ class Partitioner:
         if sharding is None or not sharding.dimension_axes[dimension]:
             return root, None, (), None
         axes = sharding.dimension_axes[dimension]
-        return root, sharding.grid.name, axes, explicit_borders(sharding, dimension)
+        return root, sharding.grid.name, axes, explicit_offsets(sharding, dimension)
 
     def _root(self, dimension: Dimension) -> Dimension | SSAValue:
         """The first dimension, or index of the source, known to be as large as a dimension."""

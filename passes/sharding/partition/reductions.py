@@ -328,7 +328,7 @@ def carried_partials(
 ) -> tuple[tuple[Partial, ...], tuple[int, ...]]:
     """The pending reductions that an operation can carry on, and the operands that have them.
 
-    `held` are the placements of the operands. Both are empty where reductions must be done first.
+    `held` are the shardings of the operands. Both are empty where reductions must be done first.
     """
     partials = [sharding.partials if sharding is not None else () for sharding in held]
     if not any(partials):

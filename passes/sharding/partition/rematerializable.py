@@ -1,7 +1,7 @@
 """Tensors that are made where they are needed: constants, empty and filled tensors.
 
 Rather than make the whole and slice it, each process makes its shard. A tensor that two users
-want in two placements is made twice.
+want in two shardings is made twice.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ def _sizes(local: LocalValues, creation: Creation, target: Sharding | None) -> l
     sizes: list[IndexOrInt] = []
     for dimension in range(whole.get_num_dims()):
         size = local.local_size(creation.result, dimension, target, emitter)
-        border = 0 if target is None else sum(halo(target, dimension))
-        sizes.append(emitter.add(size, border))
+        width = 0 if target is None else sum(halo(target, dimension))
+        sizes.append(emitter.add(size, width))
     return sizes
 
 

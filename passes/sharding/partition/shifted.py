@@ -10,7 +10,7 @@ from itertools import pairwise
 from xdsl.ir import Operation, SSAValue
 
 from ....sharding.factors import FactorKind, Window
-from ....sharding.local_shape import borders
+from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes
 from .by_rule import choose, record_sizes, run_whole
 from .op_sharding import OpSharding
@@ -48,7 +48,7 @@ def shifts(spread: OpSharding) -> list[Shift]:
             factor = spread.rule.factors[number]
             if factor.kind is FactorKind.PERMUTATION and spread.axes(number):
                 assert factor.size is not None
-                limits = borders(factor.size, spread.loop_sharding(number), 0)
+                limits = shard_offsets(factor.size, spread.loop_sharding(number), 0)
                 found.append(Shift(dimension, spread.axes(number), list(pairwise(limits))))
     return found
 

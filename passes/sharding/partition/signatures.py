@@ -43,7 +43,7 @@ class Annotations:
 
 
 def without_single_axes(sharding: Sharding) -> Sharding:
-    """The same placement without the axes along which there is one process."""
+    """The same sharding without the axes along which there is one process."""
     single = {axis for axis in sharding.used_axes if sharding.grid.shape[axis] == 1}
     if not single or sharding.halos:
         return sharding
@@ -56,12 +56,12 @@ def without_single_axes(sharding: Sharding) -> Sharding:
         if (rest := tuple(axis for axis in partial.axes if axis not in single))
     )
     offsets = tuple(
-        borders if split else None for borders, split in zip(sharding.offsets, axes, strict=False)
+        limits if split else None for limits, split in zip(sharding.offsets, axes, strict=False)
     )
     return Sharding(sharding.grid, axes, partials, offsets=offsets)
 
 
-Placements = tuple[Sharding | None, ...]
+Shardings = tuple[Sharding | None, ...]
 
 
 @dataclass(slots=True)
@@ -71,8 +71,8 @@ class Signature:
     `results` is `None` until the function is emitted, or called before that.
     """
 
-    arguments: Placements
-    results: Placements | None = None
+    arguments: Shardings
+    results: Shardings | None = None
 
 
 class Signatures:
@@ -151,7 +151,7 @@ class Signatures:
         private = isinstance(visibility, StringAttr) and visibility.data != "public"
         return self._global_abi and not private
 
-    def results_of(self, function: FuncOp) -> Placements:
+    def results_of(self, function: FuncOp) -> Shardings:
         """The shardings of the results of a function that is called, maybe before it is emitted.
 
         Where it is not emitted yet, its first `return` decides by the annotations there.

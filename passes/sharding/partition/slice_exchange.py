@@ -18,9 +18,9 @@ from ....dialects.tensor.dialect import PadOp
 from ....ir.index import INDEX, IndexOrInt
 from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
-from ....sharding.local_shape import borders, explicit_borders
+from ....sharding.local_shape import explicit_offsets, shard_offsets
 from ....sharding.sharding import Axes, Sharding
-from ....sharding.slice_exchange import Exchange, HaloWidths, Interval, best_way
+from ....sharding.slice_exchange import HaloWidths, Interval, SliceExchange, best_way
 from .emit_reshard import emit_exchange, exchange_halo
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
@@ -58,7 +58,7 @@ def fetch_sections(
             and held.grid == sharding.grid
             and held.dimension_axes[section.dimension] == section.axes
         ):
-            offsets[section.dimension] = explicit_borders(held, section.dimension)
+            offsets[section.dimension] = explicit_offsets(held, section.dimension)
     sharding = replace(sharding, offsets=tuple(offsets))
     ways = {section.dimension: _way(original, sharding, section) for section in sections}
     present = _gathered(sharding, {d for d, way in ways.items() if way is None})
@@ -82,12 +82,14 @@ def _gathered(sharding: Sharding, dimensions: set[int]) -> Sharding:
     return replace(sharding, dimension_axes=axes)
 
 
-def _way(original: SSAValue, sharding: Sharding, section: Section) -> HaloWidths | Exchange | None:
+def _way(
+    original: SSAValue, sharding: Sharding, section: Section
+) -> HaloWidths | SliceExchange | None:
     """What to exchange for a section, `None` where the dimension is to be gathered."""
     size = shape(original)[section.dimension]
     if size is None or section.intervals is None:
         return None
-    owned = list(pairwise(borders(size, sharding, section.dimension)))
+    owned = list(pairwise(shard_offsets(size, sharding, section.dimension)))
     return best_way(owned, section.intervals)[0]
 
 
@@ -97,12 +99,12 @@ def _cut(
     value: SSAValue,
     present: Sharding,
     section: Section,
-    way: HaloWidths | Exchange | None,
+    way: HaloWidths | SliceExchange | None,
 ) -> SSAValue:
     """Fetch what is missing along one dimension where it is split, and cut the section out."""
     emitter, dimension = partitioner.emitter, section.dimension
     intervals = section.intervals
-    if isinstance(way, Exchange):
+    if isinstance(way, SliceExchange):
         held = tensor_type_of(value)
         axes = present.dimension_axes[dimension]
         return emit_exchange(emitter, value, held, dimension, present.grid, axes, way)
@@ -115,8 +117,8 @@ def _cut(
         if way is not None:
             size = shape(original)[dimension]
             assert size is not None
-            value = _with_borders(partitioner, value, present, dimension, way)
-            origins = [start - way[0] for start in borders(size, present, dimension)[:-1]]
+            value = _with_halos(partitioner, value, present, dimension, way)
+            origins = [start - way[0] for start in shard_offsets(size, present, dimension)[:-1]]
         starts = [
             start - origin if start < end else 0
             for (start, end), origin in zip(intervals, origins, strict=True)
@@ -171,7 +173,7 @@ def padded(
     return emitter.insert(PadOp(value, low, high, Region(body), with_shape(held, extents)))
 
 
-def _with_borders(
+def _with_halos(
     partitioner: Partitioner,
     value: SSAValue,
     present: Sharding,

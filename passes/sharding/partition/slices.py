@@ -18,7 +18,7 @@ from ....dialects.shard.dialect import BroadcastOp
 from ....ir.index import IndexOrInt
 from ....ir.index_lists import mixed_list, split_list
 from ....sharding.factors import FactorKind
-from ....sharding.local_shape import borders
+from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes
 from ..rules.builder import integers
 from .by_rule import copy_local, copy_with, spread_by_rule
@@ -54,7 +54,7 @@ def _extract_local(
     for dimension, (number, place) in _selected(spread).items():
         factor = spread.rule.factors[number]
         assert factor.size is not None
-        limits = borders(factor.size, spread.loop_sharding(number), 0)
+        limits = shard_offsets(factor.size, spread.loop_sharding(number), 0)
         owner = bisect_right(limits, place) - 1
         owners[spread.axes(number)] = owner
         # The others take some element as well, of which nothing comes.

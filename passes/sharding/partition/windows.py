@@ -16,7 +16,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.index import IndexOrInt
 from ....sharding.factors import Window
-from ....sharding.local_shape import borders, core_size
+from ....sharding.local_shape import core_size, shard_offsets
 from ....sharding.sharding import Sharding
 from ..rules.linalg import linear_terms
 from .emit_reshard import shard_interval
@@ -149,7 +149,7 @@ def _known_windows(spread: OpSharding, window: SummedLoops) -> list[Interval] | 
     iterations = spread.rule.factors[window.leading].size
     if window.known is None or iterations is None or not spread.grid.is_static:
         return None
-    parts = pairwise(borders(iterations, spread.loop_sharding(window.leading), 0))
+    parts = pairwise(shard_offsets(iterations, spread.loop_sharding(window.leading), 0))
     return [window.known.read(start, end) for start, end in parts]
 
 

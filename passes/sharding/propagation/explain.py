@@ -13,7 +13,7 @@ from ....sharding.propagation import OperationNode, Origin
 from ....sharding.sharding import Sharding, extends
 from ..annotations.access import SHARD
 from .graph import ShardingGraph
-from .placement import Placement
+from .tensor_shardings import TensorShardings
 
 CATEGORY = "sharding"
 """The category of remarks about where tensors are."""
@@ -34,17 +34,17 @@ def explain_shardings(graph: ShardingGraph) -> None:
         remark(CATEGORY, operation, f"{_name_of(value)} is placed {sharding}{why}", notes)
 
 
-def explain_resharding(placement: Placement) -> None:
+def explain_resharding(shardings: TensorShardings) -> None:
     """One remark per operand that loses, and one per operation that is not split at all."""
-    for operation in placement.whole:
+    for operation in shardings.whole:
         remark(CATEGORY, operation, "has no factor rule: its operands and results are replicated")
-    for planned in placement.planned:
+    for planned in shardings.planned:
         entry, chosen = planned.entry, planned.sharding
         operation = entry.operation
         for index, (value, wanted) in enumerate(
             zip(operation.operands, chosen.operands, strict=True)
         ):
-            found = placement.definitions.get(value)
+            found = shardings.definitions.get(value)
             if found is None or (
                 found.grid == planned.grid and extends(wanted, found.dimension_axes)
             ):

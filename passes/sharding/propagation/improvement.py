@@ -1,8 +1,8 @@
-"""Betters a placement: where contractions leave their results elsewhere, the rest may follow.
+"""Improves the shardings: where contractions leave their results elsewhere, others may follow.
 
 Propagation does not see sizes. When an operation is then planned by cost, its result may come
 out split in another way than propagation expected, and each later operation would bring it back.
-Here such results are taken as given, propagation is done anew with them, and the new placement is
+Here such results are taken as given, propagation is done anew with them, and the result is
 kept if it does no more work and sends fewer bytes.
 """
 
@@ -22,17 +22,17 @@ from ....sharding.op_sharding import Preference, finishing_bytes
 from ....sharding.propagation import Origin, RuleClass, classify
 from ....sharding.sharding import DimensionAxes, Sharding, extends
 from .graph import ShardingGraph
-from .placement import PlacedUse, Placement, Placer, PlannedOperation
+from .tensor_shardings import PlannedOperation, ShardedUse, ShardingAssigner, TensorShardings
 
 PREFERENCES = tuple(
     Preference(move_axes=move, weigh_work=weigh)
     for weigh in (False, True)
     for move in (False, True)
 )
-"""The ways in which placements are tried, the plainest first."""
+"""The ways in which candidates are tried, the plainest first."""
 
 ROUNDS = 4
-"""How many placements are tried at most, each with more results taken as given."""
+"""How many candidates are tried at most, each with more results taken as given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,10 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A placement, what it costs, and the table that it follows."""
+    """The shardings of a program, what they cost, and the table that they follow."""
 
-    placer: Placer
-    placement: Placement
+    assigner: ShardingAssigner
+    shardings: TensorShardings
     work: float
     bytes_sent: float
     state: TableState
@@ -73,10 +73,10 @@ class _Candidate:
     @staticmethod
     def of(graph: ShardingGraph, preference: Preference) -> _Candidate:
         """Place everything in a graph as it is now."""
-        placer = Placer(graph, complete=False, preference=preference)
-        placement = placer.place()
-        work, bytes_sent = placement_cost(placement)
-        return _Candidate(placer, placement, work, bytes_sent, TableState.of(graph))
+        assigner = ShardingAssigner(graph, complete=False, preference=preference)
+        shardings = assigner.assign()
+        work, bytes_sent = shardings_cost(shardings)
+        return _Candidate(assigner, shardings, work, bytes_sent, TableState.of(graph))
 
     def betters(self, other: _Candidate) -> bool:
         """Fewer bytes, and not so much more work that it outweighs them."""
@@ -88,18 +88,18 @@ class _Candidate:
         return self.bytes_sent + BYTES_PER_POINT * self.work
 
 
-def best_placement(
+def best_shardings(
     graph: ShardingGraph, start: TableState, propagate: Callable[[], None]
-) -> tuple[Placer, Placement]:
-    """The placement of a propagated graph, or a better one.
+) -> tuple[ShardingAssigner, TensorShardings]:
+    """The shardings of a propagated graph, or better ones.
 
     `start` is the table before propagation, `propagate` propagates over the graph as it is.
     """
-    placer = Placer(graph, complete=False)
-    placement = placer.place()
-    resharded = any(planned.sharding.bytes_before for planned in placement.planned)
-    if not resharded and not _moved_results(graph, placement):
-        return placer, placement
+    assigner = ShardingAssigner(graph, complete=False)
+    shardings = assigner.assign()
+    resharded = any(planned.sharding.bytes_before for planned in shardings.planned)
+    if not resharded and not _moved_results(graph, shardings):
+        return assigner, shardings
     propagated = TableState.of(graph)
     best = _Candidate.of(graph, Preference(move_axes=False))
     for preference in PREFERENCES:
@@ -108,7 +108,7 @@ def best_placement(
             if candidate.betters(best):
                 best = candidate
     best.state.restore(graph)
-    return best.placer, best.placement
+    return best.assigner, best.shardings
 
 
 def _improvements(
@@ -117,12 +117,12 @@ def _improvements(
     propagate: Callable[[], None],
     preference: Preference,
 ) -> Iterator[_Candidate]:
-    """Placements in which ever more results of contractions are taken as given."""
+    """Candidates in which ever more results of contractions are taken as given."""
     given: dict[int, tuple[DimensionAxes, Grid]] = {}
     for _ in range(ROUNDS):
         candidate = _Candidate.of(graph, preference)
         yield candidate
-        moved = _moved_results(graph, candidate.placement)
+        moved = _moved_results(graph, candidate.shardings)
         if not moved.keys() - given.keys():
             return
         given |= moved
@@ -135,11 +135,11 @@ def _improvements(
 
 
 def _moved_results(
-    graph: ShardingGraph, placement: Placement
+    graph: ShardingGraph, shardings: TensorShardings
 ) -> dict[int, tuple[DimensionAxes, Grid]]:
     """The nodes of contractions' results that are not where the table has them."""
     moved: dict[int, tuple[DimensionAxes, Grid]] = {}
-    for planned in placement.planned:
+    for planned in shardings.planned:
         results = planned.entry.operation.results
         for value, axes in zip(results, planned.sharding.results, strict=True):
             node = graph.values.get(value)
@@ -152,22 +152,22 @@ def _moved_results(
     return moved
 
 
-def placement_cost(placement: Placement) -> tuple[float, float]:
+def shardings_cost(shardings: TensorShardings) -> tuple[float, float]:
     """The work of each process, in loop iterations, and the bytes that it sends."""
     work, sent = 0.0, 0.0
-    for planned in placement.planned:
+    for planned in shardings.planned:
         work += _work(planned)
         sent += planned.sharding.window_bytes
-        sent += _finishing(planned, placement)
-    for value, uses in placement.uses.items():
-        held = placement.definitions.get(value)
+        sent += _finishing(planned, shardings)
+    for value, uses in shardings.uses.items():
+        held = shardings.definitions.get(value)
         if held is not None:
             sent += _resharding(value, held, uses)
     return round(work), sent
 
 
-def _resharding(value: SSAValue, held: Sharding, uses: Sequence[PlacedUse]) -> float:
-    """What it takes to bring a value to all placements that its users want."""
+def _resharding(value: SSAValue, held: Sharding, uses: Sequence[ShardedUse]) -> float:
+    """What it takes to bring a value to all shardings that its users want."""
     extents, whole = known_extents(held.grid.shape), ((),) * held.rank
     # On its way to another grid a value is whole on every process.
     all_wanted = {
@@ -191,7 +191,7 @@ def _rule(planned: PlannedOperation) -> FactorRule:
     return planned.entry.rule
 
 
-def _finishing(planned: PlannedOperation, placement: Placement) -> float:
+def _finishing(planned: PlannedOperation, shardings: TensorShardings) -> float:
     """What it takes to finish an operation's reductions."""
     chosen = planned.sharding
     if not chosen.reduced:
@@ -202,7 +202,7 @@ def _finishing(planned: PlannedOperation, placement: Placement) -> float:
             {axis for axes in use.sharding.dimension_axes for axis in axes}
             if use.sharding.grid == planned.grid
             else set[int]()
-            for use in placement.uses.get(value, [])
+            for use in shardings.uses.get(value, [])
         ]
         scattered = set[int]()
         if split_by_all:

@@ -13,9 +13,10 @@ from xdsl.dialects.builtin import DenseArrayBase, StringAttr
 from xdsl.ir import Operation
 
 from ....dialects.shard.attributes import AxesArrayAttr, ShardAxesArrayAttr, axes_attribute
-from ....dialects.shard.checks import DEVICES, find_grid
+from ....dialects.shard.checks import DEVICES
 from ....dialects.shard.dialect import GridOp
 from ....dialects.shard.syntax import grid_reference
+from ....ir.symbols import find_visible_symbol
 from ....sharding.grid import Grid
 from ....sharding.refinement import Refinement, needed_cuts
 from ..annotations.access import SHARD
@@ -82,7 +83,7 @@ def define_finer_grid(user: Operation, coarse_name: str, fine: Grid) -> str:
 
     What was defined before is found again. `user` is an operation that sees the coarse grid.
     """
-    coarse = find_grid(user, grid_reference(coarse_name))
+    coarse = find_visible_symbol(user, grid_reference(coarse_name))
     block = None if coarse is None else coarse.parent
     if coarse is None or block is None:
         raise ValueError(f"no grid @{coarse_name} to define a finer one beside")

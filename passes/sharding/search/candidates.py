@@ -18,7 +18,7 @@ from ....sharding.machine import Machine
 from ....sharding.sharding import DimensionAxes
 from ..annotations.access import SHARD
 from ..cost_report import Cost, module_costs
-from ..shard_annotate import annotate_operand, annotate_producer, find_grid
+from ..shard_annotate import annotate_operand, annotate_producer, find_or_create_grid
 from ..shard_complete import ShardCompletePass
 from ..shard_partition import ShardPartitionPass
 from ..shard_simplify import ShardSimplifyPass
@@ -135,7 +135,7 @@ class Evaluator:
         values: dict[SSAValue, SSAValue] = {}
         copy = self._module.clone(values)
         operations = dict(zip(self._originals, copy.walk(), strict=True))
-        annotate(annotations, find_grid(copy, self._grid), values, operations)
+        annotate(annotations, find_or_create_grid(copy, self._grid), values, operations)
         for each in _PASSES:
             each().apply(self._context, copy)
         return program_cost(copy, self._objective.machine)

@@ -203,9 +203,9 @@ class GridSearch:
             (number,) = decision.operations
             wanted = iter(option.wants)
             for slot, tensors in enumerate(self._program.problem.operations[number].operands):
-                placements = [next(wanted) for _ in tensors]
-                if any(axes != homes[tensor] for tensor, axes in placements):
-                    yield Key(number, slot), placements[0][1]
+                shardings = [next(wanted) for _ in tensors]
+                if any(axes != homes[tensor] for tensor, axes in shardings):
+                    yield Key(number, slot), shardings[0][1]
 
     def _best_of(self, plans: Iterable[Plan], solution: Solution) -> tuple[Plan, Cost | None]:
         best: Plan = {}
@@ -232,15 +232,15 @@ class GridSearch:
         choices = [self._alternatives[number] for number in tensors]
         if prod(map(len, choices)) > self._budget:
             return plan, cost
-        for placements in product(*choices):
-            other = dict(zip(map(Key, tensors), placements, strict=True))
+        for shardings in product(*choices):
+            other = dict(zip(map(Key, tensors), shardings, strict=True))
             found = self._cost(other) if self._may_evaluate() else None
             if found is not None and self._is_better(found, cost):
                 plan, cost = other, found
         return plan, cost
 
     def _better(self, plan: Plan, cost: Cost) -> tuple[Plan, Cost]:
-        """Change the placement of one tensor at a time, as long as that helps."""
+        """Change the sharding of one tensor at a time, as long as that helps."""
         keys = [key for key in map(Key, sorted(self._alternatives)) if self._is_open(key)]
         # Arguments first, large ones before small ones.
         keys.sort(key=lambda key: (not self._is_argument(key), -self._size(key), key))

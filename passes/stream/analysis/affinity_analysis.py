@@ -28,13 +28,13 @@ def required_affinity(operation: Operation) -> Attribute:
         raise OperationError(
             operation,
             "has an encoded tensor but no affinity, and no scope around it has a default "
-            "(stream.affinity.default): its layout cannot be settled",
+            "(stream.affinity.default): its layout cannot be resolved",
         )
     return affinity
 
 
 class AffinityAnalysis:
-    """Targets by affinity. Which dialect to ask is settled at the first question."""
+    """Targets by affinity. Which dialect to ask is resolved at the first question."""
 
     def __init__(self, context: Context, module: ModuleOp, numbers: AttributeNumbers) -> None:
         self._context = context

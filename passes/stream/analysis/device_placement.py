@@ -152,7 +152,7 @@ class DevicePlacement:
         if operation.name in MOVES or not operation.results:
             return
         if operation.name == LOAD:
-            # Another load may have settled it.
+            # Another load may have found it.
             self.load(operation)
         for result in operation.results:
             if result in self._places or self.is_flexible(result) or result.type.name != "tensor":

@@ -1,4 +1,4 @@
-"""From an encoded tensor type and an affinity to the type with its layouts settled."""
+"""From an encoded tensor type and an affinity to the type with its layouts resolved."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ CATEGORY = "encoding"
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ResolvedType:
     """What became of a type: its encoding has layouts or is gone, and why if it was dropped."""
 
     type: Attribute
     dropped: str = ""
 
 
-class SettledTypes:
-    """Settles types by affinity, each combination once."""
+class ResolvedTypes:
+    """Resolves types by affinity, each combination once."""
 
     def __init__(
         self,
@@ -49,11 +49,11 @@ class SettledTypes:
         self._origins = origins
         self._spelling: Spelling = spelling
         self._numbers = numbers
-        self._settled: dict[tuple[int, int], Settled] = {}
+        self._resolved: dict[tuple[int, int], ResolvedType] = {}
         self._remarked: set[tuple[Operation, str]] = set()
         self._ignored: set[TargetSolver] = set()
 
-    def needs_settling(self, type_: Attribute) -> bool:
+    def needs_resolving(self, type_: Attribute) -> bool:
         """Whether a type has an encoding whose layouts are still open."""
         encoding = tensor_encoding(type_)
         return encoding is not None and encoding.is_open
@@ -62,17 +62,17 @@ class SettledTypes:
         self, type_: Attribute, affinity: Attribute, operation: Operation
     ) -> Attribute:
         """The type as the device of an affinity lays it out. Other types stay as they are."""
-        if not self.needs_settling(type_):
+        if not self.needs_resolving(type_):
             return type_
         tensor = cast(Tensor, type_)
-        settled = self._settle(tensor, affinity, operation)
-        if settled.dropped:
-            self._tell(operation, f"encoding of {_short(tensor)} dropped: {settled.dropped}")
-        return settled.type
+        resolved = self._resolve(tensor, affinity, operation)
+        if resolved.dropped:
+            self._tell(operation, f"encoding of {_short(tensor)} dropped: {resolved.dropped}")
+        return resolved.type
 
     def for_value(self, type_: Attribute, value: SSAValue, operation: Operation) -> Attribute:
         """The type as whoever laid a value out did it; as here, if that is not known."""
-        if not self.needs_settling(type_):
+        if not self.needs_resolving(type_):
             return type_
         origins = self._origins.of(value)
         here = None
@@ -108,7 +108,7 @@ class SettledTypes:
         try:
             return self._targets(affinity, operation)
         except TargetsUnknownError:
-            # Had something encoded run there, settling it would have failed with this error.
+            # Had something encoded run there, resolving it would have failed with this error.
             return ()
 
     def _targets(self, affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
@@ -120,36 +120,38 @@ class SettledTypes:
                 self._tell(operation, f"runs on {problem}; it is ignored")
         return targets
 
-    def _settle(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:
+    def _resolve(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> ResolvedType:
         key = self._numbers.number(tensor), self._numbers.number(affinity)
-        if key not in self._settled:
-            self._settled[key] = settled = self._settle_new(tensor, affinity, operation)
-            if remarks_wanted() and not settled.dropped:
-                layout = tensor_encoding(settled.type)
+        if key not in self._resolved:
+            self._resolved[key] = resolved = self._resolve_new(tensor, affinity, operation)
+            if remarks_wanted() and not resolved.dropped:
+                layout = tensor_encoding(resolved.type)
                 self._tell(operation, f"{_short(tensor)} is laid out for {affinity} as {layout}")
-        return self._settled[key]
+        return self._resolved[key]
 
-    def _settle_new(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> Settled:
+    def _resolve_new(
+        self, tensor: Tensor, affinity: Attribute, operation: Operation
+    ) -> ResolvedType:
         encoding = cast(TensorEncoding, tensor.encoding)
         targets = self._targets(affinity, operation)
         solvers = tuple(dict.fromkeys(target.solver for target in targets))
         try:
-            resolved = encoding.resolve(tensor, solvers, self._spelling)
-            settled = with_encoding(tensor, resolved)
-            if resolved is None:
-                return Settled(settled, f"a target of {affinity} offers no solver")
-            differ = len(resolved.layouts()) > 1 and storage_key(settled) == settled
+            found = encoding.resolve(tensor, solvers, self._spelling)
+            type_ = with_encoding(tensor, found)
+            if found is None:
+                return ResolvedType(type_, f"a target of {affinity} offers no solver")
+            differ = len(found.layouts()) > 1 and storage_key(type_) == type_
             if differ and not encoding.keeps_layouts():
                 reason = f"the targets of {affinity} want different layouts"
-                return Settled(with_encoding(tensor, self._cancelled()), reason)
-            if resolved.is_identity(tensor):
-                return Settled(settled, f"{affinity} has no tiles for it, or no solver")
+                return ResolvedType(with_encoding(tensor, self._cancelled()), reason)
+            if found.is_identity(tensor):
+                return ResolvedType(type_, f"{affinity} has no tiles for it, or no solver")
         except ValueError as error:
             # The solver refuses, or the tensor has no size: each says so in its own way.
             raise OperationError(
                 operation, f"failed to resolve the layout of {tensor}: {error}"
             ) from error
-        return Settled(settled)
+        return ResolvedType(type_)
 
     def _cancelled(self) -> TensorEncoding | None:
         """No layout but the plain one: in 2024 without a word for it."""

@@ -48,7 +48,7 @@ func.func @kernel(%a: !flow.dispatch.tensor<readonly:tensor<?x8xf32, #e>>, %n: i
   return
 }
 
-// A settled layout: today's layout is the one that the solver of 2024 gives.
+// A resolved layout: today's layout is the one that the solver of 2024 gives.
 
 #settled = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], targets = [#iree_cpu.vmvx_encoding_solver<>]>
 // OLD: #encoding1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mesh_opt.api import ExecutionError, compile
 from mesh_opt.codegen.host_code.lowering import HostEntry
-from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import find_function
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module

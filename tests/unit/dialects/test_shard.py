@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mesh_opt.dialects.mesh import Mesh, MeshAxesArrayAttr
 from mesh_opt.dialects.shard import dialect as shard
 from mesh_opt.dialects.shard.attributes import ShardAxesArrayAttr, ShardReductionKindAttr
-from mesh_opt.dialects.shard.checks import find_grid
+from mesh_opt.ir.symbols import find_visible_symbol
 from mesh_opt.passes.sharding.annotations.access import annotation_of
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import ReductionKind
@@ -151,20 +151,20 @@ def test_nearest_grid_of_a_name_wins() -> None:
     in_outer_only = shard.ProcessLinearIndexOp("g")
     outer = ModuleOp([outer_grid, inner, ModuleOp([in_outer_only])])
     outer.verify()
-    assert find_grid(asking, SymbolRefAttr("g")) is inner_grid
-    assert find_grid(in_outer_only, SymbolRefAttr("g")) is outer_grid
+    assert find_visible_symbol(asking, SymbolRefAttr("g")) is inner_grid
+    assert find_visible_symbol(in_outer_only, SymbolRefAttr("g")) is outer_grid
 
 
 def test_grids_are_found_anew_when_the_table_changes() -> None:
     asking = shard.ProcessLinearIndexOp("g")
     first = shard.GridOp("g", (2,))
     module = ModuleOp([first, asking])
-    assert find_grid(asking, asking.grid) is first
+    assert find_visible_symbol(asking, asking.grid) is first
     first.properties["sym_name"] = StringAttr("h")
-    assert find_grid(asking, asking.grid) is None
+    assert find_visible_symbol(asking, asking.grid) is None
     second = shard.GridOp("g", (3,))
     module.body.block.add_op(second)
-    assert find_grid(asking, asking.grid) is second
+    assert find_visible_symbol(asking, asking.grid) is second
     second.detach()
     with pytest.raises(VerifyException, match='Undefined required grid symbol "g"'):
         asking.resolve_grid()
@@ -216,8 +216,8 @@ def test_what_verifies_has_a_meaning(drawn: tuple[shard.ShardingOp, tuple[int, .
     assert value.dimension_axes == sharding.axes
     assert bool(value.halos) == any(sharding.halos)
     assert all(
-        borders is None or borders[-1] == size
-        for borders, size in zip(value.offsets, shape, strict=False)
+        limits is None or limits[-1] == size
+        for limits, size in zip(value.offsets, shape, strict=False)
     )
     assert value.used_axes == {
         axis for axes in (*sharding.axes, (sharding.partial or (None, ()))[1]) for axis in axes

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.sharding.local_shape import default_borders
+from mesh_opt.sharding.local_shape import default_offsets
 
 Array = np.ndarray[Any, Any]
 GRIDS = [
@@ -42,7 +42,7 @@ def _group(shape: tuple[int, ...], axes: tuple[int, ...], device: int) -> list[i
 
 
 def _cut(array: Array, axis: int, parts: int) -> list[Array]:
-    limits = default_borders(array.shape[axis], parts)
+    limits = default_offsets(array.shape[axis], parts)
     return [np.take(array, range(limits[i], limits[i + 1]), axis=axis) for i in range(parts)]
 
 

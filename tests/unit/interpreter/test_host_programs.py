@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source

@@ -142,7 +142,7 @@ def test_reading_another_layout_than_was_written_is_an_error() -> None:
 def test_bytes_of_an_open_layout_mean_nothing() -> None:
     text = OPEN + DEVICES + KERNEL.replace("IN", "").replace("OUT", "")
     body = encode("#open") + read_encoded("#open").replace("xf32, #open> in", "xf32> in")
-    with pytest.raises(ExecutionError, match="whose layout is not settled"):
+    with pytest.raises(ExecutionError, match="whose layout is not resolved"):
         execute(text + host(body), X)
 
 

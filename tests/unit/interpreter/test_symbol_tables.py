@@ -5,7 +5,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 from mesh_opt.interpreter import machine
-from mesh_opt.interpreter.machine import Program
+from mesh_opt.interpreter.frames import Program
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region

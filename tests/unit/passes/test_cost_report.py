@@ -11,12 +11,11 @@ from mesh_opt.api import compile
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
-from mesh_opt.passes.sharding.cost_report import Cost, function_cost, module_costs, render_report
+from mesh_opt.passes.sharding.cost_report import Cost, module_costs, render_report
 from mesh_opt.sharding.machine import Device, Machine, MachineError, Network, machine_text
 from mesh_opt.tools.mesh_opt import main
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 
 PROGRAM = """
 shard.grid @g(shape = 2x4)
@@ -61,10 +60,7 @@ def parse(text: str) -> ModuleOp:
 
 
 def cost_of(text: str) -> Cost:
-    for operation in parse(text).walk():
-        if isinstance(operation, FuncOp) and operation.sym_name.data == "main":
-            return function_cost(operation)
-    raise AssertionError("no @main")
+    return module_costs(parse(text))["main"]
 
 
 def test_matmul_and_reduction() -> None:

@@ -15,7 +15,6 @@ from mesh_opt.codegen import cache
 from mesh_opt.runtime.commands import DeviceFailed
 from mesh_opt.runtime.host.builder import Builder
 from mesh_opt.runtime.host.instructions import BY_OPCODE, CONTROL, KINDS, SCALARS
-from mesh_opt.runtime.host.machine import MOST_CALLS, STACK_WORDS, Machine, MachineError
 from mesh_opt.runtime.host.pool import TAKEN, Pool, native_pool, view
 from mesh_opt.runtime.host.printer import print_program
 from mesh_opt.runtime.host.program import (
@@ -24,6 +23,12 @@ from mesh_opt.runtime.host.program import (
     HostProgram,
     LinkedProgram,
     Outgoing,
+)
+from mesh_opt.runtime.host.virtual_machine import (
+    MOST_CALLS,
+    STACK_WORDS,
+    VirtualMachine,
+    VirtualMachineError,
 )
 
 Write = Callable[[Builder], None]
@@ -38,8 +43,8 @@ def build(*writes: Write, **tables) -> HostProgram:
     return HostProgram(functions, **tables)
 
 
-def machine_of(*writes: Write, **tables) -> Machine:
-    return Machine(LinkedProgram(build(*writes, **tables)))
+def machine_of(*writes: Write, **tables) -> VirtualMachine:
+    return VirtualMachine(LinkedProgram(build(*writes, **tables)))
 
 
 def test_every_opcode_is_one_instruction() -> None:
@@ -153,7 +158,7 @@ def test_frames_get_more_memory_when_they_need_it() -> None:
 
 def test_a_recursion_without_end_is_an_error_at_its_call() -> None:
     machine = machine_of(descend)
-    with pytest.raises(MachineError, match="20000 deep: does @descend recurse without end"):
+    with pytest.raises(VirtualMachineError, match="20000 deep: does @descend recurse without end"):
         machine.call(0, [MOST_CALLS + 1])
     assert machine.call(0, [1]) == [7]
 
@@ -302,7 +307,7 @@ def forever(b: Builder) -> None:
 
 def test_a_run_ends_when_it_is_told_to() -> None:
     cancel = np.ones(1, np.int64)
-    machine = Machine(LinkedProgram(build(forever)), cancel=cancel)
+    machine = VirtualMachine(LinkedProgram(build(forever)), cancel=cancel)
     with pytest.raises(DeviceFailed):
         machine.call(0, [])
 

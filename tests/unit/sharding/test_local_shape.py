@@ -7,13 +7,13 @@ from itertools import pairwise
 import pytest
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.local_shape import (
-    borders,
     core_size,
-    default_borders,
+    default_offsets,
     interval,
     local_shape,
     offset_errors,
     shard_intervals,
+    shard_offsets,
 )
 from mesh_opt.sharding.sharding import Sharding
 
@@ -31,7 +31,7 @@ GRID = Grid("g", (2, 3))
     ],
 )
 def test_default_borders(size: int, parts: int, expected: tuple[int, ...]) -> None:
-    assert default_borders(size, parts) == expected
+    assert default_offsets(size, parts) == expected
     assert [interval(size, parts, i) for i in range(parts)] == list(pairwise(expected))
 
 
@@ -54,7 +54,7 @@ def test_halos_widen_and_offsets_decide() -> None:
     assert local_shape((4,), Sharding(GRID, ((0,),), halos=((1, 2),))) == (5,)
     uneven = Sharding(GRID, ((0,),), offsets=((0, 1, 4),))
     assert local_shape((4,), uneven) == (None,)
-    assert borders(4, uneven, 0) == (0, 1, 4)
+    assert shard_offsets(4, uneven, 0) == (0, 1, 4)
     assert core_size(6, Sharding(GRID, ((1,),), offsets=((0, 2, 4, 6),)), 0) == 2
 
 
@@ -62,7 +62,7 @@ def test_unknown_extent() -> None:
     sharding = Sharding(Grid("g", (None,)), ((0,),))
     assert local_shape((4,), sharding) == (None,)
     with pytest.raises(ValueError, match="unknown"):
-        borders(4, sharding, 0)
+        shard_offsets(4, sharding, 0)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from mesh_opt.sharding.op_sharding import (
     annotated_op_sharding,
     choose_op_sharding,
     pending_reductions,
-    placement,
+    tensor_sharding,
 )
 from mesh_opt.sharding.sharding import DimensionAxes, Partial, ReductionKind, Sharding
 
@@ -268,12 +268,12 @@ def test_reserved_axes_split_nothing(add: FactorRule) -> None:
     assert chosen.factor_axes == ((0,), ())
 
 
-def test_placements_and_reductions_of_an_assignment(matmul: FactorRule) -> None:
+def test_shardings_and_reductions_of_an_assignment(matmul: FactorRule) -> None:
     operands = [PlannedTensor(((0,), (1,)), offsets=((0, 40, 64), None)), PlannedTensor(((1,), ()))]
     chosen = annotated_op_sharding(matmul, operands, [PlannedTensor(((0,), ()))], GRID)
     assert chosen is not None
     assert chosen.assignment == (((0,), (0, 40, 64)), ((1,), None), ((), None))
     made = Sharding(GRID, ((0,), ()), offsets=((0, 40, 64), None))
-    assert placement(GRID, matmul.results[0], chosen.assignment) == made
+    assert tensor_sharding(GRID, matmul.results[0], chosen.assignment) == made
     sums = (Partial(ReductionKind.SUM, (1,)),)
     assert pending_reductions(matmul, chosen.factor_axes, 0) == (sums, ())

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from breadth import NIGHTLY
 from mesh_opt.sharding.grid import Grid
-from mesh_opt.sharding.local_shape import explicit_borders, halo, shard_intervals
+from mesh_opt.sharding.local_shape import explicit_offsets, halo, shard_intervals
 from mesh_opt.sharding.refinement import Refinement
 from mesh_opt.sharding.reshard import STEP_COST, Plan, permuted_axes, plan_reshard
 from mesh_opt.sharding.reshard_steps import (
@@ -137,7 +137,7 @@ def run_step(shards: Shards, planned: PlannedStep, shape: tuple[int, ...]) -> Sh
 
 
 def is_same(one: Sharding, other: Sharding, shape: tuple[int, ...]) -> bool:
-    """Whether two placements, perhaps on grids of other axes, give each process the same."""
+    """Whether two shardings, perhaps on grids of other axes, give each process the same."""
     return one == other or (
         one.grid != other.grid
         and len(one.partials) == len(other.partials)
@@ -164,7 +164,7 @@ def check(shape: tuple[int, ...], source: Sharding, target: Sharding) -> Plan:
     return plan
 
 
-def placements(grid: Grid, rank: int) -> list[Sharding]:
+def shardings(grid: Grid, rank: int) -> list[Sharding]:
     """Every way to split a tensor of a rank over a grid."""
     found: list[Sharding] = []
     for length in range(grid.rank + 1):
@@ -183,14 +183,14 @@ def placements(grid: Grid, rank: int) -> list[Sharding]:
 @pytest.mark.parametrize("extents", [(2,), (2, 2), (2, 3), (4, 2), (2, 6)])
 def test_all_pairs_of_matrices(extents: tuple[int, ...]) -> None:
     grid = Grid("g", extents)
-    ways = placements(grid, 2)
+    ways = shardings(grid, 2)
     assert len(ways) == (3 if len(extents) == 1 else 11)
     for source, target in product(ways, ways):
         check((24, 24), source, target)
 
 
 def test_pairs_of_rank_three_on_a_cube() -> None:
-    ways = placements(Grid("g", (2, 2, 2)), 3)
+    ways = shardings(Grid("g", (2, 2, 2)), 3)
     assert len(ways) == 1 + 9 + 36 + 60
     pairs = list(product(ways, ways))
     if not NIGHTLY:
@@ -202,11 +202,11 @@ def test_pairs_of_rank_three_on_a_cube() -> None:
 def lower_bound_search(source: Sharding, target: Sharding, most: float) -> float:
     """The least bytes over all sequences, by a search that shares nothing with the planner.
 
-    Units of the whole tensor; every placement on the grid is a node, and a pair of them is an
+    Units of the whole tensor; every sharding on the grid is a node, and a pair of them is an
     edge where one collective leads from one to the other.
     """
     grid = source.grid
-    ways = placements(grid, source.rank)
+    ways = shardings(grid, source.rank)
 
     def local(way: Sharding) -> float:
         size = 1.0
@@ -234,7 +234,7 @@ def lower_bound_search(source: Sharding, target: Sharding, most: float) -> float
 
 @cache
 def edge(at: Sharding, way: Sharding) -> float | None:
-    """Bytes of one collective between two placements, in units of the shard before it."""
+    """Bytes of one collective between two shardings, in units of the shard before it."""
     grid = at.grid
     old, new = at.dimension_axes, way.dimension_axes
     changed = [d for d in range(at.rank) if old[d] != new[d]]
@@ -259,7 +259,7 @@ def edge(at: Sharding, way: Sharding) -> float | None:
 def test_plans_are_optimal(extents: tuple[int, ...]) -> None:
     grid = Grid("g", extents)
     finer = Refinement.cut(grid, [{2} if extent == 4 else () for extent in extents])
-    ways = placements(grid, 2)
+    ways = shardings(grid, 2)
     for source, target in product(ways, ways):
         plan = plan_reshard((24, 24), source, target)
         most = max(1 / (w.parts(0) or 1) / (w.parts(1) or 1) for w in (source, target))
@@ -285,7 +285,7 @@ def test_swapped_axes_of_other_extents_move_in_parts() -> None:
 
 
 def test_plans_are_optimal_on_a_cube() -> None:
-    ways = placements(Grid("g", (2, 2, 2)), 3)
+    ways = shardings(Grid("g", (2, 2, 2)), 3)
     chosen = random.Random(1)
     for _ in range(20):
         source, target = chosen.choice(ways), chosen.choice(ways)
@@ -298,8 +298,8 @@ def test_plans_are_optimal_on_a_cube() -> None:
 
 
 def random_sharding(chosen: random.Random, grid: Grid, shape: tuple[int, ...]) -> Sharding:
-    """A placement with, now and then, offsets or halos."""
-    way = chosen.choice(placements(grid, len(shape)))
+    """A sharding with, now and then, offsets or halos."""
+    way = chosen.choice(shardings(grid, len(shape)))
     if chosen.random() < 0.3:
         offsets = tuple(
             (0, *sorted(chosen.randint(0, size) for _ in range((way.parts(d) or 1) - 1)), size)
@@ -349,7 +349,7 @@ def test_pending_sum_is_scattered_where_the_target_splits() -> None:
 def test_pending_sums_to_anything() -> None:
     grid = Grid("g", (2, 2, 2))
     chosen = random.Random(3)
-    ways = placements(grid, 2)
+    ways = shardings(grid, 2)
     for _ in range(200):
         way = chosen.choice(ways)
         free = [axis for axis in range(3) if axis not in way.used_axes]
@@ -372,7 +372,7 @@ def test_offsets_are_kept_where_nothing_changes() -> None:
     target = Sharding(grid, ((0,),))
     plan = check((8,), source, target)
     assert [type(planned.step) for planned in plan.steps] == [AllGather, AllSlice]
-    assert explicit_borders(plan.steps[-1].after, 0) is None
+    assert explicit_offsets(plan.steps[-1].after, 0) is None
 
 
 def test_other_grid_is_an_error() -> None:

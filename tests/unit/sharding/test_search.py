@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from itertools import product
 from math import prod
 
 import pytest
 from breadth import cases
+from mesh_opt.sharding.cost import reshard_price
 from mesh_opt.sharding.factors import Factor, FactorKind, FactorRule
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.machine_presets import CPU_CLUSTER
-from mesh_opt.sharding.search.integer_program import IntegerProgram, price_of
-from mesh_opt.sharding.search.options import Decisions
+from mesh_opt.sharding.search.integer_program import IntegerProgram
+from mesh_opt.sharding.search.options import Decisions, Option
 from mesh_opt.sharding.search.problem import LivePoint, Problem, SearchOperation, SearchTensor
 from mesh_opt.sharding.search.repetition import repeated
-from mesh_opt.sharding.sharding import ReductionKind
+from mesh_opt.sharding.sharding import DimensionAxes, ReductionKind
 from mesh_opt.sharding.time_model import BytesPrice, Price, TimePrice
 
 MOST_COMBINATIONS = 20_000
+
+
+def price_of(decisions: Decisions, options: Iterable[Option]) -> float:
+    """The price of one option for each decision, which the integer program minimises."""
+    chosen = list(options)
+    homes = {tensor: axes for option in chosen for tensor, axes in option.homes}
+    tensors, extents = decisions.problem.tensors, decisions.extents
+    total = decisions.ideal
+    copies: set[tuple[int, DimensionAxes]] = set()
+    for decision, option in zip(decisions.all, chosen, strict=True):
+        total += option.price * (1 if option.homes else decision.times)
+        copies.update((tensor, axes) for tensor, axes in option.wants if axes != homes[tensor])
+        for tensor, made in option.makes:
+            total += decision.times * decisions.made_price(tensor, made, homes[tensor])
+    for tensor, axes in copies:
+        total += tensors[tensor].count * reshard_price(
+            homes[tensor], axes, tensors[tensor].size, extents, decisions.price.collective
+        )
+    return total
 
 
 def product_rule(rows: int, inner: int, columns: int) -> FactorRule:

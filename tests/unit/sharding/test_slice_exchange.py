@@ -10,24 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mesh_opt.sharding.factors import Window
-from mesh_opt.sharding.local_shape import default_borders
+from mesh_opt.sharding.local_shape import default_offsets
 from mesh_opt.sharding.slice_exchange import (
     MOST_PARTS,
-    Exchange,
     HaloWidths,
     Interval,
     Part,
+    SliceExchange,
     best_way,
-    plan_exchange,
+    plan_slice_exchange,
     window_bytes,
 )
 
 
 def owned_by(size: int, parts: int) -> list[Interval]:
-    return list(pairwise(default_borders(size, parts)))
+    return list(pairwise(default_offsets(size, parts)))
 
 
-def sections(exchange: Exchange, owned: Sequence[Interval], count: int) -> list[dict[int, int]]:
+def sections(
+    exchange: SliceExchange, owned: Sequence[Interval], count: int
+) -> list[dict[int, int]]:
     """By process: what is where in its section, elements being named by their places."""
     found: list[dict[int, int]] = [{} for _ in range(count)]
 
@@ -60,7 +62,7 @@ def test_every_process_has_its_section(seed: int) -> None:
     for _ in range(count):
         first, end = sorted(generator.randint(0, size) for _ in range(2))
         wanted.append((first, end))
-    exchange = plan_exchange(owned, wanted)
+    exchange = plan_slice_exchange(owned, wanted)
     if exchange is None:
         smallest = min(stop - start for start, stop in owned)
         assert any(
@@ -75,7 +77,7 @@ def test_every_process_has_its_section(seed: int) -> None:
 
 def test_a_reversal_is_one_round() -> None:
     owned = owned_by(12, 4)
-    exchange = plan_exchange(owned, owned[::-1])
+    exchange = plan_slice_exchange(owned, owned[::-1])
     assert exchange is not None
     assert [each.senders for each in exchange.rounds] == [(3, 2, 1, 0)]
     assert exchange.sent == 3
@@ -85,21 +87,21 @@ def test_a_reversal_is_one_round() -> None:
 def test_half_of_a_dimension() -> None:
     """Elements 8 to 16 of 16 in four shards: two rounds, of two elements each."""
     wanted = [(8, 10), (10, 12), (12, 14), (14, 16)]
-    exchange = plan_exchange(owned_by(16, 4), wanted)
+    exchange = plan_slice_exchange(owned_by(16, 4), wanted)
     assert exchange is not None
     assert [each.width for each in exchange.rounds] == [2, 2]
 
 
 def test_nothing_to_fetch() -> None:
     owned = owned_by(10, 3)
-    exchange = plan_exchange(owned, owned)
+    exchange = plan_slice_exchange(owned, owned)
     assert exchange is not None
     assert exchange.rounds == ()
     assert exchange.sent == 0
 
 
 def test_pieces_longer_than_a_shard_are_not_sent() -> None:
-    assert plan_exchange([(0, 5), (5, 6)], [(5, 6), (0, 4)]) is None
+    assert plan_slice_exchange([(0, 5), (5, 6)], [(5, 6), (0, 4)]) is None
 
 
 QUARTERS = [(0, 4), (4, 8), (8, 12), (12, 16)]
@@ -111,14 +113,14 @@ QUARTERS = [(0, 4), (4, 8), (8, 12), (12, 16)]
         ([(0, 5), (3, 9), (7, 13), (11, 16)], (1, 1), 2),
         (QUARTERS, (0, 0), 0),
         # Nothing is wanted but by the last, of whom all are neighbours in turn.
-        ([(0, 0), (0, 0), (0, 0), (0, 1)], Exchange, 1),
-        ([(12, 16), (8, 12), (4, 8), (0, 4)], Exchange, 4),
+        ([(0, 0), (0, 0), (0, 0), (0, 1)], SliceExchange, 1),
+        ([(12, 16), (8, 12), (4, 8), (0, 4)], SliceExchange, 4),
         ([(0, 16)] * 4, None, 12),
     ],
     ids=["borders", "own", "one", "reversed", "all"],
 )
 def test_best_way(
-    wanted: list[Interval], way: HaloWidths | type[Exchange] | None, sent: int
+    wanted: list[Interval], way: HaloWidths | type[SliceExchange] | None, sent: int
 ) -> None:
     found, elements = best_way(QUARTERS, wanted)
     if isinstance(way, type):

@@ -18,8 +18,8 @@ from mesh_opt.tools.language_server.completion import Operations, completions_at
 from mesh_opt.tools.language_server.definitions import definition_at
 from mesh_opt.tools.language_server.hover import hover_at
 from mesh_opt.tools.language_server.outline import outline
-from mesh_opt.tools.language_server.placements import find_placements
 from mesh_opt.tools.language_server.positions import Positions
+from mesh_opt.tools.language_server.shardings import find_shardings
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = (ROOT / "examples" / "mlp_dp_tp.mlir").read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ def hover(text: str, part: str, at: int = 0) -> str:
         analysis,
         text.index(part) + at,
         CONTEXT,
-        lambda piece: find_placements(piece.module, CONTEXT, piece.broken),
+        lambda piece: find_shardings(piece.module, CONTEXT, piece.broken),
     )
     return shown or ""
 
@@ -132,7 +132,7 @@ def test_half_typed_and_mutated_texts() -> None:
                     analysis,
                     offset,
                     CONTEXT,
-                    lambda piece: find_placements(piece.module, CONTEXT, piece.broken),
+                    lambda piece: find_shardings(piece.module, CONTEXT, piece.broken),
                 )
 
 

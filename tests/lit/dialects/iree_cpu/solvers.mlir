@@ -1,7 +1,7 @@
 // RUN: mesh-opt %s --verify-roundtrip | filecheck %s
 // RUN: mesh-opt %s --mlir-print-op-generic | mesh-opt | filecheck %s
 
-// Solvers in both spellings, with configurations and settled layouts.
+// Solvers in both spellings, with configurations and resolved layouts.
 
 // CHECK: func.func private @solvers() -> () attributes {a = #iree_cpu.cpu_encoding_resolver<>, b = #iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0 : i64, 1 : i64], innerTileSizes = [16 : i64, 1 : i64], outerDimsPerm = [0 : i64, 1 : i64]}}>, c = #iree_cpu.vmvx_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0 : i64], innerTileSizes = [-9223372036854775808 : i64], outerDimsPerm = [0 : i64, 1 : i64]}}>, d = #iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0 : i64], innerTileSizes = [16 : i64], outerDimsPerm = [0 : i64, 1 : i64], scalableTiles = [true], swizzle = {expandShape = {{\[\[}}["CrossIntrinsic", 2 : i16], ["CrossThread", 8 : i16, 1 : i8]]], permutation = [1 : i64, 0 : i64]}}}>, e = #iree_cpu.cpu_encoding_solver<>, f = #iree_cpu.cpu_encoding_solver<target_configuration = {cpu_features = "+avx2", target_triple = "x86_64-x-x"}>, g = #iree_cpu.vmvx_encoding_solver<target_configuration = {ukernels = "all"}>}
 

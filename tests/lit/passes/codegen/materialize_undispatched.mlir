@@ -1,6 +1,6 @@
 // RUN: mesh-opt %s --materialize-encodings | filecheck %s
 
-// A settled encoding of 2024 names its solver: a kernel that nobody dispatches is lowered for the
+// A resolved encoding of 2024 names its solver: a kernel that nobody dispatches is lowered for the
 // device of what it writes, and what it reads has the layout of its binding.
 
 #map = affine_map<(d0, d1, d2) -> (d0, d2)>

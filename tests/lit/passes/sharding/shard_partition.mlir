@@ -268,7 +268,7 @@ func.func @caller(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 shard.grid @g(shape = 2)
 
-// A value that goes round a loop keeps one placement.
+// A value that goes round a loop keeps one sharding.
 
 // CHECK-LABEL: func.func @loop(%x: tensor<2x8xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}, %n: index) -> (tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [0]]>}}) {
 // CHECK-NEXT:  %zero = arith.constant 0 : index

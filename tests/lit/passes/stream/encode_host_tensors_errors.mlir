@@ -1,7 +1,7 @@
 // RUN: mesh-opt %s --split-input-file --encode-host-tensors --verify-diagnostics
 
 util.func public @open() {
-  // expected-error @+1 {{the layout of tensor<4xf32, #iree_encoding.testing<>> is not settled}}
+  // expected-error @+1 {{the layout of tensor<4xf32, #iree_encoding.testing<>> is not resolved}}
   %0 = stream.tensor.sizeof tensor<4xf32, #iree_encoding.testing<>> : index
   util.return
 }
@@ -67,7 +67,7 @@ util.func public @late(%r: !stream.resource<*>, %s: index, %f: f32) {
   %size = stream.tensor.sizeof tensor<?x4xf32>{%s} : index
   %0 = stream.tensor.empty : tensor<?x4xf32>{%s} in !stream.resource<*>{%size}
   %1 = stream.tensor.splat %f : f32 -> tensor<?x4xf32>{%s} in !stream.resource<*>{%size}
-  // expected-error @+1 {{is not settled}}
+  // expected-error @+1 {{is not resolved}}
   %2 = stream.tensor.sizeof tensor<4xf32, #iree_encoding.testing<>> : index
   util.return
 }

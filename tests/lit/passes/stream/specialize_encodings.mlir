@@ -186,7 +186,7 @@ util.func public @plain_kernels(%s: index) {
 
 // -----
 
-// What nobody knows and what is settled already stay as they are, on any device.
+// What nobody knows and what is resolved already stay as they are, on any device.
 
 // CHECK-DAG: #encoding = #iree_encoding.unknown
 // CHECK-DAG: #encoding1 = #iree_encoding.testing<layouts = [#iree_encoding.specialized<123>]>

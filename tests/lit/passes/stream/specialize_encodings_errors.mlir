@@ -2,7 +2,7 @@
 
 #e = #iree_encoding.testing<>
 util.func public @no_affinity(%s: index) {
-  // expected-error @+1 {{has an encoded tensor but no affinity, and no scope around it has a default (stream.affinity.default): its layout cannot be settled}}
+  // expected-error @+1 {{has an encoded tensor but no affinity, and no scope around it has a default (stream.affinity.default): its layout cannot be resolved}}
   %0 = stream.tensor.sizeof tensor<16xf32, #e> : index
   util.return
 }
@@ -22,7 +22,7 @@ util.func public @no_device(%s: index) {
 // expected-note @+1 {{device @a is defined here}}
 util.global private @a = #hal.device.target<"local"> : !hal.device
 util.func public @no_targets(%s: index) {
-  // expected-error @+1 {{runs on @a, whose executable targets are not known: no layout can be settled for it}}
+  // expected-error @+1 {{runs on @a, whose executable targets are not known: no layout can be resolved for it}}
   %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
   util.return
 }
@@ -206,7 +206,7 @@ util.func public @dangling_fallback() {
 // expected-note @+1 {{device @a is defined here}}
 util.global private @a = #hal.device.select<[#known, #hal.device.alias<"vulkan"> : !hal.device]> : !hal.device
 util.func public @half_known() {
-  // expected-error @+1 {{runs on @a, whose executable targets are not known: no layout can be settled for it}}
+  // expected-error @+1 {{runs on @a, whose executable targets are not known: no layout can be resolved for it}}
   %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
   util.return
 }
@@ -284,7 +284,7 @@ util.func public @no_dialect(%s: index) {
 
 #e = #iree_encoding.testing<>
 func.func @no_resources(%a: tensor<16xf32>) -> tensor<16xf32> {
-  // expected-error @+1 {{works on an encoded tensor, tensor<16xf32, #iree_encoding.testing<>>, and layouts are settled where tensors are in resources: run form-dispatches and convert-to-stream first}}
+  // expected-error @+1 {{works on an encoded tensor, tensor<16xf32, #iree_encoding.testing<>>, and layouts are resolved where tensors are in resources: run form-dispatches and convert-to-stream first}}
   %0 = iree_encoding.set_encoding %a : tensor<16xf32> -> tensor<16xf32, #e>
   %1 = iree_encoding.unset_encoding %0 : tensor<16xf32, #e> -> tensor<16xf32>
   return %1 : tensor<16xf32>

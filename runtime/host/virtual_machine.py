@@ -1,4 +1,4 @@
-"""A machine for host code: one device's registers and memory, and what its loop needs of Python."""
+"""The virtual machine for host code: a device's registers and memory, and calls of Python."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _as_numbers(words: Any) -> Any:
     return (ctypes.c_int64 * len(words)).from_buffer(words)
 
 
-class MachineError(Exception):
+class VirtualMachineError(Exception):
     """What went wrong at a source, in words."""
 
     def __init__(self, source: object, message: str) -> None:
@@ -104,7 +104,7 @@ def _serve() -> Any:
     return ctypes.CFUNCTYPE(*[ctypes.c_int64] * 4)(native_serve().address)
 
 
-class Machine:
+class VirtualMachine:
     """What runs the functions of a program on one device, one call at a time."""
 
     def __init__(
@@ -306,7 +306,7 @@ class Machine:
                 raise DeviceFailed
             case loop.TOO_DEEP:
                 name = self.linked.program.functions[self._callee(at)].name
-                raise MachineError(
+                raise VirtualMachineError(
                     instruction.source,
                     f"is a call {state[loop.MOST_CALLS]} deep: does @{name} recurse without end?",
                 )
@@ -427,7 +427,9 @@ class Machine:
         if size <= self._stack_bytes:
             return
         if size > 8 * MOST_STACK_WORDS:
-            raise MachineError(source, "needs more memory for the frames of calls than there is")
+            raise VirtualMachineError(
+                source, "needs more memory for the frames of calls than there is"
+            )
         old = self._stack
         stack: Words = np.empty(max(2 * len(old), -(-size // 8)), np.int64)
         stack[: len(old)] = old

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mesh_opt.interpreter.placement import gather, scatter
+from mesh_opt.interpreter.scatter_gather import gather, scatter
 from mesh_opt.runtime.abi.values import count_undefined
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import Partial, ReductionKind, Sharding
@@ -18,7 +18,7 @@ F32 = TensorType(f32, [-1, -1])
 
 
 @st.composite
-def _placements(draw: st.DrawFn) -> tuple[tuple[int, int], Sharding]:
+def _shardings(draw: st.DrawFn) -> tuple[tuple[int, int], Sharding]:
     grid = Grid("g", tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))))
     shape = (draw(st.integers(0, 9)), draw(st.integers(0, 9)))
     order = draw(st.permutations(range(grid.rank)))
@@ -43,9 +43,9 @@ def _placements(draw: st.DrawFn) -> tuple[tuple[int, int], Sharding]:
 
 
 @settings(max_examples=150)
-@given(_placements())
-def test_gathering_undoes_scattering(placement: tuple[tuple[int, int], Sharding]) -> None:
-    shape, sharding = placement
+@given(_shardings())
+def test_gathering_undoes_scattering(sharding: tuple[tuple[int, int], Sharding]) -> None:
+    shape, sharding = sharding
     whole = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape) + 1
     shards = scatter(whole, sharding, F32)
     assert len(shards) == sharding.grid.device_count()

@@ -1,4 +1,4 @@
-"""From the table of shardings to a placement of every operand and result.
+"""From the table of shardings to one of every operand and result.
 
 Operation by operation in program order: how its operands come is known, how its results are
 wanted the table says, and `sharding.op_sharding` chooses along which axes it is computed. Then free
@@ -23,7 +23,7 @@ from ....sharding.op_sharding import (
     FactorSharding,
     Preference,
     choose_op_sharding,
-    placement,
+    tensor_sharding,
 )
 from ....sharding.projection import back, project
 from ....sharding.sharding import DimensionAxes, Sharding
@@ -32,7 +32,7 @@ from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 
 
 @dataclass(slots=True)
-class PlacedUse:
+class ShardedUse:
     """An operand, and how its operation wants it. `anchor`: the operation to reshard before."""
 
     operation: Operation
@@ -51,12 +51,12 @@ class PlannedOperation:
 
 
 @dataclass(slots=True)
-class Placement:
-    """Where everything is."""
+class TensorShardings:
+    """The sharding of every operand and result."""
 
     definitions: dict[SSAValue, Sharding] = field(default_factory=dict[SSAValue, Sharding])
     """How producers leave values; free values are not among them."""
-    uses: dict[SSAValue, list[PlacedUse]] = field(default_factory=dict[SSAValue, list[PlacedUse]])
+    uses: dict[SSAValue, list[ShardedUse]] = field(default_factory=dict[SSAValue, list[ShardedUse]])
     """How users want values, in program order."""
     free: list[Entry] = field(default_factory=list[Entry])
     """The makers of free values, in program order."""
@@ -66,7 +66,7 @@ class Placement:
     """How operations with a rule are computed, in program order."""
 
 
-class Placer:
+class ShardingAssigner:
     """Places everything that a graph relates to a known sharding, or everything there is.
 
     With `complete`, what nobody said anything about is replicated; without, it stays open.
@@ -79,7 +79,7 @@ class Placer:
         self._graph = graph
         self._preference = preference
         self._complete = complete
-        self._placement = Placement()
+        self._assigned = TensorShardings()
         self._chosen_before: dict[object, FactorSharding] = {}
         self._shardings: dict[tuple[str, DimensionAxes], Sharding] = {}
         self._interned: dict[Sharding, Sharding] = {}
@@ -90,7 +90,7 @@ class Placer:
             if entry.annotation is not None
         }
         self._default_grid = next((grid for grid in graph.grids if grid is not None), None)
-        self._wanted: dict[SSAValue, list[PlacedUse]] = self._placement.uses
+        self._wanted: dict[SSAValue, list[ShardedUse]] = self._assigned.uses
         self._copies: dict[SSAValue, tuple[DimensionAxes, ...]] = {}
         self._sharers = Counter(
             (value, id(entry.rule), index)
@@ -99,8 +99,8 @@ class Placer:
             for index, value in enumerate(entry.operation.operands)
         )
 
-    def place(self) -> Placement:
-        """The placement of the whole graph."""
+    def assign(self) -> TensorShardings:
+        """The shardings of the whole graph."""
         for value, node in self._graph.values.items():
             if not isinstance(value.owner, Operation):
                 self._define_by_table(value, node)
@@ -115,8 +115,8 @@ class Placer:
                 case EntryKind.EDGE:
                     self._edge(entry)
                 case EntryKind.FREE:
-                    self._placement.free.append(entry)
-        return self._placement
+                    self._assigned.free.append(entry)
+        return self._assigned
 
     # What is known.
 
@@ -149,10 +149,10 @@ class Placer:
         if sharding is None and self._complete and self._default_grid is not None:
             sharding = self._replicated(value, self._default_grid)
         if sharding is not None:
-            self._placement.definitions[value] = sharding
+            self._assigned.definitions[value] = sharding
 
     def _as_annotated_for_users(self, value: SSAValue, sharding: Sharding) -> Sharding:
-        """With the halos and borders that all users are annotated to want, if they are alike.
+        """With the halos and offsets that all users are annotated to want, if they are alike.
 
         An annotation for users of a value without one for its producer speaks for both.
         """
@@ -186,10 +186,10 @@ class Placer:
         sharding: Sharding,
         anchor: Operation,
     ) -> None:
-        self._wanted.setdefault(value, []).append(PlacedUse(operation, index, sharding, anchor))
-        if value not in self._placement.definitions and value in self._graph.values:
+        self._wanted.setdefault(value, []).append(ShardedUse(operation, index, sharding, anchor))
+        if value not in self._assigned.definitions and value in self._graph.values:
             # Nobody splits it, and now somebody wants to know: it is whole everywhere.
-            self._placement.definitions[value] = self._replicated(value, sharding.grid)
+            self._assigned.definitions[value] = self._replicated(value, sharding.grid)
 
     def _remember_copy(self, value: SSAValue, axes: DimensionAxes) -> None:
         copies = self._copies.get(value, ())
@@ -204,7 +204,7 @@ class Placer:
     def _grid_at(self, operation: Operation) -> Grid | None:
         """The grid on which an operation is computed: the first that a tensor of it is on."""
         definitions, values, grids = (
-            self._placement.definitions,
+            self._assigned.definitions,
             self._graph.values,
             self._graph.grids,
         )
@@ -226,18 +226,18 @@ class Placer:
         if grid is None:
             return
         chosen = self._chosen(entry, rule, grid)
-        self._placement.planned.append(PlannedOperation(entry, chosen, grid))
+        self._assigned.planned.append(PlannedOperation(entry, chosen, grid))
         for index, value in enumerate(operation.operands):
             if is_tensor(value):
                 axes = chosen.operands[index]
                 sharding = self._planned(grid, axes, rule.operands[index], chosen)
                 self._use_of(value, operation, index, sharding, operation)
-                held = self._placement.definitions.get(value)
+                held = self._assigned.definitions.get(value)
                 if held is not None and axes != held.dimension_axes:
                     self._remember_copy(value, axes)
         for index, value in enumerate(operation.results):
             if value in self._graph.values:
-                self._placement.definitions[value] = self._planned(
+                self._assigned.definitions[value] = self._planned(
                     grid, chosen.results[index], rule.results[index], chosen
                 )
         self._captured(entry, grid)
@@ -246,7 +246,7 @@ class Placer:
         """The sharding of an operation, chosen once for all that look and come alike."""
         operation = entry.operation
         # Shardings are one object each, so identities tell them apart.
-        definitions, values = self._placement.definitions, self._graph.values
+        definitions, values = self._assigned.definitions, self._graph.values
         key = (
             id(rule),
             grid.name,
@@ -293,7 +293,7 @@ class Placer:
 
     def _incoming(self, value: SSAValue, grid: Grid, sharers: int) -> PlannedTensor:
         """How an operand comes, which `sharers` operations like this one have."""
-        sharding = self._placement.definitions.get(value)
+        sharding = self._assigned.definitions.get(value)
         if not is_tensor(value) or value not in self._graph.values:
             return PlannedTensor(None)
         width = element_bytes(value)
@@ -319,30 +319,40 @@ class Placer:
     def _planned(
         self, grid: Grid, axes: DimensionAxes, factors: TensorFactors, chosen: FactorSharding
     ) -> Sharding:
-        if not any(chosen.borders):
+        if not any(chosen.offsets):
             return self.sharding(grid, axes)
+<<<<<<< HEAD:passes/sharding/propagation/placement.py
         return self._intern(placement(grid, factors, chosen.assignment))
+=======
+        sharding = tensor_sharding(grid, factors, chosen.assignment)
+        return self._uneven.setdefault(sharding, sharding)
+>>>>>>> house:passes/sharding/propagation/tensor_shardings.py
 
     def _whole(self, entry: Entry) -> None:
         operation = entry.operation
         grid = self._grid_at(operation)
         if grid is None:
             return
-        self._placement.whole.append(operation)
+        self._assigned.whole.append(operation)
         for index, value in enumerate(operation.operands):
             if is_tensor(value):
                 self._use(operation, index, self._replicated(value, grid))
         for value in operation.results:
             if is_tensor(value):
-                self._placement.definitions[value] = self._replicated(value, grid)
+                self._assigned.definitions[value] = self._replicated(value, grid)
         self._captured(entry, grid)
 
     def _annotated(self, entry: Entry) -> None:
         annotation = entry.annotation
         assert annotation is not None
+<<<<<<< HEAD:passes/sharding/propagation/placement.py
         sharding = self._intern(annotation.sharding)
         self._use(entry.operation, 0, sharding)
         self._placement.definitions[annotation.result] = sharding
+=======
+        self._use(entry.operation, 0, annotation.sharding)
+        self._assigned.definitions[annotation.result] = annotation.sharding
+>>>>>>> house:passes/sharding/propagation/tensor_shardings.py
 
     def _edge(self, entry: Entry) -> None:
         operation = entry.operation
@@ -355,7 +365,7 @@ class Placer:
             if not is_tensor(value):
                 continue
             target = value if source.target is None else source.target
-            sharding = self._placement.definitions.get(target)
+            sharding = self._assigned.definitions.get(target)
             if sharding is None and target in self._graph.values:
                 sharding = self._by_table(self._graph.values[target])
             if sharding is not None and source.rule is not None:
@@ -363,7 +373,7 @@ class Placer:
                 sharding = self.sharding(seen.grid, seen.dimension_axes)
                 if operation.name != INSERTION:
                     # The output of a loop has the shape of what comes in, and stays so placed.
-                    self._placement.definitions[target] = sharding
+                    self._assigned.definitions[target] = sharding
             if sharding is None and self._complete and self._default_grid is not None:
                 sharding = self._replicated(value, self._default_grid)
             if sharding is not None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FileLineColLoc, ModuleOp
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ...dialects.shard.boundary import Boundary, argument_boundary, result_boundary
 from ...ir.diagnostics import OperationError, Remark, remarks_to
+from ...ir.tensor_types import shape_of, tensor_shape
 from ...passes.manager.named_pipeline import default_passes
 from ...passes.sharding.annotations.access import SHARD, GridTable, annotation_of
 from ...sharding.device_map import device_map, draw_text
@@ -36,7 +37,7 @@ _PASSES = (
 
 
 @dataclass(slots=True)
-class Placements:
+class Shardings:
     """By the place of an operation in the text, what is known of its values."""
 
     shardings: dict[tuple[Line, str, int], tuple[Shape, Sharding]] = field(
@@ -81,11 +82,9 @@ def _key(value: SSAValue) -> tuple[Line, str, int] | None:
     return None if line is None else (line, what, value.index)
 
 
-def find_placements(
-    module: ModuleOp | None, context: Context, broken: set[Operation]
-) -> Placements:
+def find_shardings(module: ModuleOp | None, context: Context, broken: set[Operation]) -> Shardings:
     """Propagate the annotations of a copy of a program, without the functions that are `broken`."""
-    found = Placements()
+    found = Shardings()
     if module is None:
         return found
     copy = module.clone()
@@ -128,17 +127,16 @@ def _shardings(module: ModuleOp) -> Iterator[tuple[SSAValue, Shape, Sharding]]:
             source = annotation.source
             while isinstance(owner := source.owner, Operation) and owner.name == SHARD:
                 # The annotation itself is a value of the text, too.
-                yield source, _shape(source), annotation.sharding
+                yield source, tensor_shape(source) or (), annotation.sharding
                 source = owner.operands[0]
-            yield source, _shape(source), annotation.sharding
-            yield operation.results[0], _shape(source), annotation.sharding
+            yield source, tensor_shape(source) or (), annotation.sharding
+            yield operation.results[0], tensor_shape(source) or (), annotation.sharding
 
 
 def _of_boundaries(function: FuncOp) -> Iterator[tuple[SSAValue, Shape, Sharding]]:
     def known(value: SSAValue, boundary: Boundary | None):
         if boundary is not None:
-            whole = boundary.global_type.get_shape()
-            yield value, _extents(whole), boundary.sharding
+            yield value, shape_of(boundary.global_type), boundary.sharding
 
     for index, argument in enumerate(function.body.blocks[0].args):
         yield from known(argument, argument_boundary(function, index))
@@ -146,14 +144,6 @@ def _of_boundaries(function: FuncOp) -> Iterator[tuple[SSAValue, Shape, Sharding
     if last.last_op is not None:
         for index, operand in enumerate(last.last_op.operands):
             yield from known(operand, result_boundary(function, index))
-
-
-def _shape(value: SSAValue) -> Shape:
-    return _extents(value.type.get_shape())  # pyright: ignore
-
-
-def _extents(shape: tuple[int, ...]) -> Shape:
-    return tuple(None if extent == DYNAMIC_INDEX else extent for extent in shape)
 
 
 def describe(shape: Shape, sharding: Sharding, element_bytes: int | None) -> str:
