@@ -21,7 +21,7 @@ import numpy as np
 from mesh_opt.ir.diagnostics import remarks_to
 from mesh_opt.ir.tensor_types import tensor_shape
 from mesh_opt.passes.sharding.search.candidates import ProducerAnnotation, annotate
-from mesh_opt.passes.sharding.shard_annotate import find_grid
+from mesh_opt.passes.sharding.shard_annotate import find_or_create_grid
 from mesh_opt.passes.sharding.spmd import SpmdPass
 from mesh_opt.programs.function import Function
 from mesh_opt.sharding.machine import machine_text
@@ -82,7 +82,7 @@ def partitioned(text: str, seed: int) -> ModuleOp:
         ProducerAnnotation(argument, axes)
         for argument, axes in zip(arguments, placements(arguments, seed), strict=True)
     ]
-    grid = find_grid(module, "x".join(map(str, GRID)))
+    grid = find_or_create_grid(module, "x".join(map(str, GRID)))
     values = {argument: argument for argument in arguments}
     annotate(placed, grid, values, {})
     with remarks_to(None):

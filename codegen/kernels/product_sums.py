@@ -1,13 +1,25 @@
-"""Bodies that add a product to an accumulator, as of matrix products and convolutions."""
+"""Sums of products, as in matrix products and convolutions: their bodies and their operands."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineDimExpr,
+    AffineExpr,
+    AffineMap,
+)
 
-from ...runtime.abi.elements import Element, integer_element
+from ...dialects.linalg.structured_view import StructuredView
+from ...runtime.abi.elements import NATIVE_WIDTHS, Element, integer_element
+from .ast_builder import Term
+from .static_values import constant_attribute, shape_of, splat_value
+from .writer import KernelWriter
 
+_LINEAR = (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul)
 _SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
 _WIDENINGS = {"arith.extf": False, "arith.extsi": False, "arith.extui": True}
 
@@ -56,3 +68,75 @@ def _factor(body: Block, value: SSAValue) -> Factor | None:
         is_unsigned = _WIDENINGS[owner.name]
         value = owner.operands[0]
     return Factor(body.args.index(value), is_unsigned) if value in body.args else None
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An input, and whether it gives vectors."""
+
+    value: SSAValue
+    map: AffineMap
+    element: Element
+    factor: Factor
+    is_vector: bool
+    is_stored: bool
+    stride: int = 1
+    """Elements from one of a vector to the next."""
+
+    @property
+    def loaded(self) -> Element:
+        """Its elements as they are widened."""
+        return self.factor.loaded(self.element)
+
+    def uses(self, loop: int) -> bool:
+        """Whether a loop moves it."""
+        return loop in self.map.used_dims()
+
+
+def has_windows(view: StructuredView) -> bool:
+    """Whether an index of an operand is more than one loop, as in convolutions."""
+    return not all(isinstance(each, AffineDimExpr) for m in view.maps for each in m.results)
+
+
+def operand_of(
+    writer: KernelWriter, view: StructuredView, factor: Factor, row: int, total: Element
+) -> Operand | None:
+    """An input as a factor, `None` if the column loop moves it in another way than by one."""
+    value, affine_map = view.inputs[factor.argument], view.maps[factor.argument]
+    element = writer.element_of(value)
+    is_vector = row in affine_map.used_dims()
+    is_stored = not writer.is_inline(value) and constant_attribute(value) is None
+    if is_vector:
+        last = affine_map.results[-1]
+        others = AffineMap(affine_map.num_dims, 0, affine_map.results[:-1])
+        stride = _coefficient(last, affine_map.num_dims, row)
+        is_row = stride > 0 and row not in others.used_dims()
+        is_plain = element.is_float or (
+            element.width in NATIVE_WIDTHS and element.width <= total.width
+        )
+        if not (is_row and is_stored and is_plain and shape_of(value)):
+            return None
+        return Operand(value, affine_map, element, factor, True, is_stored, stride)
+    return Operand(value, affine_map, element, factor, False, is_stored)
+
+
+def _coefficient(expression: AffineExpr, loops: int, loop: int) -> int:
+    """What a loop is multiplied by in a sum, 0 where the expression is no such sum."""
+    for each in expression.dfs():
+        if isinstance(each, AffineBinaryOpExpr) and each.kind not in _LINEAR:
+            return 0
+    point = [0] * loops
+    start = expression.eval(point, [])
+    point[loop] = 1
+    return expression.eval(point, []) - start
+
+
+def initial_scalar(writer: KernelWriter, output: SSAValue) -> Term | None:
+    """The one number that fills a tensor that this kernel computes on the way."""
+    attribute = constant_attribute(output)
+    if attribute is not None and splat_value(attribute) is not None:
+        return writer.element(output, ())
+    owner = output.owner
+    if writer.is_inline(output) and isinstance(owner, Operation) and owner.name == "linalg.fill":
+        return writer.scalar(owner.operands[0])
+    return None

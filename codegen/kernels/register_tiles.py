@@ -1,4 +1,4 @@
-"""Sums of products in registers: matrix products and convolutions whose depth fits the cache.
+"""Sums of products in registers: matrix products whose depth fits the cache, and convolutions.
 
 The loop along the result's rows is cut into vectors, and another loop into a few points, so that a
 tile of sums stays in registers over the whole depth:
@@ -21,8 +21,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import (
+    AffineDimExpr,
+    AffineMap,
+)
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
 from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, integer_element
@@ -30,8 +32,13 @@ from ..microkernels.products import tile_of
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
-from .product_sums import Factor, product_factors
-from .static_values import constant_attribute, shape_of, splat_value
+from .product_sums import (
+    Operand,
+    has_windows,
+    initial_scalar,
+    operand_of,
+    product_factors,
+)
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
@@ -41,7 +48,8 @@ TOTALS = (F32, F64, I32, integer_element(64))
 """What sums may be kept in: elements that are held as they are stored."""
 
 MOST_DEPTH = 1024
-"""Terms of a sum, whose strip is then at most 64 KiB."""
+"""Terms of a sum in one strip, which is then at most 64 KiB. Convolutions with more have several
+strips, one after the other."""
 
 SMALL_OPERAND = 1 << 18
 """Elements of the operand that is copied strip by strip; rows of 512 are 512 long."""
@@ -57,27 +65,6 @@ STRIP_CHUNK = 8
 
 STRIP_SCOPE = 31
 """The alias scope of the strip: the last, which no kernel of so few operands uses."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """An input, and whether it gives vectors."""
-
-    value: SSAValue
-    map: AffineMap
-    element: Element
-    factor: Factor
-    is_vector: bool
-    is_stored: bool
-
-    @property
-    def loaded(self) -> Element:
-        """Its elements as they are widened."""
-        return self.factor.loaded(self.element)
-
-    def uses(self, loop: int) -> bool:
-        """Whether a loop moves it."""
-        return loop in self.map.used_dims()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +114,9 @@ class RegisterTiles:
         self.outer = [loop for loop in outer if loop not in repeated]
         self.paired = self._paired()
         self.tile = self._tile()
+        self.chunk = self._chunk()
+        self._first_term: Term = 0
+        self.result = view.operation.results[0]
 
     def _tile(self) -> Shape:
         """A tile that fills the registers, and divides the sizes if they are known."""
@@ -166,12 +156,24 @@ class RegisterTiles:
         size = self.sizes[last.position]
         is_even = isinstance(size, int) and size % 2 == 0
         is_alone = last.position not in others.used_dims() and self.shared.uses(last.position)
+        is_alone = is_alone and self.shared.stride == 1
         return last.position if is_even and is_alone else None
 
-    def _steps(self, loop: int) -> Term:
-        """How often a loop over terms runs."""
+    def _chunk(self) -> int | None:
+        """How many steps of the first loop over terms a strip has, `None` for all of them."""
+        first, *inner = self.reductions
+        steps = self._steps(first)
+        each = prod(self._steps(loop) for loop in inner if self.shared.uses(loop))
+        if steps * each <= MOST_DEPTH or not self.shared.uses(first):
+            return None
+        most = max(1, MOST_DEPTH // each)
+        return max(count for count in range(1, most + 1) if steps % count == 0)
+
+    def _steps(self, loop: int) -> int:
+        """How often a loop over terms runs; their sizes are known."""
         size = self.sizes[loop]
-        return size // 2 if loop == self.paired and isinstance(size, int) else size
+        assert isinstance(size, int)
+        return size // 2 if loop == self.paired else size
 
     @property
     def is_reused(self) -> bool:
@@ -195,8 +197,9 @@ class RegisterTiles:
     def write(self) -> TileCount:
         """Write the loops; a tile of work has some rows and some strips of columns."""
         code, sizes = self.code, self.sizes
-        depth = code.product([sizes[loop] for loop in self._strip_loops()])
-        assert isinstance(depth, int)
+        depth = prod(self._steps(loop) for loop in self._strip_loops())
+        if self.chunk is not None:
+            depth = depth // self._steps(self.reductions[0]) * self.chunk
         scratch = code.load(f"scratch_{self.total.name}_{depth * self.tile.columns}")
         cuts = self._cuts()
         with code.loop("first", "last") as work:
@@ -246,14 +249,41 @@ class RegisterTiles:
             end = code.add(start, whole)
             with code.loop(start, end, width) as column:
                 point[self.row] = column
-                self._pack(point, shape, scratch)
-                with self._over(self.repeated, point, spans):
-                    self._rows(point, spans, shape, scratch)
+                self._strip(point, spans, shape, scratch)
             if isinstance(size, int):
                 size %= width
                 if not size:
                     return
             start = end
+
+    def _strip(
+        self, point: list[Term], spans: dict[int, Span], shape: Shape, scratch: Term
+    ) -> None:
+        """All rows of a strip, over its whole depth or one chunk of terms after the other."""
+        if self.chunk is None:
+            self._pack(point, shape, scratch)
+            with self._over(self.repeated, point, spans):
+                self._rows(point, spans, shape, scratch)
+            return
+        at = list(point)
+        rows = self.repeated if self.fold is None else [*self.repeated, self.fold]
+        with self._over(rows, at, spans):
+            for position in self._positions(at, shape):
+                initial = self._initial(position, shape.lanes)
+                self.writer.store_vector(self.result, position, initial, shape.lanes)
+        with self.code.loop(0, self._steps(self.reductions[0]), self.chunk) as self._first_term:
+            self._pack(point, shape, scratch)
+            with self._over(self.repeated, point, spans):
+                self._rows(point, spans, shape, scratch)
+
+    def _positions(self, point: Sequence[Term], shape: Shape) -> list[Term]:
+        """Where the vectors of a row lie in the result."""
+        code, at, positions = self.code, list(point), list[Term]()
+        for vector in range(shape.vectors):
+            at[self.row] = code.add(point[self.row], vector * shape.lanes)
+            indices = self.writer.apply_map(self.view.output_maps[0], tuple(at))
+            positions.append(code.linear(indices, self.writer.shape(self.result)))
+        return positions
 
     def _strip_shapes(self) -> list[Shape]:
         rows, lanes = self.tile.rows, self.tile.lanes
@@ -301,11 +331,22 @@ class RegisterTiles:
     def _strip_loops(self) -> list[int]:
         return [loop for loop in self.reductions if self.shared.uses(loop)]
 
+    def _terms_of_strip(self) -> dict[int, Span]:
+        """The steps of loops over terms that a strip has."""
+        spans: dict[int, Span] = {loop: (0, self._steps(loop)) for loop in self.reductions}
+        if self.chunk is not None:
+            first = self._first_term
+            spans[self.reductions[0]] = (first, self.code.add(first, self.chunk))
+        return spans
+
     def _pack(self, point: Sequence[Term], shape: Shape, scratch: Term) -> None:
         """Copy the shared operand's columns of a strip, all of its depth, in the order of use."""
         code, point = self.code, list(point)
         loops = self._strip_loops()
-        with self._over(loops, point, {loop: (0, self._steps(loop)) for loop in loops}):
+        with self._over(loops, point, self._terms_of_strip()):
+            if self.shared.stride > 1:
+                self._pack_numbers(point, shape, scratch)
+                return
             for vector in range(shape.vectors):
                 terms = [
                     self._load(self.shared, each, vector, shape) for each in self._terms(point)
@@ -317,6 +358,15 @@ class RegisterTiles:
                 code.run(
                     f"vstore_{self.total.name}_{shape.lanes}_{STRIP_SCOPE}", scratch, place, value
                 )
+
+    def _pack_numbers(self, point: Sequence[Term], shape: Shape, scratch: Term) -> None:
+        """Copy the elements of a step one by one, as they do not lie next to each other."""
+        code, name, at = self.code, self.total.name, list(point)
+        place = self._place(point, 0, shape)
+        with code.loop(0, shape.columns) as column:
+            at[self.row] = code.add(point[self.row], column)
+            value = self._number(self.shared, at)
+            code.run(f"store_{name}_{STRIP_SCOPE}", scratch, code.add(place, column), value)
 
     def _terms(self, point: Sequence[Term]) -> list[list[Term]]:
         """The points of the terms that are multiplied at once."""
@@ -331,7 +381,10 @@ class RegisterTiles:
     def _place(self, point: Sequence[Term], vector: int, shape: Shape) -> Term:
         """Where a vector lies in the strip."""
         code, loops = self.code, self._strip_loops()
-        step = code.linear([point[loop] for loop in loops], [self._steps(loop) for loop in loops])
+        at = [point[loop] for loop in loops]
+        if self.chunk is not None:
+            at[0] = code.subtract(at[0], self._first_term)
+        step = code.linear(at, [self._steps(loop) for loop in loops])
         return code.add(code.multiply(step, shape.columns), vector * shape.lanes)
 
     def _load(self, operand: Operand, point: Sequence[Term], vector: int, shape: Shape) -> Term:
@@ -345,32 +398,27 @@ class RegisterTiles:
 
     def _splat(self, operand: Operand, point: Sequence[Term], lanes: int) -> Term:
         """One number of an operand, or two that lie next to each other, in all lanes."""
-        indices = self.writer.apply_map(operand.map, tuple(self._terms(point)[0]))
         if self.paired is not None:
+            indices = self.writer.apply_map(operand.map, tuple(self._terms(point)[0]))
             position = self.code.linear(indices, self.writer.shape(operand.value))
             return self.writer.load_pair(operand.value, position, operand.loaded, lanes)
-        value = self.writer.element(operand.value, indices)
+        return self.code.call(f"vsplat_{self.total.name}_{lanes}", self._number(operand, point))
+
+    def _number(self, operand: Operand, point: Sequence[Term]) -> Term:
+        """One number of an operand, as an element of the sums."""
+        value = self.writer.element(operand.value, self.writer.apply_map(operand.map, tuple(point)))
         source, name = self.writer.element_of(operand.value).register, self.total.name
-        if source != name:
-            value = self.code.call(
-                f"{operand.factor.conversion(self.total)}_{source}_{name}", value
-            )
-        return self.code.call(f"vsplat_{name}_{lanes}", value)
+        if source == name:
+            return value
+        return self.code.call(f"{operand.factor.conversion(self.total)}_{source}_{name}", value)
 
     def _tile_of_sums(self, points: Sequence[list[Term]], shape: Shape, scratch: Term) -> None:
         """Sums of some rows over the whole depth, from the initial values to the result."""
         code, name, lanes = self.code, self.total.name, shape.lanes
-        result, output_map = self.view.operation.results[0], self.view.output_maps[0]
-        sums: list[tuple[str, Term]] = []
-        for point in points:
-            for vector in range(shape.vectors):
-                at = list(point)
-                at[self.row] = code.add(at[self.row], vector * lanes)
-                indices = self.writer.apply_map(output_map, tuple(at))
-                position = code.linear(indices, self.writer.shape(result))
-                sums.append((code.copy(self._initial(position, lanes)), position))
+        positions = [each for point in points for each in self._positions(point, shape)]
+        sums = [(code.copy(self._sum_before(each, lanes)), each) for each in positions]
         inner = [list(point) for point in points]
-        spans: dict[int, Span] = {loop: (0, self._steps(loop)) for loop in self.reductions}
+        spans = self._terms_of_strip()
         combine = f"vmuladd_{name}_{lanes}" if self.paired is None else f"vdot_{lanes}"
         with self._over(self.reductions, inner[0], spans):
             for point in inner[1:]:
@@ -386,7 +434,7 @@ class RegisterTiles:
                     total, _ = next(remaining)
                     code.set(total, code.load(combine, *factors, total))
         for total, position in sums:
-            self.writer.store_vector(result, position, total, lanes)
+            self.writer.store_vector(self.result, position, total, lanes)
 
     def _vector(
         self,
@@ -406,23 +454,17 @@ class RegisterTiles:
         primitive = f"vload_{name}_{name}_{shape.lanes}_{STRIP_SCOPE}"
         return self.code.call(primitive, scratch, self._place(first, vector, shape))
 
+    def _sum_before(self, position: Term, lanes: int) -> Term:
+        if self.chunk is None:
+            return self._initial(position, lanes)
+        return self.writer.load_vector(self.result, position, self.total, self.total, lanes)
+
     def _initial(self, position: Term, lanes: int) -> Term:
         output = self.view.outputs[0]
         splat = initial_scalar(self.writer, output)
         if splat is None:
             return self.writer.load_vector(output, position, self.total, self.total, lanes)
         return self.code.call(f"vsplat_{self.total.name}_{lanes}", splat)
-
-
-def initial_scalar(writer: KernelWriter, output: SSAValue) -> Term | None:
-    """The one number that fills a tensor that this kernel computes on the way."""
-    attribute = constant_attribute(output)
-    if attribute is not None and splat_value(attribute) is not None:
-        return writer.element(output, ())
-    owner = output.owner
-    if writer.is_inline(output) and isinstance(owner, Operation) and owner.name == "linalg.fill":
-        return writer.scalar(owner.operands[0])
-    return None
 
 
 def register_tiles(
@@ -437,7 +479,7 @@ def register_tiles(
     if total not in TOTALS or not last or not isinstance(last[0], AffineDimExpr):
         return None
     row = last[0].position
-    operands = tuple(_operand(writer, view, each, row, total) for each in factors)
+    operands = tuple(operand_of(writer, view, each, row, total) for each in factors)
     left, right = operands
     if left is None or right is None or not (left.is_vector or right.is_vector):
         return None
@@ -452,28 +494,13 @@ def register_tiles(
             depth *= size
         work *= size if isinstance(size, int) else LEAST_WORK
     columns = sizes[row]
-    if not 0 < depth <= MOST_DEPTH or work < LEAST_WORK or (columns in (0, 1)):
+    if not depth or work < LEAST_WORK or (columns in (0, 1)):
+        return None
+    if depth > MOST_DEPTH and not has_windows(view):
+        # Whole panels of both operands are better.
         return None
     tiles = RegisterTiles(writer, view, (left, right), total, sizes, row)
+    if any(each.stride > 1 and each is not tiles.shared for each in (left, right)):
+        return None
     # What few rows read is better read in the order in which it lies.
     return tiles if tiles.is_reused else None
-
-
-def _operand(
-    writer: KernelWriter, view: StructuredView, factor: Factor, row: int, total: Element
-) -> Operand | None:
-    """An input as a factor, `None` if the column loop moves it in another way than by one."""
-    value, affine_map = view.inputs[factor.argument], view.maps[factor.argument]
-    element = writer.element_of(value)
-    is_vector = row in affine_map.used_dims()
-    is_stored = not writer.is_inline(value) and constant_attribute(value) is None
-    if is_vector:
-        last = affine_map.results[-1]
-        others = AffineMap(affine_map.num_dims, 0, affine_map.results[:-1])
-        is_row = isinstance(last, AffineDimExpr) and row not in others.used_dims()
-        is_plain = element.is_float or (
-            element.width in NATIVE_WIDTHS and element.width <= total.width
-        )
-        if not (is_row and is_stored and is_plain and shape_of(value)):
-            return None
-    return Operand(value, affine_map, element, factor, is_vector, is_stored)

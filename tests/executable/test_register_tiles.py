@@ -108,6 +108,48 @@ TILES = {
         (),
         "0.0",
     ),
+    "window_along_rows": (
+        tensors("2x3x9x29xf32", "19x3x2x3xf32", "2x19x7x25xf32"),
+        "nfhwcab",
+        ["n, c, h + a, w + b * 2", "f, c, a, b", "n, f, h, w"],
+        (),
+        "0.0",
+    ),
+    "strided_window_along_rows": (
+        tensors("2x3x9x51xf16", "19x3x2x3xf16", "2x19x4x23xf32"),
+        "nfhwcab",
+        ["n, c, h * 2 + a, w * 2 + b * 3", "f, c, a, b", "n, f, h, w"],
+        ("extf", "extf"),
+        "",
+    ),
+    "strided_window_of_integers": (
+        tensors("2x9x51xi8", "19x2x3x2xi8", "19x4x23xi32"),
+        "fhwcab",
+        ["c, h * 2 + a, w * 2 + b", "f, c, a, b", "f, h, w"],
+        ("extsi", "extui"),
+        "5",
+    ),
+    "chunks_of_terms": (
+        tensors("140x5x11xf32", "23x140x3x3xf32", "23x3x9xf32"),
+        "fhwcab",
+        ["c, h + a, w + b", "f, c, a, b", "f, h, w"],
+        (),
+        "-0.0",
+    ),
+    "chunks_of_pairs": (
+        tensors("1x22x3x260xi8", "3x3x260x17xi8", "1x20x1x17xi32"),
+        "nhwfabc",
+        ["n, h + a, w + b, c", "a, b, c, f", "n, h, w, f"],
+        ("extsi", "extsi"),
+        "",
+    ),
+    "chunks_of_one_term": (
+        tensors("22x1x1300xf64", "3x1300x9xf64", "20x1x9xf64"),
+        "hwfac",
+        ["h + a, w, c", "a, c, f", "h, w, f"],
+        (),
+        "",
+    ),
     "depthwise": (
         tensors("1x9x9x11xf32", "3x3x11xf32", "1x7x7x11xf32"),
         "nhwcab",
@@ -120,13 +162,14 @@ TILES = {
 
 @pytest.mark.parametrize("name", TILES)
 def test_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    written: list[object] = []
+    written: list[register_tiles.RegisterTiles] = []
     write = register_tiles.RegisterTiles.write
     monkeypatch.setattr(
         register_tiles.RegisterTiles, "write", lambda self: written.append(self) or write(self)
     )
     check(product(*TILES[name]))
     assert written
+    assert any(each.chunk for each in written) == name.startswith("chunks")
 
 
 @pytest.mark.parametrize("has_instruction", [True, False])
