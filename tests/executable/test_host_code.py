@@ -138,6 +138,15 @@ func.func @main(%a: tensor<5xi8>, %k: tensor<5xindex>) -> tensor<5xi8> {
 }""",
         [np.arange(5, 10, dtype=np.int8), np.array([4, 3, 2, 1, 0])],
     ),
+    "open_sizes_of_no_elements": (
+        """
+func.func @main(%a: tensor<0x?xf32>, %n: index) -> tensor<0x?x2xf32> {
+  %0 = tensor.expand_shape %a [[0], [1, 2]] output_shape [0, %n, 2]
+      : tensor<0x?xf32> into tensor<0x?x2xf32>
+  return %0 : tensor<0x?x2xf32>
+}""",
+        [np.zeros((0, 6), np.float32), np.int64(3)],
+    ),
     "switches": (
         """
 func.func @main(%a: tensor<4xf32>, %k: index, %i: i32) -> (tensor<4xf32>, i32) {
