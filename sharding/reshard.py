@@ -54,9 +54,9 @@ class Plan:
 
     steps: tuple[PlannedStep, ...]
 
-    def sent_fraction(self, shape: Sequence[int | None] = ()) -> float:
-        """The bytes that each process sends, as a part of the whole tensor's bytes."""
-        return sum(sent_fraction(step, tuple(shape)) for step in self.steps)
+    def sent_fraction(self) -> float:
+        """The bytes that each process sends, halos apart, as a part of the whole tensor's bytes."""
+        return sum(map(sent_fraction, self.steps))
 
 
 def plan_reshard(shape: Sequence[int | None], source: Sharding, target: Sharding) -> Plan:

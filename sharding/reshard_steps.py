@@ -12,6 +12,7 @@ from .collectives import (
     ALL_TO_ALL,
     REDUCE_SCATTER,
     SEND,
+    UPDATE_HALO,
     CollectiveRow,
 )
 from .cost import group_size, local_fraction
@@ -86,6 +87,8 @@ class TrimHalo:
 class ExchangeHalo:
     """Each process fetches borders of its neighbours, as wide as `after.halos` says."""
 
+    ROW: ClassVar[CollectiveRow] = UPDATE_HALO
+
 
 Step = (
     AllSlice | AllGather | AllToAll | Permute | AllReduce | ReduceScatter | TrimHalo | ExchangeHalo
@@ -101,23 +104,11 @@ class PlannedStep:
     after: Sharding
 
 
-def sent_fraction(planned: PlannedStep, shape: tuple[int | None, ...] = ()) -> float:
+def sent_fraction(planned: PlannedStep) -> float:
     """The bytes that each process sends in a step, as a part of the whole tensor's bytes.
 
-    `shape` is the whole tensor's, needed for the share of halos (which is 0 without it).
+    Those of halos depend on sizes, and are not counted.
     """
     before, step = planned.before, planned.step
-    if isinstance(step, ExchangeHalo):
-        share = _halo_share(planned.after, shape)
-    else:
-        share = step.ROW.sent(group_size(before.grid, getattr(step, "axes", ())))
+    share = step.ROW.sent(group_size(before.grid, getattr(step, "axes", ())))
     return local_fraction(before) * share
-
-
-def _halo_share(after: Sharding, shape: tuple[int | None, ...]) -> float:
-    share = 0.0
-    for dimension, (low, high) in enumerate(after.halos):
-        size = shape[dimension] if dimension < len(shape) else None
-        if size:
-            share += (low + high) * group_size(after.grid, after.dimension_axes[dimension]) / size
-    return share

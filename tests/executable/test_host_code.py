@@ -124,7 +124,7 @@ func.func @main(%a: tensor<?xf32>, %n: index) -> tensor<?xf32> {
     ),
     "elements": (
         """
-func.func @main(%a: tensor<5xi8>, %k: tensor<5xindex>) -> tensor<5xi8> {
+func.func @main(%a: tensor<5xi8>, %k: tensor<5xindex>, %f: tensor<2xf64>) -> (tensor<5xi8>, f64) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c5 = arith.constant 5 : index
@@ -135,9 +135,19 @@ func.func @main(%a: tensor<5xi8>, %k: tensor<5xindex>) -> tensor<5xi8> {
     %u = tensor.insert %y into %t[%i] : tensor<5xi8>
     scf.yield %u : tensor<5xi8>
   }
-  return %r : tensor<5xi8>
+  %d = tensor.extract %f[%c1] : tensor<2xf64>
+  return %r, %d : tensor<5xi8>, f64
 }""",
-        [np.arange(5, 10, dtype=np.int8), np.array([4, 3, 2, 1, 0])],
+        [np.arange(5, 10, dtype=np.int8), np.array([4, 3, 2, 1, 0]), np.array([1.5, -2.5])],
+    ),
+    "open_sizes_of_no_elements": (
+        """
+func.func @main(%a: tensor<0x?xf32>, %n: index) -> tensor<0x?x2xf32> {
+  %0 = tensor.expand_shape %a [[0], [1, 2]] output_shape [0, %n, 2]
+      : tensor<0x?xf32> into tensor<0x?x2xf32>
+  return %0 : tensor<0x?x2xf32>
+}""",
+        [np.zeros((0, 6), np.float32), np.int64(3)],
     ),
     "switches": (
         """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from backend_checks import check
+from backend_checks import check, function
 from mesh_opt import api
 from mesh_opt.codegen.compile import compile_program
 
@@ -319,6 +319,13 @@ func.func @main(%a: tensor<3x4xf32>) -> tensor<3xi32> {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str) -> None:
     check(PROGRAMS[name])
+
+
+def test_more_buffers_than_llvm_is_told_to_be_apart() -> None:
+    kind = "tensor<5xf32>"
+    sums = [f"%{i + 1} = arith.addf %{i}, %a{i + 1} : {kind}" for i in range(33)]
+    sums[0] = f"%1 = arith.addf %a0, %a1 : {kind}"
+    check(function([kind] * 34, kind, "\n".join([*sums, f"return %33 : {kind}"])))
 
 
 def test_unusual_names() -> None:

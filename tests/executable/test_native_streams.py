@@ -269,6 +269,8 @@ def test_mesh_run_prints_statistics() -> None:
         "STATISTICS local-task#0",
         "STATISTICS local-task#1",
     ]
+    # Operands and product in tiles of 16: 192, 192 and 1024 bytes; 40 come from the other device.
+    assert " (inputs and results 124, constants 0, transient 1368 for 1448), " in lines[3]
     assert lines[4].endswith("3 dispatches, 124 bytes received")
 
 

@@ -7,6 +7,11 @@ from backend_checks import check, function
 
 TOSA_FLOAT = ["ceil", "cos", "erf", "exp", "floor", "reciprocal", "sigmoid", "sin", "tanh", "abs"]
 
+TOSA_MUL = (
+    '  %shift = "tosa.const"() {values = dense<0> : tensor<1xi8>} : () -> tensor<1xi8>\n'
+    "  %mul = tosa.mul %a0, %a1, %shift"
+)
+
 
 @pytest.mark.parametrize("element", ["f16", "bf16", "f32"])
 def test_tosa_on_floats(element: str) -> None:
@@ -15,7 +20,8 @@ def test_tosa_on_floats(element: str) -> None:
     lines = [f"  %{n} = tosa.{n} %a0 : ({kind}) -> {kind}" for n in TOSA_FLOAT]
     pairs = ["add", "sub", "maximum", "minimum"]
     lines += [f"  %{n} = tosa.{n} %a0, %a1 : ({kind}, {row}) -> {kind}" for n in pairs]
-    names = [*TOSA_FLOAT, *pairs, "clamp", "cast"]
+    lines.append(f"{TOSA_MUL} : ({kind}, {row}, tensor<1xi8>) -> {kind}")
+    names = [*TOSA_FLOAT, *pairs, "mul", "clamp", "cast"]
     lines.append(
         f"  %clamp = tosa.clamp %a0 {{min_val = -0.5 : {element}, max_val = 0.5 : {element}}}"
         f" : ({kind}) -> {kind}"
@@ -30,6 +36,8 @@ def test_tosa_on_integers() -> None:
     kind = "tensor<3x7xi32>"
     pairs = ["add", "sub", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"]
     lines = [f"  %{n} = tosa.{n} %a0, %a1 : ({kind}, {kind}) -> {kind}" for n in pairs]
+    lines.append(f"{TOSA_MUL} : ({kind}, {kind}, tensor<1xi8>) -> {kind}")
+    pairs.append("mul")
     compared = ["equal", "greater", "greater_equal"]
     flags = "tensor<3x7xi1>"
     lines += [f"  %{n} = tosa.{n} %a0, %a1 : ({kind}, {kind}) -> {flags}" for n in compared]

@@ -5,10 +5,56 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import numpy as np
 from breadth import NIGHTLY
 from conformance import check
 from mesh_opt.runtime import message_steps
+from mesh_opt.runtime.abi.elements import F32
+from mesh_opt.runtime.collectives import Collective, group_of
+from mesh_opt.runtime.communicator import RankError
 from mesh_opt.runtime.mpi import MpiCommunicator
+from mesh_opt.runtime.mpi_supervisor import RanksFailed
+from mesh_opt.runtime.saved import ranks
+from mesh_opt.sharding.grid import Grid
+from mesh_opt.sharding.sharding import ReductionKind
+
+
+def check_mismatch(communicator: MpiCommunicator) -> None:
+    """All ranks are told what two have reached."""
+    count = communicator.world.size
+    group = group_of(Grid("g", (count,)), communicator.process, (0,))
+    kinds = list(ReductionKind)[:count]
+    own = kinds[communicator.process]
+    collective = Collective("all_reduce", group, (2,), F32, (2,), F32, reduction=own)
+    try:
+        communicator.perform(collective, np.ones(2, np.float32))
+    except RanksFailed as failed:
+        states = communicator.mismatch(failed.failure.content).states
+        assert len(states) == 2
+        for rank, state in states.items():
+            assert state.signature is not None
+            assert kinds[rank].value in state.signature.text(), state.signature
+        return
+    raise AssertionError("reductions of several kinds match")
+
+
+def check_report(communicator: MpiCommunicator) -> None:
+    """A fault of one rank is what all raise, as an error of that rank."""
+    group = group_of(Grid("g", (communicator.world.size,)), communicator.process, (0,))
+    collective = Collective("broadcast", group, (2,), F32, (2,), F32, root=0)
+    fault = ValueError("no luck")
+    try:
+        if communicator.process == 0:
+            raise fault
+        communicator.perform(collective, np.ones(2, np.float32))
+    except Exception as problem:
+        found = ranks._common_error(communicator, problem)
+    if communicator.process == 0:
+        assert found is fault
+    else:
+        assert isinstance(found, RankError)
+        assert str(found) == "rank 0 failed: no luck"
+
 
 if __name__ == "__main__":
     communicator = MpiCommunicator()
@@ -18,5 +64,8 @@ if __name__ == "__main__":
         # Small pieces go the way of large ones, too, in more messages than one.
         message_steps.SMALL_BYTES, message_steps.MESSAGE_BYTES = 0, 24
         check(communicator)
+    check_mismatch(communicator)
+    communicator.recover()
+    check_report(communicator)
     if communicator.process == 0:
         print("conforms")

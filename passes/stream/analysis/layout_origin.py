@@ -197,7 +197,7 @@ def _enter_function(state: State, operation: Operation) -> None:
     if block is None or (private and symbol(operation, "sym_name") in state.called):
         return
     for index, argument in enumerate(block.args):
-        if argument.type.name == RESOURCE and argument not in state.values:
+        if argument.type.name == RESOURCE:
             place = _argument_affinity(operation, index) or affinity_of(operation)
             state.add(argument, state.origin(place, operation))
 

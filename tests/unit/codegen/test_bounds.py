@@ -58,6 +58,10 @@ def test_large_loops_are_cut() -> None:
     same = (i // 4) * 4 + i % 4
     assert first_outside(same, [10**12], 10**12) is None
     assert first_outside(same, [10**12], 10**12 - 1) == 10**12 - 1
+    j = AffineExpr.dimension(1)
+    row = (j // 4) * 4 + j % 4 + i * 10**12
+    assert first_outside(row, [3, 10**12], 3 * 10**12) is None
+    assert first_outside(row, [3, 10**12], 3 * 10**12 - 1) == 3 * 10**12 - 1
     assert first_outside(same + AffineExpr.dimension(1), [10**9, 7], 10**9) == 10**9
 
 

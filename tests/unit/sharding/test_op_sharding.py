@@ -226,6 +226,7 @@ def test_annotations_that_say_nothing_or_two_things(matmul: FactorRule) -> None:
     ("factor", "axes", "offsets", "is_split"),
     [
         (Factor(3), (1,), (), True),
+        (Factor(1), (0,), (), False),
         (Factor(3, FactorKind.PERMUTATION, shards=Shards.FILLED), (1,), (), False),
         (Factor(3, FactorKind.PERMUTATION, shards=Shards.FILLED), (0,), (), True),
         (Factor(3, shards=Shards.FILLED), (0,), ((0, 3, 3),), False),

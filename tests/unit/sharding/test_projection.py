@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from mesh_opt.sharding.factors import FactorRule
+from mesh_opt.sharding.factors import Factor, FactorRule
 from mesh_opt.sharding.projection import back, fits, project
 
 Rules = Callable[..., FactorRule]
@@ -62,3 +62,9 @@ def test_only_a_minor_most_factor_is_split_unevenly(
     size: int | None, parts: int, minor: bool, expected: bool
 ) -> None:
     assert fits(size, parts, minor) is expected
+
+
+@pytest.mark.parametrize("factor", [-1, 1])
+def test_a_rule_has_all_factors_that_it_names(factor: int) -> None:
+    with pytest.raises(ValueError, match=f"factor {factor} of 1 in "):
+        FactorRule((Factor(4),), (((0,),),), (((factor,),),))

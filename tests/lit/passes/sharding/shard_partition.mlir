@@ -292,3 +292,21 @@ func.func @loop(%x: tensor<4x8xf32>, %n: index) -> tensor<4x8xf32> {
   }
   return %r : tensor<4x8xf32>
 }
+
+// -----
+
+shard.grid @g(shape = 2)
+
+// Windows beyond the ends: each device adds its part of the padding, and all have as much in the end.
+
+// CHECK-LABEL: func.func @padded_windows
+// CHECK:       tensor.pad %{{.*}} low[0, %{{.*}}, 0, 0] high[0, %{{.*}}, 0, 0] {
+// CHECK:       } : tensor<1x5x4x2xf32> to tensor<1x6x4x2xf32>
+// CHECK-NEXT:  tosa.max_pool2d %{{.*}} pad = array<i64: 0, 0, 0, 0>
+func.func @padded_windows(%x: tensor<1x8x4x2xf32>) -> tensor<1x8x4x2xf32> {
+  %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %xs = shard.shard %x to %s annotate_for_users : tensor<1x8x4x2xf32>
+  %0 = tosa.max_pool2d %xs {kernel = array<i64: 3, 1>, stride = array<i64: 1, 1>, pad = array<i64: 1, 1, 0, 0>} : (tensor<1x8x4x2xf32>) -> tensor<1x8x4x2xf32>
+  %r = shard.shard %0 to %s : tensor<1x8x4x2xf32>
+  return %r : tensor<1x8x4x2xf32>
+}

@@ -26,3 +26,19 @@ func.func @tensor_in_body(%a: tensor<4xf32>, %z: tensor<f32>) -> tensor<f32> {
   }
   return %0 : tensor<f32>
 }
+
+// -----
+
+func.func @tuple_as_result(%a: tensor<4xf32>) -> tuple<tensor<4xf32>> {
+  // expected-error @+1 {{makes a tuple that is more than taken apart}}
+  %0 = stablehlo.tuple %a : tuple<tensor<4xf32>>
+  return %0 : tuple<tensor<4xf32>>
+}
+
+// -----
+
+func.func @tuple_as_argument(%t: tuple<tensor<4xf32>>) -> tensor<4xf32> {
+  // expected-error @+1 {{takes a tuple that 'stablehlo.tuple' does not make here}}
+  %0 = stablehlo.get_tuple_element %t[0] : (tuple<tensor<4xf32>>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -109,6 +109,23 @@ util.func public @main(%s: index) -> !stream.resource<variable> {{
     assert sorted(found) == ["#hal.device.affinity<@a>", "#hal.device.affinity<@b>"]
 
 
+@pytest.mark.parametrize("caller_first", [True, False])
+def test_a_public_function_is_called_from_outside_as_well(caller_first: bool) -> None:
+    callee = """
+util.func public @f(%r: !stream.resource<*> {iree.abi.affinity = #hal.device.affinity<@b>})
+    -> !stream.resource<*> {
+  util.return %r : !stream.resource<*>
+}"""
+    caller = f"""
+util.func public @main(%s: index) {{
+  %0 = stream.tensor.empty {A} : {EMPTY}
+  %1 = util.call @f(%0) : (!stream.resource<*>) -> !stream.resource<*>
+  util.return
+}}"""
+    found = origins_of_last_return(caller + callee if caller_first else callee + caller)
+    assert sorted(found) == ["#hal.device.affinity<@a>", "#hal.device.affinity<@b>"]
+
+
 def test_a_program_with_an_error_is_left_as_it_was() -> None:
     text = f"""
 util.func public @f(%s: index) {{
