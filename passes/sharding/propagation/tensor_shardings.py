@@ -321,12 +321,7 @@ class ShardingAssigner:
     ) -> Sharding:
         if not any(chosen.offsets):
             return self.sharding(grid, axes)
-<<<<<<< HEAD:passes/sharding/propagation/placement.py
-        return self._intern(placement(grid, factors, chosen.assignment))
-=======
-        sharding = tensor_sharding(grid, factors, chosen.assignment)
-        return self._uneven.setdefault(sharding, sharding)
->>>>>>> house:passes/sharding/propagation/tensor_shardings.py
+        return self._intern(tensor_sharding(grid, factors, chosen.assignment))
 
     def _whole(self, entry: Entry) -> None:
         operation = entry.operation
@@ -345,14 +340,9 @@ class ShardingAssigner:
     def _annotated(self, entry: Entry) -> None:
         annotation = entry.annotation
         assert annotation is not None
-<<<<<<< HEAD:passes/sharding/propagation/placement.py
         sharding = self._intern(annotation.sharding)
         self._use(entry.operation, 0, sharding)
-        self._placement.definitions[annotation.result] = sharding
-=======
-        self._use(entry.operation, 0, annotation.sharding)
-        self._assigned.definitions[annotation.result] = annotation.sharding
->>>>>>> house:passes/sharding/propagation/tensor_shardings.py
+        self._assigned.definitions[annotation.result] = sharding
 
     def _edge(self, entry: Entry) -> None:
         operation = entry.operation
