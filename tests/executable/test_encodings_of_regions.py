@@ -141,3 +141,47 @@ def test_what_lies_between_regions_may_be_padded(rest: str) -> None:
         if rest:
             # 500 elements of two bytes, and room for 76 more: nine lines of the cache.
             assert "1152 : index" in str(program.module)
+
+
+FILLED = (
+    PROGRAM[: PROGRAM.index("func.func")]
+    + """
+func.func @main(%b: tensor<?x9xf32>, %k: index) -> tensor<17x9xf32> {
+  %two = arith.constant 2.0 : f32
+  %ea = tensor.empty(%k) : tensor<17x?xf32>
+  %a = linalg.fill ins(%two : f32) outs(%ea : tensor<17x?xf32>) -> tensor<17x?xf32>
+  %ec = tensor.empty() : tensor<17x9xf32>
+  %c = linalg.fill ins(%two : f32) outs(%ec : tensor<17x9xf32>) -> tensor<17x9xf32>
+  %0 = iree_encoding.set_encoding %a encoding_dims{%k} : tensor<17x?xf32> -> tensor<17x?xf32, #e0>
+  %1 = iree_encoding.set_encoding %b encoding_dims{%k} : tensor<?x9xf32> -> tensor<?x9xf32, #e1>
+  %2 = iree_encoding.set_encoding %c encoding_dims{%k} : tensor<17x9xf32> -> tensor<17x9xf32, #e2>
+  %p = linalg.matmul ins(%0, %1 : tensor<17x?xf32, #e0>, tensor<?x9xf32, #e1>)
+    outs(%2 : tensor<17x9xf32, #e2>) -> tensor<17x9xf32, #e2>
+  %u = iree_encoding.unset_encoding %p encoding_dims{%k}
+    : tensor<17x9xf32, #e2> -> tensor<17x9xf32>
+  return %u : tensor<17x9xf32>
+}
+"""
+)
+EIGHT_BY_FOUR = FILLED.replace(
+    """"llvm-cpu", "x", {
+  target_triple = "x86_64-none-elf", cpu_features = "+avx512f",
+  iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}""",
+    """"vmvx", "x", {ukernels = "none",
+  iree.encoding.resolver = #iree_cpu.vmvx_encoding_resolver<>}""",
+)
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["folded", "tiled"])
+def test_a_filled_factor_adds_nothing_beyond_its_end(rest: str) -> None:
+    """Tiles are four long in K, and five rows are added up."""
+    assert "vmvx" in EIGHT_BY_FOUR
+    b = np.arange(45, dtype=np.float32).reshape(5, 9)
+    wanted = np.broadcast_to(2 * b.sum(0) + 2, (17, 9))
+    pipeline = f"iree-dispatch-creation-set-encoding{rest}"
+    for backend in ("interpreter", "numba"):
+        program = compile(EIGHT_BY_FOUR, pipeline, stages=False, backend=backend)
+        (result,) = program["main"].run([b, 5])
+        np.testing.assert_array_equal(result, wanted)
+        if not rest:
+            assert str(program.module).count("iree_encoding.set_encoding") == 1

@@ -184,3 +184,20 @@ func.func @marked_convolution(%a: tensor<1x16x16x4xf32>, %b: tensor<3x3x4x16xf32
   %r = linalg.conv_2d_nhwc_hwcf {iree.opt.data_tiling} ins(%a, %b : tensor<1x16x16x4xf32>, tensor<3x3x4x16xf32>) outs(%c : tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
   return %r : tensor<1x14x14x16xf32>
 }
+
+// -----
+
+// What is filled and then encoded is filled encoded.
+
+// CHECK-LABEL: func.func @filled
+// CHECK: %[[E:.*]] = tensor.empty(%m) : tensor<?x5xf32, #encoding
+// CHECK: %[[F:.*]] = linalg.fill ins({{.*}}) outs(%[[E]] :
+// CHECK-NOT: set_encoding
+// CHECK: return %[[F]]
+func.func @filled(%m: index) -> tensor<?x5xf32, #iree_encoding.testing<>> {
+  %z = arith.constant 1.0 : f32
+  %e = tensor.empty(%m) : tensor<?x5xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<?x5xf32>) -> tensor<?x5xf32>
+  %r = iree_encoding.set_encoding %f : tensor<?x5xf32> -> tensor<?x5xf32, #iree_encoding.testing<>>
+  return %r : tensor<?x5xf32, #iree_encoding.testing<>>
+}
