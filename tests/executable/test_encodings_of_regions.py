@@ -185,3 +185,48 @@ def test_a_filled_factor_adds_nothing_beyond_its_end(rest: str) -> None:
         np.testing.assert_array_equal(result, wanted)
         if not rest:
             assert str(program.module).count("iree_encoding.set_encoding") == 1
+
+
+FUSE = "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions"
+MADE_IN_A_REGION = (
+    EIGHT_BY_FOUR[: EIGHT_BY_FOUR.index("func.func")]
+    + """
+func.func @main(%x: tensor<17x?xf32>, %b: tensor<?x9xf32>, %c: tensor<17x9xf32>, %k: index)
+    -> (tensor<17x?xf32>, tensor<17x9xf32>) {
+  %a = flow.dispatch.region -> (tensor<17x?xf32>{%k}) {
+    %e = tensor.empty(%k) : tensor<17x?xf32>
+    %d = linalg.add ins(%x, %x : tensor<17x?xf32>, tensor<17x?xf32>)
+      outs(%e : tensor<17x?xf32>) -> tensor<17x?xf32>
+    flow.return %d : tensor<17x?xf32>
+  }
+  %0 = iree_encoding.set_encoding %a encoding_dims{%k} : tensor<17x?xf32> -> tensor<17x?xf32, #e0>
+  %1 = iree_encoding.set_encoding %b encoding_dims{%k} : tensor<?x9xf32> -> tensor<?x9xf32, #e1>
+  %2 = iree_encoding.set_encoding %c encoding_dims{%k} : tensor<17x9xf32> -> tensor<17x9xf32, #e2>
+  %u = flow.dispatch.region -> (tensor<17x9xf32>) {
+    %p = linalg.matmul ins(%0, %1 : tensor<17x?xf32, #e0>, tensor<?x9xf32, #e1>)
+      outs(%2 : tensor<17x9xf32, #e2>) -> tensor<17x9xf32, #e2>
+    %d = iree_encoding.unset_encoding %p encoding_dims{%k}
+      : tensor<17x9xf32, #e2> -> tensor<17x9xf32>
+    flow.return %d : tensor<17x9xf32>
+  }
+  return %a, %u : tensor<17x?xf32>, tensor<17x9xf32>
+}
+"""
+)
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["fused", "tiled"])
+def test_a_region_may_store_a_tensor_plain_and_encoded(rest: str) -> None:
+    numbers = np.random.default_rng(0)
+    x, b, c = (
+        numbers.integers(-4, 5, shape).astype(np.float32) for shape in ((17, 5), (5, 9), (17, 9))
+    )
+    pipeline = f"builtin.module({FUSE}{{enable-aggressive-fusion=true}}{rest})"
+    for backend in ("interpreter", "numba"):
+        program = compile(MADE_IN_A_REGION, pipeline, stages=False, backend=backend)
+        doubled, result = program["main"].run([x, b, c, 5])
+        np.testing.assert_array_equal(doubled, 2 * x)
+        np.testing.assert_array_equal(result, 2 * x @ b + c)
+        if not rest:
+            region = next(o for o in program.module.walk() if o.name == "flow.dispatch.region")
+            assert "iree_encoding.set_encoding" in [o.name for o in region.walk()]
