@@ -77,15 +77,23 @@ class EncodeHostTensorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with without_garbage_collection():
-            planned = Planned()
-            try:
-                for operation in tuple(host_operations(op)):
-                    if (rule := lowering.get(operation.name)) is not None:
-                        planned.add(operation, rule)
-            except OperationError:
-                planned.undo()
-                raise
-            planned.apply()
+            encode_operations(tuple(host_operations(op)))
+
+
+def encode_operations(operations: Sequence[Operation]) -> None:
+    """Turn those of some operations that are on tensors into such on bytes.
+
+    Raises OperationError, and leaves the program as it was, where that cannot be done.
+    """
+    planned = Planned()
+    try:
+        for operation in operations:
+            if (rule := lowering.get(operation.name)) is not None:
+                planned.add(operation, rule)
+    except OperationError:
+        planned.undo()
+        raise
+    planned.apply()
 
 
 class Planned:
