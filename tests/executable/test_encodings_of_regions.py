@@ -230,3 +230,55 @@ def test_a_region_may_store_a_tensor_plain_and_encoded(rest: str) -> None:
         if not rest:
             region = next(o for o in program.module.walk() if o.name == "flow.dispatch.region")
             assert "iree_encoding.set_encoding" in [o.name for o in region.walk()]
+
+
+SCALED = (
+    EIGHT_BY_FOUR[: EIGHT_BY_FOUR.index("func.func")]
+    + """
+#col = affine_map<(m, n) -> (m)>
+func.func @main(%a: tensor<17x?xi8>, %s: tensor<17xf32>, %z: tensor<17xf32>, %b: tensor<?x9xf32>,
+    %c: tensor<17x9xf32>, %k: index) -> tensor<17x9xf32> {
+  %r = flow.dispatch.region -> (tensor<17x9xf32>) {
+    %e = tensor.empty(%k) : tensor<17x?xf32>
+    %d = linalg.generic {indexing_maps = [#id, #col, #col, #id], iterator_types = ["parallel",
+      "parallel"]} ins(%a, %s, %z : tensor<17x?xi8>, tensor<17xf32>, tensor<17xf32>)
+      outs(%e : tensor<17x?xf32>) {
+    ^bb0(%x: i8, %scale: f32, %zero: f32, %o: f32):
+      %t = arith.sitofp %x : i8 to f32
+      %u = arith.subf %t, %zero : f32
+      %v = arith.mulf %u, %scale : f32
+      linalg.yield %v : f32
+    } -> tensor<17x?xf32>
+    %0 = iree_encoding.set_encoding %d encoding_dims{%k}
+      : tensor<17x?xf32> -> tensor<17x?xf32, #e0>
+    %1 = iree_encoding.set_encoding %b encoding_dims{%k}
+      : tensor<?x9xf32> -> tensor<?x9xf32, #e1>
+    %2 = iree_encoding.set_encoding %c encoding_dims{%k}
+      : tensor<17x9xf32> -> tensor<17x9xf32, #e2>
+    %p = linalg.matmul ins(%0, %1 : tensor<17x?xf32, #e0>, tensor<?x9xf32, #e1>)
+      outs(%2 : tensor<17x9xf32, #e2>) -> tensor<17x9xf32, #e2>
+    %y = iree_encoding.unset_encoding %p encoding_dims{%k}
+      : tensor<17x9xf32, #e2> -> tensor<17x9xf32>
+    flow.return %y : tensor<17x9xf32>
+  }
+  return %r : tensor<17x9xf32>
+}
+"""
+)
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["hoisted", "tiled"])
+def test_numbers_with_a_scale_are_encoded_as_they_are(rest: str) -> None:
+    """Neither padding nor its zero point is added up: tiles are four long, and K is five."""
+    numbers = np.random.default_rng(0)
+    a = numbers.integers(-4, 5, (17, 5)).astype(np.int8)
+    s, z = (numbers.integers(1, 4, 17).astype(np.float32) for _ in range(2))
+    b, c = (numbers.integers(-4, 5, shape).astype(np.float32) for shape in ((5, 9), (17, 9)))
+    wanted = ((a - z[:, None]) * s[:, None]) @ b + c
+    for backend in ("interpreter", "numba"):
+        program = compile(SCALED, HOIST + rest, stages=False, backend=backend)
+        (result,) = program["main"].run([a, s, z, b, c, 5])
+        np.testing.assert_array_equal(result, wanted)
+        if not rest:
+            region = next(o for o in program.module.walk() if o.name == "flow.dispatch.region")
+            assert "iree_encoding.set_encoding" not in [o.name for o in region.walk()]
