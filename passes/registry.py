@@ -55,6 +55,10 @@ _PASSES = {
         "encoding.propagate_encodings",
         "PropagateEncodingsPass",
     ),
+    "iree-dispatch-creation-propagate-encodings-through-generic-ops": (
+        "encoding.propagate_encodings_through_generic_ops",
+        "PropagateEncodingsThroughGenericOpsPass",
+    ),
     "iree-dispatch-creation-set-encoding": ("encoding.set_encoding", "SetEncodingPass"),
     "iree-stream-encode-device-tensors": (
         "stream.encode_device_tensors",

@@ -33,7 +33,7 @@ from ...ir.locations import builder_before, located_builder, replace_by
 from ...ir.tensor_types import element_of, ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import WIDENING
-from .propagate_encodings import SET, TRAPPING, UNSET, maker
+from .propagate_encodings import SET, TRAPPING, UNSET, maker, only_read_by
 from .set_encoding import on_tensors
 
 CONSTANTS = frozenset({"arith.constant", "flow.tensor.constant"})
@@ -53,10 +53,10 @@ class HoistEncodingOpsPass(ModulePass):
             for block in region.regions[0].blocks:
                 for operation in tuple(block.ops):
                     if operation.parent is block:
-                        _sink_decoding(operation, sizes)
+                        sink_decoding(operation, sizes)
                 for operation in reversed(tuple(block.ops)):
                     if operation.name == SET:
-                        _rise(cast(SetEncodingOp, operation), sizes)
+                        rise(cast(SetEncodingOp, operation), sizes)
                 for operation in tuple(block.ops):
                     if operation.name == SET:
                         _leave(cast(SetEncodingOp, operation), region)
@@ -133,8 +133,11 @@ def _on_encoded(
     return builder.insert(on_tensors(operation, [*inputs, empty], [type_])).results[0]
 
 
-def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
-    """`f(unset(x), y)` becomes `unset(f(x, set(y)))`; `y` is encoded as `f` reads it."""
+def sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
+    """`f(unset(x), y)` becomes `unset(f(x, set(y)))`; `y` is encoded as `f` reads it.
+
+    Nothing is decoded twice: an `unset(x)` that others read stays.
+    """
     view = _elementwise(operation)
     if view is None:
         return
@@ -142,7 +145,9 @@ def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
     decodes = [
         cast(UnsetEncodingOp, decode)
         for value, map_ in pairs
-        if (decode := maker(value, UNSET)) is not None and map_ == view.output_maps[0]
+        if (decode := maker(value, UNSET)) is not None
+        and map_ == view.output_maps[0]
+        and only_read_by(decode, operation)
     ]
     encodings = {tensor_encoding(decode.source.type) for decode in decodes}
     encoding = next(iter(encodings), None)
@@ -178,7 +183,7 @@ def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
             Rewriter.erase_op(one)
 
 
-def _rise(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
+def rise(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
     """`set(f(x, y))` becomes `f(set(x), set(y))` where `f` widens or broadcasts `x`."""
     encoding = tensor_encoding(operation.result.type)
     if not isinstance(operation.source, OpResult) or not isinstance(encoding, EncodingAttr):
@@ -204,7 +209,7 @@ def _rise(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
     for one in (operation, source, *([empty] if is_last else [])):
         Rewriter.erase_op(one)
     for encode in encodes:
-        _rise(cast(SetEncodingOp, encode.owner), sizes)
+        rise(cast(SetEncodingOp, encode.owner), sizes)
 
 
 def _only_widens(view: StructuredView) -> bool:

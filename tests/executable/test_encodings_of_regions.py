@@ -87,6 +87,29 @@ def test_a_region_means_the_same_without_its_encodings(rest: str) -> None:
             assert "linalg.matmul" in inside
 
 
+THROUGH = "iree-dispatch-creation-propagate-encodings-through-generic-ops"
+OUTSIDE = PROGRAM.replace("%r = flow.dispatch.region -> (tensor<17x9xf32>) {", "").replace(
+    "flow.return %s : tensor<17x9xf32>\n  }\n  return %r", "return %s"
+)
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["moved", "tiled"])
+def test_encodings_move_through_what_is_in_no_region(rest: str) -> None:
+    numbers = np.random.default_rng(0)
+    a = numbers.integers(-4, 5, (17, 5)).astype(np.float16)
+    b = numbers.integers(-4, 5, 9).astype(np.float32)
+    bias = np.arange(9, dtype=np.float32)
+    wanted = a.astype(np.float32) @ np.broadcast_to(b, (5, 9)) + bias
+    for backend in ("interpreter", "numba"):
+        program = compile(OUTSIDE, THROUGH + rest, stages=False, backend=backend)
+        (result,) = program["main"].run([a, b, bias, 5])
+        np.testing.assert_array_equal(result, wanted)
+        if not rest:
+            main = list(program.module.walk())
+            last = next(o for o in main if o.name == "func.return").operands[0].owner
+            assert getattr(last, "name", "") == "iree_encoding.unset_encoding"
+
+
 PAD = "iree-dispatch-creation-set-encoding{encoding-option=padding}"
 PADDED = """
 #id = affine_map<(m, n) -> (m, n)>
