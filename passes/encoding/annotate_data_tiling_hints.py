@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from ...ir.host_programs import DISPATCH_REGION, host_operations
+from ...ir.host_programs import host_operations
 from ...ir.usage_error import UsageError
 from ...tiling.contractions import LHS, Role, has_several
 from .analysis.contraction_matching import (
@@ -17,10 +17,7 @@ from .analysis.contraction_matching import (
     tiled_contraction,
     tiled_convolution,
 )
-from .set_encoding import HINT
-
-CHOSEN_CODE = "compilation_info"
-"""On operations of which somebody has said how they are to be compiled."""
+from .set_encoding import HINT, is_settled
 
 MATMUL, SCALED_MATMUL, CONVOLUTION = "matmul", "scaled_matmul", "convolution"
 
@@ -46,9 +43,7 @@ class AnnotateDataTilingHintsPass(ModulePass):
         if any(HINT in operation.attributes for operation in operations):
             return
         for operation in operations:
-            if CHOSEN_CODE in operation.attributes or _is_counted(operation):
-                continue
-            if self._is_of_kind(operation):
+            if self._is_of_kind(operation) and not is_settled(operation):
                 operation.attributes[HINT] = UnitAttr()
 
     def _is_of_kind(self, operation: Operation) -> bool:
@@ -68,13 +63,3 @@ def _is_simple_contraction(operation: Operation) -> bool:
     operand = contraction.encoding(LHS).contraction_operand()
     roles = None if operand is None else operand.roles()
     return roles is not None and not has_several(roles, Role)
-
-
-def _is_counted(operation: Operation) -> bool:
-    """Whether an operation is in a dispatch region that says how many workgroups run it."""
-    parent = operation.parent_op()
-    while parent is not None:
-        if parent.name == DISPATCH_REGION:
-            return len(parent.regions) > 1 and bool(parent.regions[1].blocks)
-        parent = parent.parent_op()
-    return False

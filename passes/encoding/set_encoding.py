@@ -44,7 +44,7 @@ from .analysis.contraction_matching import (
     tiled_contraction,
     tiled_convolution,
 )
-from .analysis.padded_operands import pad_operands
+from .analysis.padded_operands import pad_operands, region_of
 from .analysis.scaled_contractions import split_factors
 from .hoist_encodings import CONSTANTS, LOOPS
 
@@ -54,6 +54,8 @@ KEPT = (*CONSTANTS, "util.global.load")
 HINT = "iree.opt.data_tiling"
 """Marks the operations to encode; where one is marked, only those that are get encodings."""
 
+CHOSEN_CODE = "compilation_info"
+"""On operations of which somebody has said how they are to be compiled."""
 
 LARGE_OPERAND = 1 << 16
 """Elements of an operand whose change of layout counts."""
@@ -99,8 +101,17 @@ class SetEncodingPass(ModulePass):
                 contraction = tiled_contraction(split)
             elif contraction is None and (is_asked or self.encode_convolutions):
                 contraction = tiled_convolution(operation)
-            if contraction is not None and (is_asked or not _loses(contraction)):
+            if contraction is not None and (
+                is_asked or not (is_settled(operation) or _loses(contraction))
+            ):
                 encoder.encode(contraction)
+
+
+def is_settled(operation: Operation) -> bool:
+    """Whether it is said how an operation is compiled, or how many workgroups run its region."""
+    region = region_of(operation)
+    is_counted = region is not None and len(region.regions) > 1 and bool(region.regions[1].blocks)
+    return CHOSEN_CODE in operation.attributes or is_counted
 
 
 def _loses(contraction: TiledContraction) -> bool:

@@ -201,3 +201,21 @@ func.func @filled(%m: index) -> tensor<?x5xf32, #iree_encoding.testing<>> {
   %r = iree_encoding.set_encoding %f : tensor<?x5xf32> -> tensor<?x5xf32, #iree_encoding.testing<>>
   return %r : tensor<?x5xf32, #iree_encoding.testing<>>
 }
+
+// -----
+
+// Nothing is asked for where it is said how an operation is compiled, or how many workgroups run it.
+
+// CHECK-LABEL: func.func @settled
+// CHECK-NOT: set_encoding
+func.func @settled(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = linalg.matmul {compilation_info = "mine"} ins(%a, %b : tensor<4x8xf32>, tensor<8x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = flow.dispatch.region -> (tensor<4x4xf32>) {
+    %2 = linalg.matmul ins(%a, %b : tensor<4x8xf32>, tensor<8x4xf32>) outs(%0 : tensor<4x4xf32>) -> tensor<4x4xf32>
+    flow.return %2 : tensor<4x4xf32>
+  } count() -> (index, index, index) {
+    %c1 = arith.constant 1 : index
+    flow.return %c1, %c1, %c1 : index, index, index
+  }
+  return %1 : tensor<4x4xf32>
+}
