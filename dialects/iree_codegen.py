@@ -1,12 +1,24 @@
-"""The `iree_codegen` dialect: what kernels ask their target for when they run."""
+"""The `iree_codegen` dialect: what kernels ask their target for when they run.
+
+How operations are to be compiled by IREE is kept as text and means nothing here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, TensorType
-from xdsl.ir import Dialect
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def, var_result_def
+from xdsl.dialects.builtin import IndexType, StringAttr, TensorType
+from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
+from xdsl.irdl import (
+    irdl_attr_definition,
+    irdl_op_definition,
+    prop_def,
+    traits_def,
+    var_result_def,
+)
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -36,4 +48,94 @@ class QueryTileSizesOp(SyntaxOperation):
             )
 
 
-IreeCodegen = Dialect("iree_codegen", [QueryTileSizesOp], [])
+class DescriptionAttribute(ParametrizedAttribute):
+    """`<key = value, ...>`, whatever is in it."""
+
+    description: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        return [StringAttr(", ".join(parse_entries(parser)))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.description.data}>")
+
+
+@irdl_attr_definition
+class CompilationInfoAttr(DescriptionAttribute):
+    """How an operation is to be compiled."""
+
+    name = "iree_codegen.compilation_info"
+
+
+@irdl_attr_definition
+class ExportConfigAttr(DescriptionAttribute):
+    """How many threads run an export."""
+
+    name = "iree_codegen.export_config"
+
+
+@irdl_attr_definition
+class LoweringConfigAttr(DescriptionAttribute):
+    """By which sizes an operation is to be tiled."""
+
+    name = "iree_codegen.lowering_config"
+
+
+@irdl_attr_definition
+class TranslationInfoAttr(DescriptionAttribute):
+    """Which passes are to lower a function."""
+
+    name = "iree_codegen.translation_info"
+
+
+def parse_entries(parser: AttrParser) -> list[str]:
+    """`<entry, ...>`: the text of each entry, which is a value with or without a key."""
+    return parser.parse_comma_separated_list(parser.Delimiter.ANGLE, lambda: _parse_entry(parser))
+
+
+def _parse_entry(parser: AttrParser) -> str:
+    """`key = value`, several of them without commas, or a value alone, as text."""
+    word = parser.parse_optional_identifier()
+    if word is None:
+        return _parse_value(parser)
+    entries: list[str] = []
+    while word is not None:
+        if parser.parse_optional_punctuation("=") is None:
+            entries.append(_parse_words(parser, word))
+            break
+        entries.append(f"{word} = {_parse_value(parser)}")
+        word = parser.parse_optional_identifier()
+    return " ".join(entries)
+
+
+def _parse_words(parser: AttrParser, word: str) -> str:
+    """`fp32|fp16|int8`."""
+    words = [word]
+    while parser.parse_optional_punctuation("|") is not None:
+        words.append(parser.parse_identifier())
+    return "|".join(words)
+
+
+def _parse_value(parser: AttrParser) -> str:
+    """A number, a text, words, another attribute, `<entries>` or `[entries]`, as text."""
+    if (text := parser.parse_optional_str_literal()) is not None:
+        return f'"{text}"'
+    if (number := parser.parse_optional_integer(allow_boolean=False)) is not None:
+        return str(number)
+    for opening, delimiter in (("<", parser.Delimiter.ANGLE), ("[", parser.Delimiter.SQUARE)):
+        entries = parser.parse_optional_comma_separated_list(
+            delimiter, lambda: _parse_entry(parser)
+        )
+        if entries is not None:
+            return f"{opening}{', '.join(entries)}{'>' if opening == '<' else ']'}"
+    if (word := parser.parse_optional_identifier()) is not None:
+        return _parse_words(parser, word)
+    return str(parser.parse_attribute())
+
+
+IreeCodegen = Dialect(
+    "iree_codegen",
+    [QueryTileSizesOp],
+    [CompilationInfoAttr, ExportConfigAttr, LoweringConfigAttr, TranslationInfoAttr],
+)

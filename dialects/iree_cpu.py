@@ -22,6 +22,7 @@ from ..tiling.convolutions import convolution_layout
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.solve import packed_layout
 from ..tiling.targets import Target, VmvxTarget, cpu_target, ukernels_enabled
+from .iree_codegen import DescriptionAttribute
 from .iree_encoding.interfaces import (
     ContractionEncoding,
     ConvolutionEncoding,
@@ -174,10 +175,18 @@ class VmvxEncodingSolverAttr(VmvxSolver):
     configuration: DictionaryAttr | NoneAttr
 
 
+@irdl_attr_definition
+class LoweringConfigAttr(DescriptionAttribute):
+    """By which sizes an operation is to be tiled."""
+
+    name = "iree_cpu.lowering_config"
+
+
 IreeCpu = Dialect(
     "iree_cpu",
     [],
     [
+        LoweringConfigAttr,
         CpuEncodingResolverAttr,
         CpuEncodingSolverAttr,
         VmvxEncodingResolverAttr,

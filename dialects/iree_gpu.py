@@ -22,6 +22,7 @@ from ..tiling.gpu_intrinsics import Workgroup
 from ..tiling.gpu_layouts import row_padding
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.targets import GpuTarget, Target
+from .iree_codegen import DescriptionAttribute, parse_entries
 from .iree_cpu import TileTableSolver
 from .iree_encoding.interfaces import EncodingError, Tensor
 
@@ -45,15 +46,10 @@ class TargetAttr(ParametrizedAttribute):
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         arch = ""
         entries: list[str] = []
-        parser.parse_punctuation("<")
-        while True:
-            entry = _parse_entry(parser)
+        for entry in parse_entries(parser):
             entries.append(entry)
             if entry.startswith("arch = "):
                 arch = entry.removeprefix("arch = ").strip('"')
-            if parser.parse_optional_punctuation(",") is None:
-                break
-        parser.parse_punctuation(">")
         if not arch:
             parser.raise_error('struct is missing required parameter: arch = "..."')
         return [StringAttr(arch), StringAttr(", ".join(entries))]
@@ -80,39 +76,6 @@ class TargetAttr(ParametrizedAttribute):
         """A positive number of the description, if it is there and no larger than any machine's."""
         found = re.search(rf"\b{key} = ([1-9]\d{{0,8}})\b", self.description.data)
         return None if found is None else int(found[1])
-
-
-def _parse_entry(parser: AttrParser) -> str:
-    """`key = value`, or a value alone, as text."""
-    word = parser.parse_optional_identifier()
-    if word is None:
-        return _parse_value(parser)
-    if parser.parse_optional_punctuation("=") is not None:
-        return f"{word} = {_parse_value(parser)}"
-    return _parse_words(parser, word)
-
-
-def _parse_words(parser: AttrParser, word: str) -> str:
-    """`fp32|fp16|int8`."""
-    words = [word]
-    while parser.parse_optional_punctuation("|") is not None:
-        words.append(parser.parse_identifier())
-    return "|".join(words)
-
-
-def _parse_value(parser: AttrParser) -> str:
-    """A number, a text, words, `<entries>` or `[entries]`, as text."""
-    if (text := parser.parse_optional_str_literal()) is not None:
-        return f'"{text}"'
-    if (number := parser.parse_optional_integer()) is not None:
-        return str(number)
-    for opening, delimiter in (("<", parser.Delimiter.ANGLE), ("[", parser.Delimiter.SQUARE)):
-        entries = parser.parse_optional_comma_separated_list(
-            delimiter, lambda: _parse_entry(parser)
-        )
-        if entries is not None:
-            return f"{opening}{', '.join(entries)}{'>' if opening == '<' else ']'}"
-    return _parse_words(parser, parser.parse_identifier())
 
 
 @irdl_attr_definition
@@ -159,4 +122,36 @@ def target_in(entries: Mapping[str, Attribute]) -> GpuTarget:
     return GpuTarget("")
 
 
-IreeGpu = Dialect("iree_gpu", [], [GpuEncodingResolverAttr, GpuPaddingResolverAttr, TargetAttr])
+@irdl_attr_definition
+class LoweringConfigAttr(DescriptionAttribute):
+    """By which sizes an operation is to be tiled."""
+
+    name = "iree_gpu.lowering_config"
+
+
+@irdl_attr_definition
+class PipelineAttr(DescriptionAttribute):
+    """Which passes are to lower a function."""
+
+    name = "iree_gpu.pipeline"
+
+
+@irdl_attr_definition
+class PipelineOptionsAttr(DescriptionAttribute):
+    """What the passes that lower a function are told."""
+
+    name = "iree_gpu.pipeline_options"
+
+
+IreeGpu = Dialect(
+    "iree_gpu",
+    [],
+    [
+        GpuEncodingResolverAttr,
+        GpuPaddingResolverAttr,
+        LoweringConfigAttr,
+        PipelineAttr,
+        PipelineOptionsAttr,
+        TargetAttr,
+    ],
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from xdsl.ir import Operation
@@ -78,8 +79,12 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), dims, _, _, (size,) = operand_groups(op, operands)
     here = place(op, frame)
     reach(op, source, here)
-    array = read_tensor(op, source, required(op, "source_encoding"), dims)
-    return (write_tensor(op, array, required(op, "result_encoding"), int(size), here),)
+    source_type, result_type = required(op, "source_encoding"), required(op, "result_encoding")
+    array = read_tensor(op, source, source_type, dims)
+    if op.name == "stream.tensor.clone" and source_type != result_type:
+        stored = write_tensor(op, array, source_type, int(size), here)
+        return (replace(stored, written_as=None),)
+    return (write_tensor(op, array, result_type, int(size), here),)
 
 
 @impl("stream.tensor.slice")

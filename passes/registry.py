@@ -43,6 +43,10 @@ _PASSES = {
         "encoding.convert_encoding_to_flow",
         "ConvertEncodingToFlowPass",
     ),
+    "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions": (
+        "encoding.fuse_encoding_ops_into_dispatch_regions",
+        "FuseEncodingOpsPass",
+    ),
     "iree-dispatch-creation-hoist-encoding-ops": (
         "encoding.hoist_encoding_ops",
         "HoistEncodingOpsPass",
@@ -50,6 +54,10 @@ _PASSES = {
     "iree-dispatch-creation-propagate-encodings": (
         "encoding.propagate_encodings",
         "PropagateEncodingsPass",
+    ),
+    "iree-dispatch-creation-propagate-encodings-through-generic-ops": (
+        "encoding.propagate_encodings_through_generic_ops",
+        "PropagateEncodingsThroughGenericOpsPass",
     ),
     "iree-dispatch-creation-set-encoding": ("encoding.set_encoding", "SetEncodingPass"),
     "iree-stream-encode-device-tensors": (
@@ -95,6 +103,9 @@ ALIASES = {
     "encode-device-tensors": "iree-stream-encode-device-tensors",
     "encode-host-tensors": "iree-stream-encode-host-tensors",
     "inline": "inline-calls",
+    "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions-pass": (
+        "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions"
+    ),
     "materialize-encodings": "iree-codegen-materialize-device-encoding",
     "mesh-spmdization": "shard-partition",
     "propagate-encodings": "iree-dispatch-creation-propagate-encodings",

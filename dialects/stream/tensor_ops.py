@@ -41,7 +41,7 @@ from ...ir.syntax.resource_directives import (
     dynamic_dimensions,
 )
 from ...ir.syntax.symbol_directives import EntryPoints
-from ..iree_encoding.interfaces import plain
+from ..iree_encoding.interfaces import plain, tensor_encoding
 from .affinity import AffinityOpInterface, TensorPhase
 from .dispatch_syntax import EncodedFunctionType, TracedTensors
 from .types import ResourceType
@@ -208,12 +208,15 @@ class TensorCopy(PlacedTensorOperation):
 
 @irdl_op_definition
 class TensorCloneOp(TensorCopy):
-    """A copy of a tensor, in the same layout."""
+    """A copy of a tensor, in the same layout; of one in rows, the same bytes in another shape."""
 
     name = "stream.tensor.clone"
 
     def verify_(self) -> None:
         super().verify_()
+        encodings = [tensor_encoding(t) for t in (self.source_encoding, self.result_encoding)]
+        if encodings == [None, None]:
+            return
         if self.source_encoding != self.result_encoding:
             raise VerifyException(
                 "clones changing tensor encodings are not allowed, found "

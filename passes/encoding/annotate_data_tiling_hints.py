@@ -6,11 +6,20 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...ir.host_programs import host_operations
-from .analysis.contraction_matching import tiled_contraction
-from .set_encoding import HINT
+from ...ir.usage_error import UsageError
+from ...tiling.contractions import LHS, Role, has_several
+from .analysis.contraction_matching import (
+    scaled_contraction,
+    tiled_contraction,
+    tiled_convolution,
+)
+from .set_encoding import HINT, is_settled
+
+MATMUL, SCALED_MATMUL, CONVOLUTION = "matmul", "scaled_matmul", "convolution"
 
 
 @dataclass(frozen=True)
@@ -19,10 +28,38 @@ class AnnotateDataTilingHintsPass(ModulePass):
 
     name = "iree-dispatch-creation-annotate-data-tiling-hints"
 
+    data_tiling_op_types: tuple[str, ...] = (MATMUL, SCALED_MATMUL)
+    """Which operations: `matmul`, with at most one batch, M, N and K each; `scaled_matmul`;
+    `convolution`."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        kinds = {MATMUL, SCALED_MATMUL, CONVOLUTION}
+        if unknown := set(self.data_tiling_op_types) - kinds:
+            raise UsageError(
+                f"{self.name}: data-tiling-op-types are {', '.join(sorted(kinds))}; found "
+                + ", ".join(sorted(unknown))
+            )
         operations = tuple(host_operations(op))
         if any(HINT in operation.attributes for operation in operations):
             return
         for operation in operations:
-            if tiled_contraction(operation) is not None:
+            if self._is_of_kind(operation) and not is_settled(operation):
                 operation.attributes[HINT] = UnitAttr()
+
+    def _is_of_kind(self, operation: Operation) -> bool:
+        kinds = self.data_tiling_op_types
+        return (
+            (MATMUL in kinds and _is_simple_contraction(operation))
+            or (SCALED_MATMUL in kinds and scaled_contraction(operation) is not None)
+            or (CONVOLUTION in kinds and tiled_convolution(operation) is not None)
+        )
+
+
+def _is_simple_contraction(operation: Operation) -> bool:
+    """Whether an operation is a contraction with at most one loop of each role."""
+    contraction = tiled_contraction(operation)
+    if contraction is None:
+        return False
+    operand = contraction.encoding(LHS).contraction_operand()
+    roles = None if operand is None else operand.roles()
+    return roles is not None and not has_several(roles, Role)

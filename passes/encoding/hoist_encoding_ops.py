@@ -3,10 +3,10 @@
     flow.dispatch.region { %1 = set_encoding %a; %2 = linalg.matmul ins(%1, ...) }
 
 becomes a `set_encoding` in front of the region. In the region, a `set_encoding` first moves up
-through an operation that widens or broadcasts one tensor, and an `unset_encoding` moves down
-through an elementwise operation; the encodings of tensors of another shape say by which map they
-are read. What only leaves the region again stays, and so does padding, which is no layout of its
-own: a kernel that makes the tensor leaves room for it.
+through an operation that widens, scales or broadcasts one tensor, and an `unset_encoding` moves
+down through an elementwise operation; the encodings of tensors of another shape say by which map
+they are read. What only leaves the region again stays, and so does padding, which is no layout of
+its own: a kernel that makes the tensor leaves room for it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from ...dialects.iree_encoding.layouts import PaddingAttr
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.host_programs import DISPATCH_REGION, host_operations
 from ...ir.locations import builder_before, located_builder, replace_by
-from ...ir.tensor_types import ranked
+from ...ir.tensor_types import element_of, ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import WIDENING
-from .propagate_encodings import SET, TRAPPING, UNSET, maker
+from .propagate_encodings import SET, TRAPPING, UNSET, maker, only_read_by
 from .set_encoding import on_tensors
 
 CONSTANTS = frozenset({"arith.constant", "flow.tensor.constant"})
@@ -53,10 +53,10 @@ class HoistEncodingOpsPass(ModulePass):
             for block in region.regions[0].blocks:
                 for operation in tuple(block.ops):
                     if operation.parent is block:
-                        _sink_decoding(operation, sizes)
+                        sink_decoding(operation, sizes)
                 for operation in reversed(tuple(block.ops)):
                     if operation.name == SET:
-                        _rise(cast(SetEncodingOp, operation), sizes)
+                        rise(cast(SetEncodingOp, operation), sizes)
                 for operation in tuple(block.ops):
                     if operation.name == SET:
                         _leave(cast(SetEncodingOp, operation), region)
@@ -133,8 +133,11 @@ def _on_encoded(
     return builder.insert(on_tensors(operation, [*inputs, empty], [type_])).results[0]
 
 
-def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
-    """`f(unset(x), y)` becomes `unset(f(x, set(y)))`; `y` is encoded as `f` reads it."""
+def sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
+    """`f(unset(x), y)` becomes `unset(f(x, set(y)))`; `y` is encoded as `f` reads it.
+
+    Nothing is decoded twice: an `unset(x)` that others read stays.
+    """
     view = _elementwise(operation)
     if view is None:
         return
@@ -142,7 +145,9 @@ def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
     decodes = [
         cast(UnsetEncodingOp, decode)
         for value, map_ in pairs
-        if (decode := maker(value, UNSET)) is not None and map_ == view.output_maps[0]
+        if (decode := maker(value, UNSET)) is not None
+        and map_ == view.output_maps[0]
+        and only_read_by(decode, operation)
     ]
     encodings = {tensor_encoding(decode.source.type) for decode in decodes}
     encoding = next(iter(encodings), None)
@@ -178,31 +183,60 @@ def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
             Rewriter.erase_op(one)
 
 
-def _rise(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
-    """`set(f(x))` becomes `f(set(x))` where `f` widens or broadcasts one tensor."""
+def rise(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
+    """`set(f(x, y))` becomes `f(set(x), set(y))` where `f` widens or broadcasts `x`."""
     encoding = tensor_encoding(operation.result.type)
-    while isinstance(operation.source, OpResult) and isinstance(encoding, EncodingAttr):
-        source = operation.source.op
-        view = _elementwise(source) if source.parent is operation.parent else None
-        if view is None or len(view.inputs) != 1 or ranked(view.inputs[0]) is None:
-            return
-        computed = [inner.name for inner in view.body.ops if inner is not view.body.last_op]
-        if len(tuple(operation.source.uses)) != 1 or not all(name in WIDENING for name in computed):
-            return
-        read = _read_by(encoding, view, view.input_maps[0])
-        if read is None:
-            return
-        encode = _encode(view.inputs[0], read, operation.encoding_dims, operation)
-        result = _on_encoded(source, view, [encode], encoding, operation, sizes)
-        operation.result.replace_all_uses_with(result)
-        empty = cast(Operation, view.outputs[0].owner)
-        for one in (
-            operation,
-            source,
-            *([empty] if len(tuple(empty.results[0].uses)) == 1 else []),
-        ):
-            Rewriter.erase_op(one)
-        operation, encoding = cast(SetEncodingOp, cast(OpResult, encode).op), read
+    if not isinstance(operation.source, OpResult) or not isinstance(encoding, EncodingAttr):
+        return
+    source = operation.source.op
+    view = _elementwise(source) if source.parent is operation.parent else None
+    if view is None or len(tuple(operation.source.uses)) != 1:
+        return
+    if not _only_widens(view) and not _scales(view):
+        return
+    reads = [_read_by(encoding, view, map_) for map_ in view.input_maps]
+    encodes = [
+        _encode(value, read, operation.encoding_dims, operation)
+        for value, read in zip(view.inputs, reads, strict=True)
+        if read is not None
+    ]
+    if len(encodes) < len(reads):
+        return
+    result = _on_encoded(source, view, encodes, encoding, operation, sizes)
+    operation.result.replace_all_uses_with(result)
+    empty = cast(Operation, view.outputs[0].owner)
+    is_last = len(tuple(empty.results[0].uses)) == 1
+    for one in (operation, source, *([empty] if is_last else [])):
+        Rewriter.erase_op(one)
+    for encode in encodes:
+        rise(cast(SetEncodingOp, encode.owner), sizes)
+
+
+def _only_widens(view: StructuredView) -> bool:
+    """Whether an operation widens or broadcasts one tensor, and does nothing else."""
+    computed = [inner.name for inner in view.body.ops if inner is not view.body.last_op]
+    return (
+        len(view.inputs) == 1
+        and ranked(view.inputs[0]) is not None
+        and all(name in WIDENING for name in computed)
+    )
+
+
+def _scales(view: StructuredView) -> bool:
+    """Whether an operation computes wide elements from narrow ones and from tensors of less rank.
+
+    The latter are scales, zero points and the like.
+    """
+    tensors = [ranked(value) for value in view.inputs]
+    result = ranked(view.outputs[0])
+    whole = view.output_maps[0]
+    read = [tensor for tensor, map_ in zip(tensors, view.input_maps, strict=True) if map_ == whole]
+    if result is None or None in tensors or len(read) != 1 or read[0] is None:
+        return False
+    others = (map_ for map_ in view.input_maps if map_ != whole)
+    if not all(len(map_.results) < len(whole.results) for map_ in others):
+        return False
+    return element_of(read[0]).bits < element_of(result).bits
 
 
 def _leave(operation: SetEncodingOp, region: Operation) -> None:

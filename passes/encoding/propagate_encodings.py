@@ -114,7 +114,7 @@ def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
     if not found or len(found) != len(decodes):
         return
     encodings = {getattr(one.operands[0].type, "encoding", None) for one in found}
-    if len(encodings) != 1 or not all(_only_read_by(one, operation) for one in found):
+    if len(encodings) != 1 or not all(only_read_by(one, operation) for one in found):
         return
     sources: dict[SSAValue, SSAValue] = {one.results[0]: one.operands[0] for one in found}
     inputs = [sources.get(value, value) for value in view.inputs]
@@ -131,7 +131,8 @@ def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
             Rewriter.erase_op(one)
 
 
-def _only_read_by(decode: Operation, operation: Operation) -> bool:
+def only_read_by(decode: Operation, operation: Operation) -> bool:
+    """Whether nobody else reads what a decode makes."""
     return all(use.operation is operation for use in decode.results[0].uses)
 
 

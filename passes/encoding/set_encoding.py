@@ -13,7 +13,7 @@ becomes
 An encoding says which operand of which contraction a tensor is; the layout is resolved when it is
 known where it runs. Operations whose tensors have encodings already are left alone, and so are
 those that read a large operand so seldom that changing its layout costs more than it gains, unless
-the layout is changed once for many runs.
+the layout is changed once for many runs. What is filled and then encoded is filled encoded.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .analysis.contraction_matching import (
     tiled_contraction,
     tiled_convolution,
 )
-from .analysis.padded_operands import pad_operands
+from .analysis.padded_operands import pad_operands, region_of
 from .analysis.scaled_contractions import split_factors
 from .hoist_encodings import CONSTANTS, LOOPS
 
@@ -54,6 +54,8 @@ KEPT = (*CONSTANTS, "util.global.load")
 HINT = "iree.opt.data_tiling"
 """Marks the operations to encode; where one is marked, only those that are get encodings."""
 
+CHOSEN_CODE = "compilation_info"
+"""On operations of which somebody has said how they are to be compiled."""
 
 LARGE_OPERAND = 1 << 16
 """Elements of an operand whose change of layout counts."""
@@ -84,6 +86,9 @@ class SetEncodingPass(ModulePass):
             if block is not None:
                 sizes.resolve(block)
         encoder = ContractionEncoder(spelling_of(op), sizes)
+        for operation in tuple(host_operations(op)):
+            if operation.name == SetEncodingOp.name:
+                encoder.fold_fill(cast(SetEncodingOp, operation))
         for operation in operations:
             contraction = tiled_contraction(operation)
             if self.encoding_option == "padding":
@@ -96,8 +101,17 @@ class SetEncodingPass(ModulePass):
                 contraction = tiled_contraction(split)
             elif contraction is None and (is_asked or self.encode_convolutions):
                 contraction = tiled_convolution(operation)
-            if contraction is not None and (is_asked or not _loses(contraction)):
+            if contraction is not None and (
+                is_asked or not (is_settled(operation) or _loses(contraction))
+            ):
                 encoder.encode(contraction)
+
+
+def is_settled(operation: Operation) -> bool:
+    """Whether it is said how an operation is compiled, or how many workgroups run its region."""
+    region = region_of(operation)
+    is_counted = region is not None and len(region.regions) > 1 and bool(region.regions[1].blocks)
+    return CHOSEN_CODE in operation.attributes or is_counted
 
 
 def _loses(contraction: TiledContraction) -> bool:
@@ -174,6 +188,14 @@ class ContractionEncoder:
         builder.insert(unset)
         Rewriter.replace_op(operation, [], [unset.result])
 
+    def fold_fill(self, operation: SetEncodingOp) -> None:
+        """Fill an encoded tensor where a tensor is filled and then encoded."""
+        fill = operation.source.owner
+        if not isinstance(fill, Operation) or fill.name != "linalg.fill":
+            return
+        filled = self._filled(operation.source, operation.result.type, builder_before(operation))
+        Rewriter.replace_op(operation, [], [filled])
+
     def _dynamic_loops(self, contraction: TiledContraction) -> tuple[SSAValue, ...]:
         """The extents of the loops that are not known, in order; 2024 does not list them."""
         if self._spelling == "2024":
@@ -219,14 +241,18 @@ class ContractionEncoder:
     ) -> SSAValue:
         """What products are added to: filled where it is needed instead of being laid out again."""
         owner = value.owner
-        type_ = with_encoding(cast(Tensor, value.type), encoding)
         if isinstance(owner, Operation) and owner.name in ("linalg.fill", "tensor.empty"):
-            empty = builder.insert(EmptyOp(self._sizes.dynamic_sizes(value), type_)).tensor
-            if owner.name == "tensor.empty":
-                return empty
-            fill = builder.insert(on_tensors(owner, [owner.operands[0], empty], [type_]))
-            return fill.results[0]
+            type_ = with_encoding(cast(Tensor, value.type), encoding)
+            return self._filled(value, type_, builder)
         return self._set(value, encoding, loops, builder)
+
+    def _filled(self, value: SSAValue, type_: Tensor, builder: Builder) -> SSAValue:
+        """An encoded tensor that is filled as `value` is, or as empty."""
+        owner = cast(Operation, value.owner)
+        empty = builder.insert(EmptyOp(self._sizes.dynamic_sizes(value), type_)).tensor
+        if owner.name == "tensor.empty":
+            return empty
+        return builder.insert(on_tensors(owner, [owner.operands[0], empty], [type_])).results[0]
 
 
 def _is_everywhere(value: SSAValue) -> bool:

@@ -19,12 +19,14 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
     TensorType,
+    i8,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor, storage_formula_of, tensor_encoding
+from ...dialects.iree_encoding.layouts import PackedStorageAttr
 from ...dialects.stream.async_ops import (
     AsyncAllocaOp,
     AsyncCloneOp,
@@ -75,15 +77,23 @@ class EncodeHostTensorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with without_garbage_collection():
-            planned = Planned()
-            try:
-                for operation in tuple(host_operations(op)):
-                    if (rule := lowering.get(operation.name)) is not None:
-                        planned.add(operation, rule)
-            except OperationError:
-                planned.undo()
-                raise
-            planned.apply()
+            encode_operations(tuple(host_operations(op)))
+
+
+def encode_operations(operations: Sequence[Operation]) -> None:
+    """Turn those of some operations that are on tensors into such on bytes.
+
+    Raises OperationError, and leaves the program as it was, where that cannot be done.
+    """
+    planned = Planned()
+    try:
+        for operation in operations:
+            if (rule := lowering.get(operation.name)) is not None:
+                planned.add(operation, rule)
+    except OperationError:
+        planned.undo()
+        raise
+    planned.apply()
 
 
 class Planned:
@@ -262,13 +272,32 @@ def _empty(operation: Operation, builder: HostBuilder) -> Results:
 @lowering("stream.tensor.constant")
 def _constant(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorConstantOp, operation)
-    tensor = plain_tensor(op, op.result_encoding)
+    tensor = require_ranked(op, op.result_encoding)
+    if isinstance(tensor_encoding(tensor), PackedStorageAttr):
+        value = _packed_constant(op, tensor)
+    else:
+        value = _stored_constant(op.value)
+        plain_tensor(op, tensor)
     new = AsyncConstantOp.create(
         operands=[storage_size(tensor, tuple(op.result_encoding_dims), builder)],
         result_types=[op.result.type],
-        properties=_placed(op, value=_stored_constant(op.value)),
+        properties=_placed(op, value=value),
     )
     return builder.insert(new).results
+
+
+def _packed_constant(operation: TensorConstantOp, tensor: Tensor) -> Attribute:
+    """Constant contents without gaps between their elements, the first in the lowest bits."""
+    value = operation.value
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        raise OperationError(operation, f"packs elements of {value}, which are not known")
+    bits = element_of(tensor).bits
+    numbers = [number & ((1 << bits) - 1) for number in cast("Sequence[int]", value.get_values())]
+    packed: list[int] = []
+    for first in range(0, len(numbers), 8 // bits):
+        in_byte = numbers[first : first + 8 // bits]
+        packed.append(sum(number << place * bits for place, number in enumerate(in_byte)))
+    return DenseIntOrFPElementsAttr.from_list(TensorType(i8, [len(packed)]), packed)
 
 
 def _stored_constant(value: Attribute) -> Attribute:

@@ -6,7 +6,8 @@ dispatches a kernel that loads the tensor in the one layout and stores it in the
 of types has one kernel for each target that it runs on. Where both are stored alike, as with a
 target that has no tiles for the tensor, nothing is copied: the result is the source.
 
-Runs between specialize-encodings, which resolves the layouts, and encode-host-tensors.
+Runs behind specialize-encodings, which resolves the layouts: in front of encode-host-tensors, or
+behind it, where dispatches are of bytes already.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, plain, storage_key, tensor_encoding
 from ...dialects.iree_encoding.respelling import spelling_of
 from ...dialects.stream import executables as stream
-from ...dialects.stream.affinity import TargetSolver, affinity_of
+from ...dialects.stream.affinity import TargetSolver, TargetsUnknownError, affinity_of
 from ...dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp
 from ...dialects.stream.types import BindingType
 from ...dialects.util.types import UnusedType
@@ -40,9 +41,11 @@ from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import require_ranked, shape_of
 from .analysis.affinity_analysis import AffinityAnalysis
 from .conversion.stored_tensors import UNKNOWN, at
+from .encode_host_tensors import encode_operations, lowering
 from .kernels.bindings import INDEX, KERNEL_OPERATIONS, STREAM, KernelOperations, whole_tensor
 
-Key = tuple[Attribute, Attribute, tuple[TargetSolver, ...]]
+Place = tuple[TargetSolver, ...] | Attribute
+Key = tuple[Attribute, Attribute, Place]
 """Source type, result type, and what the kernel is compiled for."""
 
 
@@ -55,9 +58,11 @@ class MaterializeEncodingsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         encodes = [o for o in host_operations(op) if o.name == "stream.tensor.encode"]
         if encodes:
+            of_bytes = all(lowering.get(o.name) is None for o in host_operations(op))
             relayouts = Relayouts(ctx, op)
-            for operation in encodes:
-                relayouts.replace(operation)
+            made = [relayouts.replace(operation) for operation in encodes]
+            if of_bytes:
+                encode_operations([dispatch for dispatch in made if dispatch is not None])
 
 
 class Relayouts:
@@ -70,8 +75,8 @@ class Relayouts:
         self._taken = names_in(module)
         self._kernels: dict[Key, SymbolRefAttr] = {}
 
-    def replace(self, operation: Operation) -> None:
-        """Replace one encode."""
+    def replace(self, operation: Operation) -> Operation | None:
+        """Replace one encode by a dispatch, which is returned, or by its source."""
         if not isinstance(operation, TensorEncodeOp):
             raise OperationError(operation, "is of another dialect than ours")
         source = require_ranked(operation, operation.source_encoding)
@@ -79,14 +84,12 @@ class Relayouts:
         if storage_key(source) == storage_key(result) or (_is_plain(source) and _is_plain(result)):
             operation.result.replace_all_uses_with(operation.source)
             Rewriter.erase_op(operation)
-            return
+            return None
         for tensor in (source, result):
             encoding = tensor_encoding(tensor)
             if encoding is not None and not encoding.is_resolved:
                 raise OperationError(operation, f"the layout of {tensor} is not resolved")
-        affinity = affinity_of(operation)
-        targets = () if affinity is None else self._affinities.targets(affinity, operation)
-        key = source, result, targets
+        key = source, result, self._runs_on(operation)
         if key not in self._kernels:
             self._kernels[key] = self._kernel(source, result, operation)
         dims = tuple(operation.source_encoding_dims)
@@ -109,6 +112,17 @@ class Relayouts:
             },
         )
         replace_by(operation, dispatch)
+        return dispatch
+
+    def _runs_on(self, operation: Operation) -> Place:
+        """The targets that run an operation; its affinity where they are not known yet."""
+        affinity = affinity_of(operation)
+        if affinity is None:
+            return ()
+        try:
+            return self._affinities.targets(affinity, operation)
+        except TargetsUnknownError:
+            return affinity
 
     def _kernel(self, source: Tensor, result: Tensor, encode: Operation) -> SymbolRefAttr:
         """A new executable, where the first encode is that it stands for."""

@@ -80,6 +80,26 @@ def test_every_stage_means_the_same(case: Path, data_tiling: bool) -> None:
             )
 
 
+def test_relayouts_may_be_made_of_bytes() -> None:
+    """As in IREE, whose host programs are of bytes when encodes become dispatches."""
+    context, module = parse((FOLDER / "c13_enc_transfer.mlir").read_text())
+    (name,) = public_functions(module)
+    inputs = numbers(list(argument_types(find_function(Program(module), name))))
+    expected = run(module, name, inputs)
+    passes = list(DataTilePass().passes())
+    late = next(one for one in passes if one.name == "iree-stream-materialize-encodings")
+    passes.remove(late)
+    behind = [one.name for one in passes].index("iree-stream-encode-host-tensors") + 1
+    for one in (*passes[:behind], late, *passes[behind:]):
+        one.apply(context, module)
+        module.verify()
+        assert one is not late or "stream.tensor.dispatch" not in str(module)
+        found = run(module, name, inputs)
+        for array, wanted in zip(found, expected, strict=True):
+            np.testing.assert_allclose(array, wanted, 1e-5, err_msg=f"after {one.name}")
+    assert "@_encoding_0" in str(module)
+
+
 @pytest.mark.parametrize("name", ERRORS)
 def test_programs_that_mean_nothing(name: str) -> None:
     context, module = parse((FOLDER / f"{name}.mlir").read_text())

@@ -87,6 +87,29 @@ def test_a_region_means_the_same_without_its_encodings(rest: str) -> None:
             assert "linalg.matmul" in inside
 
 
+THROUGH = "iree-dispatch-creation-propagate-encodings-through-generic-ops"
+OUTSIDE = PROGRAM.replace("%r = flow.dispatch.region -> (tensor<17x9xf32>) {", "").replace(
+    "flow.return %s : tensor<17x9xf32>\n  }\n  return %r", "return %s"
+)
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["moved", "tiled"])
+def test_encodings_move_through_what_is_in_no_region(rest: str) -> None:
+    numbers = np.random.default_rng(0)
+    a = numbers.integers(-4, 5, (17, 5)).astype(np.float16)
+    b = numbers.integers(-4, 5, 9).astype(np.float32)
+    bias = np.arange(9, dtype=np.float32)
+    wanted = a.astype(np.float32) @ np.broadcast_to(b, (5, 9)) + bias
+    for backend in ("interpreter", "numba"):
+        program = compile(OUTSIDE, THROUGH + rest, stages=False, backend=backend)
+        (result,) = program["main"].run([a, b, bias, 5])
+        np.testing.assert_array_equal(result, wanted)
+        if not rest:
+            main = list(program.module.walk())
+            last = next(o for o in main if o.name == "func.return").operands[0].owner
+            assert getattr(last, "name", "") == "iree_encoding.unset_encoding"
+
+
 PAD = "iree-dispatch-creation-set-encoding{encoding-option=padding}"
 PADDED = """
 #id = affine_map<(m, n) -> (m, n)>
@@ -141,3 +164,144 @@ def test_what_lies_between_regions_may_be_padded(rest: str) -> None:
         if rest:
             # 500 elements of two bytes, and room for 76 more: nine lines of the cache.
             assert "1152 : index" in str(program.module)
+
+
+FILLED = (
+    PROGRAM[: PROGRAM.index("func.func")]
+    + """
+func.func @main(%b: tensor<?x9xf32>, %k: index) -> tensor<17x9xf32> {
+  %two = arith.constant 2.0 : f32
+  %ea = tensor.empty(%k) : tensor<17x?xf32>
+  %a = linalg.fill ins(%two : f32) outs(%ea : tensor<17x?xf32>) -> tensor<17x?xf32>
+  %ec = tensor.empty() : tensor<17x9xf32>
+  %c = linalg.fill ins(%two : f32) outs(%ec : tensor<17x9xf32>) -> tensor<17x9xf32>
+  %0 = iree_encoding.set_encoding %a encoding_dims{%k} : tensor<17x?xf32> -> tensor<17x?xf32, #e0>
+  %1 = iree_encoding.set_encoding %b encoding_dims{%k} : tensor<?x9xf32> -> tensor<?x9xf32, #e1>
+  %2 = iree_encoding.set_encoding %c encoding_dims{%k} : tensor<17x9xf32> -> tensor<17x9xf32, #e2>
+  %p = linalg.matmul ins(%0, %1 : tensor<17x?xf32, #e0>, tensor<?x9xf32, #e1>)
+    outs(%2 : tensor<17x9xf32, #e2>) -> tensor<17x9xf32, #e2>
+  %u = iree_encoding.unset_encoding %p encoding_dims{%k}
+    : tensor<17x9xf32, #e2> -> tensor<17x9xf32>
+  return %u : tensor<17x9xf32>
+}
+"""
+)
+EIGHT_BY_FOUR = FILLED.replace(
+    """"llvm-cpu", "x", {
+  target_triple = "x86_64-none-elf", cpu_features = "+avx512f",
+  iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}""",
+    """"vmvx", "x", {ukernels = "none",
+  iree.encoding.resolver = #iree_cpu.vmvx_encoding_resolver<>}""",
+)
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["folded", "tiled"])
+def test_a_filled_factor_adds_nothing_beyond_its_end(rest: str) -> None:
+    """Tiles are four long in K, and five rows are added up."""
+    assert "vmvx" in EIGHT_BY_FOUR
+    b = np.arange(45, dtype=np.float32).reshape(5, 9)
+    wanted = np.broadcast_to(2 * b.sum(0) + 2, (17, 9))
+    pipeline = f"iree-dispatch-creation-set-encoding{rest}"
+    for backend in ("interpreter", "numba"):
+        program = compile(EIGHT_BY_FOUR, pipeline, stages=False, backend=backend)
+        (result,) = program["main"].run([b, 5])
+        np.testing.assert_array_equal(result, wanted)
+        if not rest:
+            assert str(program.module).count("iree_encoding.set_encoding") == 1
+
+
+FUSE = "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions"
+MADE_IN_A_REGION = (
+    EIGHT_BY_FOUR[: EIGHT_BY_FOUR.index("func.func")]
+    + """
+func.func @main(%x: tensor<17x?xf32>, %b: tensor<?x9xf32>, %c: tensor<17x9xf32>, %k: index)
+    -> (tensor<17x?xf32>, tensor<17x9xf32>) {
+  %a = flow.dispatch.region -> (tensor<17x?xf32>{%k}) {
+    %e = tensor.empty(%k) : tensor<17x?xf32>
+    %d = linalg.add ins(%x, %x : tensor<17x?xf32>, tensor<17x?xf32>)
+      outs(%e : tensor<17x?xf32>) -> tensor<17x?xf32>
+    flow.return %d : tensor<17x?xf32>
+  }
+  %0 = iree_encoding.set_encoding %a encoding_dims{%k} : tensor<17x?xf32> -> tensor<17x?xf32, #e0>
+  %1 = iree_encoding.set_encoding %b encoding_dims{%k} : tensor<?x9xf32> -> tensor<?x9xf32, #e1>
+  %2 = iree_encoding.set_encoding %c encoding_dims{%k} : tensor<17x9xf32> -> tensor<17x9xf32, #e2>
+  %u = flow.dispatch.region -> (tensor<17x9xf32>) {
+    %p = linalg.matmul ins(%0, %1 : tensor<17x?xf32, #e0>, tensor<?x9xf32, #e1>)
+      outs(%2 : tensor<17x9xf32, #e2>) -> tensor<17x9xf32, #e2>
+    %d = iree_encoding.unset_encoding %p encoding_dims{%k}
+      : tensor<17x9xf32, #e2> -> tensor<17x9xf32>
+    flow.return %d : tensor<17x9xf32>
+  }
+  return %a, %u : tensor<17x?xf32>, tensor<17x9xf32>
+}
+"""
+)
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["fused", "tiled"])
+def test_a_region_may_store_a_tensor_plain_and_encoded(rest: str) -> None:
+    numbers = np.random.default_rng(0)
+    x, b, c = (
+        numbers.integers(-4, 5, shape).astype(np.float32) for shape in ((17, 5), (5, 9), (17, 9))
+    )
+    pipeline = f"builtin.module({FUSE}{{enable-aggressive-fusion=true}}{rest})"
+    for backend in ("interpreter", "numba"):
+        program = compile(MADE_IN_A_REGION, pipeline, stages=False, backend=backend)
+        doubled, result = program["main"].run([x, b, c, 5])
+        np.testing.assert_array_equal(doubled, 2 * x)
+        np.testing.assert_array_equal(result, 2 * x @ b + c)
+        if not rest:
+            region = next(o for o in program.module.walk() if o.name == "flow.dispatch.region")
+            assert "iree_encoding.set_encoding" in [o.name for o in region.walk()]
+
+
+SCALED = (
+    EIGHT_BY_FOUR[: EIGHT_BY_FOUR.index("func.func")]
+    + """
+#col = affine_map<(m, n) -> (m)>
+func.func @main(%a: tensor<17x?xi8>, %s: tensor<17xf32>, %z: tensor<17xf32>, %b: tensor<?x9xf32>,
+    %c: tensor<17x9xf32>, %k: index) -> tensor<17x9xf32> {
+  %r = flow.dispatch.region -> (tensor<17x9xf32>) {
+    %e = tensor.empty(%k) : tensor<17x?xf32>
+    %d = linalg.generic {indexing_maps = [#id, #col, #col, #id], iterator_types = ["parallel",
+      "parallel"]} ins(%a, %s, %z : tensor<17x?xi8>, tensor<17xf32>, tensor<17xf32>)
+      outs(%e : tensor<17x?xf32>) {
+    ^bb0(%x: i8, %scale: f32, %zero: f32, %o: f32):
+      %t = arith.sitofp %x : i8 to f32
+      %u = arith.subf %t, %zero : f32
+      %v = arith.mulf %u, %scale : f32
+      linalg.yield %v : f32
+    } -> tensor<17x?xf32>
+    %0 = iree_encoding.set_encoding %d encoding_dims{%k}
+      : tensor<17x?xf32> -> tensor<17x?xf32, #e0>
+    %1 = iree_encoding.set_encoding %b encoding_dims{%k}
+      : tensor<?x9xf32> -> tensor<?x9xf32, #e1>
+    %2 = iree_encoding.set_encoding %c encoding_dims{%k}
+      : tensor<17x9xf32> -> tensor<17x9xf32, #e2>
+    %p = linalg.matmul ins(%0, %1 : tensor<17x?xf32, #e0>, tensor<?x9xf32, #e1>)
+      outs(%2 : tensor<17x9xf32, #e2>) -> tensor<17x9xf32, #e2>
+    %y = iree_encoding.unset_encoding %p encoding_dims{%k}
+      : tensor<17x9xf32, #e2> -> tensor<17x9xf32>
+    flow.return %y : tensor<17x9xf32>
+  }
+  return %r : tensor<17x9xf32>
+}
+"""
+)
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["hoisted", "tiled"])
+def test_numbers_with_a_scale_are_encoded_as_they_are(rest: str) -> None:
+    """Neither padding nor its zero point is added up: tiles are four long, and K is five."""
+    numbers = np.random.default_rng(0)
+    a = numbers.integers(-4, 5, (17, 5)).astype(np.int8)
+    s, z = (numbers.integers(1, 4, 17).astype(np.float32) for _ in range(2))
+    b, c = (numbers.integers(-4, 5, shape).astype(np.float32) for shape in ((5, 9), (17, 9)))
+    wanted = ((a - z[:, None]) * s[:, None]) @ b + c
+    for backend in ("interpreter", "numba"):
+        program = compile(SCALED, HOIST + rest, stages=False, backend=backend)
+        (result,) = program["main"].run([a, s, z, b, c, 5])
+        np.testing.assert_array_equal(result, wanted)
+        if not rest:
+            region = next(o for o in program.module.walk() if o.name == "flow.dispatch.region")
+            assert "iree_encoding.set_encoding" not in [o.name for o in region.walk()]

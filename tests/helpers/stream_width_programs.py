@@ -5,7 +5,7 @@ They read and write single elements and parts of tensors: slices, updates and fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from random import Random
 
@@ -162,8 +162,11 @@ class StreamWidthProgram:
 
     def _clone(self) -> None:
         source = self._any()
-        text = f"stream.tensor.clone {source.name} : {source.held} -> {{held}}"
-        self._emit(self._again(source), text)
+        copy = self._again(source)
+        if not source.encoding:
+            # The same bytes in one dimension.
+            copy = replace(copy, shape=(prod(source.shape),))
+        self._emit(copy, f"stream.tensor.clone {source.name} : {source.held} -> {{held}}")
 
     def _fill(self) -> None:
         target = self._any()

@@ -32,7 +32,7 @@ def pad_operands(contraction: TiledContraction) -> None:
     The region that makes a tensor encodes it last, and each that reads it decodes it first.
     """
     view = contraction.view
-    if _region_of(view.operation) is None:
+    if region_of(view.operation) is None:
         return
     loops = tuple(zip(view.iterators, contraction.sizes, strict=True))
     summed = [size for kind, size in loops if kind is IteratorType.REDUCTION]
@@ -48,7 +48,7 @@ def _known(numbers: list[int | None]) -> Iterator[int]:
     return (number for number in numbers if number is not None)
 
 
-def _region_of(operation: Operation) -> Operation | None:
+def region_of(operation: Operation) -> Operation | None:
     """The dispatch region that an operation stands in."""
     parent = operation.parent_op()
     while parent is not None and parent.name != DISPATCH_REGION:
@@ -66,11 +66,11 @@ def _is_passed_between_regions(value: SSAValue) -> bool:
         and bool(tensor.get_shape())
         and tensor_encoding(tensor) is None
         and len(value.op.regions[0].blocks) == 1
-        and all(_region_of(use.operation) is not None for use in value.uses)
+        and all(region_of(use.operation) is not None for use in value.uses)
     )
 
 
-def _listed_sizes(value: OpResult) -> tuple[SSAValue, ...]:
+def listed_sizes(value: OpResult) -> tuple[SSAValue, ...]:
     """The sizes of the dynamic dimensions of a region's result."""
     region = cast(DispatchRegionOp, value.op)
     counts = [dynamic_dimensions(result.type) for result in region.results_]
@@ -80,7 +80,7 @@ def _listed_sizes(value: OpResult) -> tuple[SSAValue, ...]:
 
 def _pad(value: OpResult) -> None:
     tensor = cast(Tensor, value.type)
-    dims = _listed_sizes(value)
+    dims = listed_sizes(value)
     free = [0] * (tensor.get_num_dims() - 1) + [DYNAMIC_SIZE]
     encoding = PaddingAttr.new([ArrayAttr(IntegerAttr(size, i64) for size in free)])
     padded = with_encoding(tensor, encoding)

@@ -10,7 +10,7 @@ util.func private @f(%n: index) {
 
 util.func private @f(%r: !stream.resource<*>, %s: index) {
   // expected-error @+1 {{clones changing tensor encodings are not allowed}}
-  %0 = stream.tensor.clone %r : tensor<4xf32> in !stream.resource<*>{%s} -> tensor<2x2xf32> in !stream.resource<*>{%s}
+  %0 = stream.tensor.clone %r : tensor<4xf32> in !stream.resource<*>{%s} -> tensor<4xf32, #iree_encoding.testing<>> in !stream.resource<*>{%s}
   util.return
 }
 

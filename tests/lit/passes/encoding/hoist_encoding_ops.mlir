@@ -93,3 +93,23 @@ util.func public @stays(%a: tensor<127x513xf32>) -> (tensor<127x513xf32, #rhs>, 
   }
   util.return %0#0, %0#1 : tensor<127x513xf32, #rhs>, tensor<127x513xf32>
 }
+
+// Narrow numbers are encoded as they are stored, and their scales as they are read.
+// CHECK-LABEL: util.func public @scaled
+util.func public @scaled(%a: tensor<127x513xi8>, %s: tensor<513xf32>) -> tensor<127x513xf32, #rhs> {
+  // CHECK-NEXT: iree_encoding.set_encoding %a : tensor<127x513xi8> -> tensor<127x513xi8, #{{.*}}>
+  // CHECK-NEXT: iree_encoding.set_encoding %s : tensor<513xf32> -> tensor<513xf32, #[[ROW]]>
+  // CHECK-NEXT: flow.dispatch.region
+  %0 = flow.dispatch.region -> (tensor<127x513xf32, #rhs>) {
+    %e = tensor.empty() : tensor<127x513xf32>
+    %1 = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%a, %s : tensor<127x513xi8>, tensor<513xf32>) outs(%e : tensor<127x513xf32>) {
+    ^bb0(%x: i8, %y: f32, %o: f32):
+      %t = arith.sitofp %x : i8 to f32
+      %u = arith.mulf %t, %y : f32
+      linalg.yield %u : f32
+    } -> tensor<127x513xf32>
+    %2 = iree_encoding.set_encoding %1 : tensor<127x513xf32> -> tensor<127x513xf32, #rhs>
+    flow.return %2 : tensor<127x513xf32, #rhs>
+  }
+  util.return %0 : tensor<127x513xf32, #rhs>
+}

@@ -184,3 +184,38 @@ func.func @marked_convolution(%a: tensor<1x16x16x4xf32>, %b: tensor<3x3x4x16xf32
   %r = linalg.conv_2d_nhwc_hwcf {iree.opt.data_tiling} ins(%a, %b : tensor<1x16x16x4xf32>, tensor<3x3x4x16xf32>) outs(%c : tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
   return %r : tensor<1x14x14x16xf32>
 }
+
+// -----
+
+// What is filled and then encoded is filled encoded.
+
+// CHECK-LABEL: func.func @filled
+// CHECK: %[[E:.*]] = tensor.empty(%m) : tensor<?x5xf32, #encoding
+// CHECK: %[[F:.*]] = linalg.fill ins({{.*}}) outs(%[[E]] :
+// CHECK-NOT: set_encoding
+// CHECK: return %[[F]]
+func.func @filled(%m: index) -> tensor<?x5xf32, #iree_encoding.testing<>> {
+  %z = arith.constant 1.0 : f32
+  %e = tensor.empty(%m) : tensor<?x5xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<?x5xf32>) -> tensor<?x5xf32>
+  %r = iree_encoding.set_encoding %f : tensor<?x5xf32> -> tensor<?x5xf32, #iree_encoding.testing<>>
+  return %r : tensor<?x5xf32, #iree_encoding.testing<>>
+}
+
+// -----
+
+// Nothing is asked for where it is said how an operation is compiled, or how many workgroups run it.
+
+// CHECK-LABEL: func.func @settled
+// CHECK-NOT: set_encoding
+func.func @settled(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = linalg.matmul {compilation_info = "mine"} ins(%a, %b : tensor<4x8xf32>, tensor<8x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = flow.dispatch.region -> (tensor<4x4xf32>) {
+    %2 = linalg.matmul ins(%a, %b : tensor<4x8xf32>, tensor<8x4xf32>) outs(%0 : tensor<4x4xf32>) -> tensor<4x4xf32>
+    flow.return %2 : tensor<4x4xf32>
+  } count() -> (index, index, index) {
+    %c1 = arith.constant 1 : index
+    flow.return %c1, %c1, %c1 : index, index, index
+  }
+  return %1 : tensor<4x4xf32>
+}

@@ -178,3 +178,21 @@ func.func @constants() -> (!stream.resource<constant>, !stream.resource<constant
   %2 = stream.tensor.constant : tensor<2xi4> in !stream.resource<constant> = dense<[-1, 2]> : tensor<2xi4>
   return %0, %1, %2 : !stream.resource<constant>, !stream.resource<constant>, !stream.resource<constant>
 }
+
+// Elements without gaps, the first in the lowest bits.
+// CHECK-LABEL: func.func @packed_constants
+func.func @packed_constants() -> (!stream.resource<constant>, !stream.resource<constant>) {
+  // CHECK: stream.async.constant {{.*}} = dense<[-69, 1]> : tensor<2xi8>
+  %0 = stream.tensor.constant : tensor<10xi1, #iree_encoding.packed_storage> in !stream.resource<constant> = dense<[1, 1, 0, 1, 1, 1, 0, 1, 1, 0]> : tensor<10xi1, #iree_encoding.packed_storage>
+  // CHECK: stream.async.constant {{.*}} = dense<[33, 3]> : tensor<2xi8>
+  %1 = stream.tensor.constant : tensor<3xi4, #iree_encoding.packed_storage> in !stream.resource<constant> = dense<[1, 2, 3]> : tensor<3xi4, #iree_encoding.packed_storage>
+  return %0, %1 : !stream.resource<constant>, !stream.resource<constant>
+}
+
+// A copy of a tensor in rows may be about other elements of as many bytes.
+// CHECK-LABEL: util.func public @reinterpreted
+util.func public @reinterpreted(%r: !stream.resource<*>, %s: index) -> !stream.resource<*> {
+  // CHECK: stream.async.clone %r : !stream.resource<*>{%s} -> !stream.resource<*>{%s}
+  %0 = stream.tensor.clone %r : tensor<8xi4> in !stream.resource<*>{%s} -> tensor<4xi8> in !stream.resource<*>{%s}
+  util.return %0 : !stream.resource<*>
+}

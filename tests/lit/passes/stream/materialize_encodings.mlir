@@ -1,4 +1,4 @@
-// RUN: mesh-opt %s --iree-stream-materialize-encodings | filecheck %s
+// RUN: mesh-opt %s --split-input-file --iree-stream-materialize-encodings | filecheck %s
 
 #exe = #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {cpu_features = "+avx512f", target_triple = "x86_64-x-x", iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>
 #tiled = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}}>]>
@@ -23,12 +23,35 @@ util.global private @d = #hal.device.target<"local", [#exe]> : !hal.device
 // CHECK: %[[A:.*]] = stream.tensor.dispatch on(#hal.device.affinity<@d>) @_encoding_0::@{{[a-zA-Z0-9_]+}}[%n](%r, %n) : (tensor<?x5xf32>{%n} in !stream.resource<*>{%s}, index) -> tensor<?x5xf32, #encoding
 // CHECK: stream.tensor.dispatch {{.*}} @_encoding_0::
 // CHECK: stream.tensor.dispatch {{.*}} @_encoding_1::
-// CHECK-NOT: stream.tensor
+// CHECK-NOT: stream.tensor.encode
 // CHECK: util.return %{{.*}}, %{{.*}}, %{{.*}}, %r
 util.func public @main(%r: !stream.resource<*>, %n: index, %s: index, %t: index) -> (!stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>) {
   %0 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<?x5xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x5xf32, #tiled>{%n} in !stream.resource<*>{%t}
   %1 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<?x5xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x5xf32, #tiled>{%n} in !stream.resource<*>{%t}
   %2 = stream.tensor.encode on(#hal.device.affinity<@d>) %1 : tensor<?x5xf32, #tiled>{%n} in !stream.resource<*>{%t} -> tensor<?x5xf32>{%n} in !stream.resource<*>{%s}
   %3 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<?x5xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x5xf32, #rows>{%n} in !stream.resource<*>{%s}
+  %4 = stream.tensor.sizeof tensor<4x5xf32> : index
   util.return %0, %1, %2, %3 : !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>
+}
+
+// -----
+
+// Behind encode-host-tensors dispatches are of bytes. Equal kernels of devices that are not known are
+// one for each device.
+
+// CHECK: stream.executable private @_encoding_0 {
+// CHECK: stream.executable private @_encoding_1 {
+// CHECK-NOT: @_encoding_2
+// CHECK-LABEL: util.func public @bytes(
+// CHECK: stream.async.dispatch on(#hal.device.affinity<@a>) @_encoding_0::@{{.*}}(%r[%{{.*}} to %s for %s]) : (!stream.resource<*>{%s}) -> !stream.resource<*>{%t}
+// CHECK: stream.async.dispatch on(#hal.device.affinity<@a>) @_encoding_0::
+// CHECK: stream.async.dispatch on(#hal.device.affinity<@b>) @_encoding_1::
+#tiled = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}}>]>
+util.global private @a : !hal.device
+util.global private @b : !hal.device
+util.func public @bytes(%r: !stream.resource<*>, %s: index, %t: index) -> (!stream.resource<*>, !stream.resource<*>, !stream.resource<*>) {
+  %0 = stream.tensor.encode on(#hal.device.affinity<@a>) %r : tensor<4x5xf32> in !stream.resource<*>{%s} -> tensor<4x5xf32, #tiled> in !stream.resource<*>{%t}
+  %1 = stream.tensor.encode on(#hal.device.affinity<@a>) %r : tensor<4x5xf32> in !stream.resource<*>{%s} -> tensor<4x5xf32, #tiled> in !stream.resource<*>{%t}
+  %2 = stream.tensor.encode on(#hal.device.affinity<@b>) %r : tensor<4x5xf32> in !stream.resource<*>{%s} -> tensor<4x5xf32, #tiled> in !stream.resource<*>{%t}
+  util.return %0, %1, %2 : !stream.resource<*>, !stream.resource<*>, !stream.resource<*>
 }
