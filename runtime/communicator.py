@@ -69,6 +69,11 @@ class Communicator(ABC):
         return None
 
     @property
+    def sent_messages(self) -> int | None:
+        """How many messages this process has sent to other ranks in the run, `None` on threads."""
+        return None
+
+    @property
     def core_sharers(self) -> int:
         """How many devices share the cores that this process may use."""
         return self.world.size

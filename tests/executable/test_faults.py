@@ -67,12 +67,13 @@ def test_random_faults_on_threads() -> None:
 
 
 @pytest.mark.skipif(not NIGHTLY, reason="one program takes seconds")
+@pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("name", list(PROGRAMS))
-def test_an_operation_fails_on_ranks(name: str, tmp_path: Path) -> None:
+def test_an_operation_fails_on_ranks(name: str, devices: int, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
-    path.write_text(PROGRAMS[name].text)
+    path.write_text(PROGRAMS[name].text.replace("shape = 2", f"shape = {2 * devices}"))
     inputs = ["--input=8xf32=1", "--input=index=1", "--input=index=1"]
-    done = launch(*mesh_run(2, str(path), *inputs))
+    done = launch(*mesh_run(2, str(path), *inputs, f"--devices-per-rank={devices}"))
     assert done.returncode == 1
     assert "result" not in done.stdout
     check_message(done.stderr, PROGRAMS[name])

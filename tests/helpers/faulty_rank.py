@@ -62,7 +62,7 @@ AT_ONCE: dict[str, Callable[[], None]] = {
 def main() -> None:
     what, rank = sys.argv[1], os.environ.get("PMI_RANK", "0")
     is_faulty = rank == sys.argv[2]
-    run = CompiledProgram.run_as_process
+    run = CompiledProgram.run_as_processes
     sys.argv[1:] = sys.argv[3:]
 
     def faulty(*arguments: object) -> object:
@@ -74,7 +74,7 @@ def main() -> None:
         return run(*arguments)  # type: ignore[arg-type]
 
     if is_faulty:
-        CompiledProgram.run_as_process = faulty  # type: ignore[method-assign]
+        CompiledProgram.run_as_processes = faulty  # type: ignore[method-assign]
 
     def tool(arguments: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
         return mesh_run.main(arguments, stdin, stdout, stderr)

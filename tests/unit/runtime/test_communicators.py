@@ -24,9 +24,15 @@ def test_threads(count: int) -> None:
         group.close()
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, *([6, 8] if NIGHTLY else [])])
-def test_mpi(count: int) -> None:
-    done = run_ranks(count, str(HELPERS / "mpi_conformance.py"), timeout=1200)
+RANKS = [(2, 1), (3, 1), (4, 1), (2, 2)]
+MORE_RANKS = [(6, 1), (8, 1), (1, 3), (3, 2), (2, 3), (4, 2), (2, 4)]
+"""How many, and how many devices each has."""
+
+
+@pytest.mark.parametrize(("count", "devices"), [*RANKS, *(MORE_RANKS if NIGHTLY else [])])
+def test_mpi(count: int, devices: int) -> None:
+    script = str(HELPERS / "mpi_conformance.py")
+    done = run_ranks(count, script, str(devices), timeout=1200)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "conforms" in done.stdout
 
@@ -122,6 +128,15 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
         "how many ranks": (
             mesh_run(3, *run, "--input=4x3xf32=1"),
             "mesh-run: grid @g has 2 devices, but 3 ranks run: start it with mpiexec -n 2",
+        ),
+        "how many ranks of two devices": (
+            mesh_run(2, *run, "--input=4x3xf32=1", "--devices-per-rank=2"),
+            "mesh-run: grid @g has 2 devices, but 2 ranks of 2 devices run: start it with"
+            " mpiexec -n 1\n",
+        ),
+        "an operation of one device of a rank": (
+            mesh_run(1, str(failing), "--backend=mpi", "--input=1xf32=1", "--devices-per-rank=2"),
+            "failing.mlir:5:8: error: 'tensor.extract' op",
         ),
         "different inputs": (
             (*mesh_run(1, *inputs[0]), ":", *mesh_run(1, *inputs[1])),
