@@ -58,7 +58,7 @@ def main(
             from .start_ranks import start_ranks
 
             check_options(options)
-            return start_ranks(options.ranks, argv, stdout, stderr)
+            return start_ranks(options.ranks, argv, stdout, stderr, options.devices_per_rank)
         return _run(options, stdin, stdout, stderr, keeps_programs)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")

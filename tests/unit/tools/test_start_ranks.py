@@ -6,7 +6,9 @@ import io
 import json
 import re
 import shutil
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 from mesh_opt.api import compile
 from mesh_opt.tools import start_ranks
 from mesh_opt.tools.mesh_run import main
+from mesh_opt.tools.ranks import process_file
 from mpi_ranks import need_ranks
 
 PROGRAM = """shard.grid @g(shape = 2)
@@ -56,6 +59,24 @@ def test_ranks_are_started(tmp_path: Path) -> None:
     events = json.loads(trace.read_text())["traceEvents"]
     met = [each for each in events if each.get("cat") == "collective"]
     assert len({each["tid"] for each in met}) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs pidfd_open")
+def test_the_first_rank_to_end_is_known(tmp_path: Path) -> None:
+    end = tmp_path / "end"
+    watch = start_ranks._Watch(end, 2)
+    command = [sys.executable, "-c", "input()"]
+    ranks = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(2)]
+    for rank, process in enumerate(ranks):
+        process_file(end, rank).write_text(str(process.pid))
+    ranks[1].kill()
+    deadline = time.monotonic() + 30
+    while not watch._first and time.monotonic() < deadline:
+        time.sleep(0.01)
+    ranks[0].kill()
+    assert watch.stop() == 1
+    for process in ranks:
+        process.communicate()
 
 
 MESSAGES = """shard.grid @g(shape = 2x2)
