@@ -368,6 +368,10 @@ class CompiledProgram:
             raise _on_device(located, communicator, grid) from error
         except OperationError as error:
             raise _on_device(error, communicator, grid) from error
+        except MemoryError as error:
+            if communicator is None:
+                raise
+            raise MemoryError(f"{error} on device {communicator.process}") from error
         process = communicator.process if communicator else None
         messages = communicator.sent_messages if communicator else None
         self._last.append(Run(entry, machine, entry.result_bytes(results), process, messages))
