@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...sharding.collective_matching import CollectiveSignature, DeviceState
+from ...sharding.collective_matching import ANY_SIZE, CollectiveSignature, DeviceState
 from ..collectives import Collective
 from ..commands import AnyCommand, Buffer, Bytes, Command, run_commands
 from ..communicator import Communicator
@@ -95,6 +95,12 @@ def carry_out(
     return block
 
 
+def _asks_for_sizes(command: Command) -> bool:
+    """Whether devices of a collective may bring different amounts."""
+    signature = None if command.state is None else command.state.signature
+    return signature is None or ANY_SIZE in signature.sizes
+
+
 def meeting_of(
     commands: Sequence[AnyCommand],
     source: Buffer,
@@ -118,8 +124,8 @@ def meeting_of(
     for row, command in enumerate(commands):
         if not isinstance(command, Command):
             return None
-        if command.waits is not None and not is_static:
-            # Its constants hold the sizes.
+        if command.waits is not None and not is_static and _asks_for_sizes(command):
+            # Its constants hold the sizes of others, who may have new ones.
             return None
         words: list[int] = []
         for position, binding in enumerate(command.bindings):
@@ -132,6 +138,7 @@ def meeting_of(
                 kept = memory.setdefault(binding, np.empty(binding.size, np.uint8))
                 words.append(kept.ctypes.data)
         rows.append((command, words))
-    is_open = not is_static and any(command.state is not None for command, _ in rows)
+    # Ranks compare sizes in each collective, as a part of its signature.
+    is_open = not is_static and any(each.state and not each.waits for each, _ in rows)
     kept_memory = list(memory.values())
     return Meeting(numbers, result.size, rows, sources, results, sizes, is_open, kept_memory)

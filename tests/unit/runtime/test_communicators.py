@@ -191,6 +191,56 @@ def test_inputs_per_rank(tmp_path: Path) -> None:
     assert "4x3xf32=[1 1 1][1 1 1][2 2 2][2 2 2]" in done.stdout
 
 
+OPEN_SIZES = """
+import sys
+import numpy as np
+from mesh_opt.api import compile
+from mesh_opt.codegen.host_code.collective_calls import CollectiveCall
+
+calls = []
+new = CollectiveCall.__init__
+
+def counted(*arguments):
+    calls.append(0)
+    new(*arguments)
+
+CollectiveCall.__init__ = counted
+program = compile({text!r}, backend="mpi", stages=False)
+program.devices_per_rank = {devices}
+for size, times in ((5, 1), (5, 0), (7, 1), (5, 1)):
+    calls.clear()
+    x = np.arange(size, dtype=np.float64)
+    assert np.array_equal(program.main(x, 40), x)
+    assert len(calls) == times * {devices}, (size, calls)
+print("done")
+"""
+
+SAME_SIZES = """
+shard.grid @g(shape = {count})
+func.func @main(%a: tensor<?xf64>, %n: index) -> tensor<?xf64> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (tensor<?xf64>) {{
+    %g = shard.all_reduce %x on @g grid_axes = [0] reduction = max
+      : tensor<?xf64> -> tensor<?xf64>
+    scf.yield %g : tensor<?xf64>
+  }}
+  return %r : tensor<?xf64>
+}}
+"""
+
+
+@pytest.mark.parametrize("devices", [1, 2] if NIGHTLY else [2])
+def test_open_sizes_need_python_once(devices: int, tmp_path: Path) -> None:
+    """Where all must bring the same, ranks ask nobody, and native code goes on by itself."""
+    path = tmp_path / "script.py"
+    text = SAME_SIZES.format(count=2 * devices)
+    path.write_text(OPEN_SIZES.format(text=text, devices=devices))
+    done = run_ranks(2, str(path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout == "done\n" * 2
+
+
 TOOL = """
 import sys
 from mesh_opt.tools.ranks import run_on_ranks
