@@ -35,6 +35,7 @@ from .messages import native_messages
 from .mpi_mail import Mailbox, packed, unpacked
 from .mpi_supervisor import Failure, Supervisor, Wait
 from .native import FIRST_SLOT, SLOT_WORDS
+from .offers import Offers, padded
 from .threads import ThreadCommunicator, ThreadGroup
 
 T = TypeVar("T")
@@ -194,6 +195,7 @@ class HostCommunicator(ThreadCommunicator):
         super().__init__(host, process)
         self._host = host
         self.context = MessageContext(mpi, process, host.count, host.state)
+        self._offers = Offers(process, self.context, self._command)
         self._awaited: PlainState | None = None
         self._boxes: Sequence[tuple[int, int]] = ()
         self._received = self._posts = self._sent_before = 0
@@ -244,6 +246,15 @@ class HostCommunicator(ThreadCommunicator):
         command = self._command(gather, source, result, state, "numbers")
         run_commands([command], {source: as_bytes(own), result: as_bytes(found)})
         return [tuple(each) for each in found.tolist()]
+
+    def sizes(
+        self, group: Group, state: DeviceState, own: tuple[int, ...]
+    ) -> list[tuple[int, ...]]:
+        self._offers.tell(state)
+        return self.exchange(group, state, own)
+
+    def with_offer(self, command: Command, state: DeviceState) -> list[Command]:
+        return [self._offers.command(state), padded(command)]
 
     def meeting_commands(
         self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState

@@ -78,6 +78,7 @@ class MessageContext:
         """Forget messages that a failure has left under way."""
         self._words[messages.POSITION] = self._words[messages.OPEN] = 0
         self._words[messages.AWAITS] = self._words[messages.MEETING] = 0
+        self._words[messages.SAW_NEW] = 0
 
     def reserve(self, scratch_bytes: int, requests: int) -> None:
         """Have so much memory for steps; none may be under way."""
@@ -137,6 +138,12 @@ class MessageContext:
         elif not words[messages.AWAITS]:
             return None
         return turns, self.reached()[1]
+
+    def take_resized(self) -> bool:
+        """Whether the last collective has told of new sizes, the first time that this is asked."""
+        found = bool(self._words[messages.SAW_NEW])
+        self._words[messages.SAW_NEW] = 0
+        return found
 
     def traffic(self) -> Traffic:
         """What has been exchanged so far, and from whom something is awaited."""

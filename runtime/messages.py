@@ -31,20 +31,31 @@ from .intrinsics import (
     load_word,
     store_word,
 )
-from .native import FAILED, MISMATCHED, REDUCTION_CHUNK, RELEASED, SPINS, WAITING, back_off
+from .native import (
+    FAILED,
+    MISMATCHED,
+    REDUCTION_CHUNK,
+    RELEASED,
+    RESIZED,
+    SIGNATURE,
+    SPINS,
+    WAITING,
+    back_off,
+)
 from .native import SOURCE as NATIVE
 from .native_functions import runtime_function
 
 SOURCE = source_of(__file__)
 
-END, SEND, RECEIVE, WAIT, CHECK, COPY, CLEAR, REDUCE, FAIL, PUBLISH, MEET = range(11)
+END, SEND, RECEIVE, WAIT, CHECK, COPY, CLEAR, REDUCE, FAIL, PUBLISH, MEET, OFFER, EXPECT = range(13)
 """Opcodes. `SEND`, `RECEIVE`: a place, bytes, the other device. `WAIT`: for all that are under way.
 `CHECK`: a place, and the word that must be there. `COPY`: two places, bytes, and
 for two loops around them how often and by how much to go on. `CLEAR`: a place, bytes. `REDUCE`: a
 kernel, elements, the target, how many sources, scratch memory, the sources. `FAIL`: a status.
 `PUBLISH`: an address at which the other devices of the rank find the source, the result, the
 scratch memory and the header, and the header. `MEET`: the words of a meeting, and how many devices
-of the rank come to it."""
+of the rank come to it. `OFFER`: an address for the word by which host code says that there are new
+sizes. `EXPECT`: an address and the word that lies there unless somebody has some."""
 
 SCRATCH, SOURCE_DATA, RESULT_DATA, MEMORY = range(4)
 """Bases of places; the offset of one in `MEMORY` is its address."""
@@ -54,7 +65,7 @@ PUBLISHED_SOURCE, PUBLISHED_RESULT, PUBLISHED_SCRATCH, PUBLISHED_HEADER = range(
 
 POSITION, OPEN, MISMATCH, SCRATCH_START, REQUESTS, STATUS, SENT, RECEIVED = range(8)
 ISEND, IRECV, TEST, COMMUNICATOR, BYTE = range(8, 13)
-ABORT, PROCESS, DEVICES, HEADER, AWAITS, MEETING, GENERATION, TURNS = range(13, 21)
+ABORT, PROCESS, DEVICES, HEADER, AWAITS, MEETING, GENERATION, TURNS, SAW_NEW = range(13, 22)
 CONTEXT_WORDS = 24
 """Words of a context: the next step, how many requests are under way, where a message was that did
 not match, the scratch memory, the requests, what MPI calls a status, and counts by device; then the
@@ -63,7 +74,7 @@ is not 0 when all is to end, which device this is, and how many a rank has.
 
 For who asks where the device waits: the header of the collective that it has reached, whether it
 waits for messages, or in which meeting and generation for devices of its rank, and how often it has
-waited and gone on."""
+waited and gone on. `SAW_NEW`: whether somebody has told that there are new sizes."""
 
 REQUEST_BYTES = 16
 """Of a request: MPI's handle, and the device that is to send, or -1."""
@@ -263,6 +274,14 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
             at += 3
         elif opcode == MEET:
             status = meet_devices(context, constants[at + 1], constants[at + 2])
+            at += 3
+        elif opcode == OFFER:
+            store_word(constants[at + 1], bindings[SIGNATURE])
+            at += 2
+        elif opcode == EXPECT:
+            if load_word(constants[at + 1]) != constants[at + 2]:
+                store_word(context + 8 * SAW_NEW, 1)
+                status = RESIZED
             at += 3
         else:
             status = constants[at + 1]

@@ -34,6 +34,7 @@ from .message_steps import CollectiveSteps
 from .messages import native_messages
 from .mpi_mail import packed, unpacked
 from .mpi_supervisor import Failure, Supervisor, supervisor
+from .offers import Offers, padded
 
 _RUN, _MESSAGES = 1, 2
 """Channels: of what is compared before data move, and the first of those of `shard.send`."""
@@ -63,6 +64,7 @@ class MpiCommunicator(Communicator):
         self.mail = self.ranks.mailbox
         self.process = self.ranks.rank
         self._context = self.ranks.messages
+        self._offers = Offers(self.process, self._context, self._command)
         self._traffic: Traffic | None = None
         self._deadline = 0.0
         self.taken = self.posted = 0
@@ -111,6 +113,7 @@ class MpiCommunicator(Communicator):
         """Begin again after a failure that all ranks know of; all call this."""
         self.ranks.recover()
         self.mail, self._context = self.ranks.mailbox, self.ranks.messages
+        self._offers = Offers(self.process, self._context, self._command)
         self._hosts.clear()
 
     def timed_out(self, content: tuple[int, PlainState, tuple[int, ...], float]) -> TimedOut:
@@ -267,19 +270,37 @@ class MpiCommunicator(Communicator):
 
     # Commands ---------------------------------------------------------------------------------
 
+    def sizes(
+        self, group: Group, state: DeviceState, own: tuple[int, ...]
+    ) -> list[tuple[int, ...]]:
+        self._offers.tell(state)
+        return self.exchange(group, state, own)
+
+    def with_offer(self, command: Command, state: DeviceState) -> list[Command]:
+        return [self._offers.command(state), padded(command)]
+
     def meeting_commands(
         self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
     ) -> list[AnyCommand]:
+        return [self._command(collective, source, result, state, collective.shapes)]
+
+    def _command(
+        self,
+        collective: Collective,
+        source: Buffer,
+        result: Buffer,
+        state: DeviceState,
+        brought: object,
+    ) -> Command:
         plain = self.plain(state)
-        header = self._context.header(plain, collective.shapes)
-        place = header.ctypes.data, header.nbytes
-        steps = CollectiveSteps(collective, place, HEADER_BYTES)
+        header = self._context.header(plain, brought)
+        steps = CollectiveSteps(collective, (header.ctypes.data, header.nbytes), HEADER_BYTES)
         written = steps.write(int(header[0]))
         self._context.reserve(written.scratch_bytes, written.messages)
         bindings = (self._context.address, source, result)
         waits = _Waits(self, plain)
         words = tuple(written.words)
-        return [Command(native_messages(), bindings, words, state.operation, state, waits)]
+        return Command(native_messages(), bindings, words, state.operation, state, waits)
 
     def look_around(self, state: PlainState) -> None:
         """What is due from time to time while this rank waits in a collective.

@@ -230,11 +230,91 @@ func.func @main(%a: tensor<?xf64>, %n: index) -> tensor<?xf64> {{
 """
 
 
-@pytest.mark.parametrize("devices", [1, 2] if NIGHTLY else [2])
-def test_open_sizes_need_python_once(devices: int, tmp_path: Path) -> None:
-    """Where all must bring the same, ranks ask nobody, and native code goes on by itself."""
+OTHER_SIZES = """
+shard.grid @g(shape = {count})
+func.func @main(%a: tensor<?xf64>, %n: index) -> tensor<?xf64> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %p = shard.process_linear_index on @g : index
+  %size = tensor.dim %a, %c0 : tensor<?xf64>
+  %is_first = arith.cmpi eq, %p, %c0 : index
+  %less = arith.subi %size, %c2 : index
+  %own = arith.select %is_first, %size, %less : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (tensor<?xf64>) {{
+    %s = tensor.extract_slice %x[0] [%own] [1] : tensor<?xf64> to tensor<?xf64>
+    %g = shard.all_gather %s on @g grid_axes = [0] gather_axis = 0
+      : tensor<?xf64> -> tensor<?xf64>
+    %f = tensor.extract_slice %g[0] [%size] [1] : tensor<?xf64> to tensor<?xf64>
+    scf.yield %f : tensor<?xf64>
+  }}
+  return %r : tensor<?xf64>
+}}
+"""
+
+
+NEW_SIZES = """
+shard.grid @g(shape = {count})
+func.func @main(%a: tensor<?xf64>, %n: index) -> tensor<?xf64> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %p = shard.process_linear_index on @g : index
+  %size = tensor.dim %a, %c0 : tensor<?xf64>
+  %is_last = arith.cmpi eq, %p, %c1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (tensor<?xf64>) {{
+    %m = arith.remui %i, %c3 : index
+    %is_odd = arith.cmpi eq, %m, %c1 : index
+    %both = arith.andi %is_last, %is_odd : i1
+    %cut = arith.select %both, %c1, %c0 : index
+    %own = arith.subi %size, %cut : index
+    %s = tensor.extract_slice %x[0] [%own] [1] : tensor<?xf64> to tensor<?xf64>
+    %g = shard.all_gather %s on @g grid_axes = [0] gather_axis = 0
+      : tensor<?xf64> -> tensor<?xf64>
+    %h = shard.all_to_all %s on @g grid_axes = [0] split_axis = 0 concat_axis = 0
+      : tensor<?xf64> -> tensor<?xf64>
+    %d = tensor.dim %g, %c0 : tensor<?xf64>
+    %at = arith.subi %d, %size : index
+    %f = tensor.extract_slice %g[%at] [%size] [1] : tensor<?xf64> to tensor<?xf64>
+    scf.yield %f : tensor<?xf64>
+  }}
+  return %r : tensor<?xf64>
+}}
+"""
+"""One device has another size at every third turn."""
+
+AS_ON_THREADS = """
+import numpy as np
+from mesh_opt.api import compile
+
+program = compile({text!r}, backend="mpi", stages=False)
+program.devices_per_rank = {devices}
+threads = compile({text!r}, stages=False, backend="numba")
+for size in (8, 11, 8):
+    x = np.arange(size, dtype=np.float64)
+    assert np.array_equal(program.main(x, 10), threads.main(x, 10)), size
+print("done")
+"""
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="takes seconds")
+@pytest.mark.parametrize("devices", [1, 2])
+def test_one_device_has_a_new_size(devices: int, tmp_path: Path) -> None:
     path = tmp_path / "script.py"
-    text = SAME_SIZES.format(count=2 * devices)
+    text = NEW_SIZES.format(count=2 * devices)
+    path.write_text(AS_ON_THREADS.format(text=text, devices=devices))
+    done = run_ranks(2, str(path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout == "done\n" * 2
+
+
+@pytest.mark.parametrize("devices", [1, 2] if NIGHTLY else [2])
+@pytest.mark.parametrize("program", [SAME_SIZES, OTHER_SIZES], ids=["same", "other"])
+def test_open_sizes_need_python_once(program: str, devices: int, tmp_path: Path) -> None:
+    """Native code goes on by itself where no device has other sizes than the last time."""
+    path = tmp_path / "script.py"
+    text = program.format(count=2 * devices)
     path.write_text(OPEN_SIZES.format(text=text, devices=devices))
     done = run_ranks(2, str(path))
     assert done.returncode == 0, done.stderr[-3000:]
