@@ -306,7 +306,7 @@ def test_one_device_has_a_new_size(devices: int, tmp_path: Path) -> None:
     path.write_text(AS_ON_THREADS.format(text=text, devices=devices))
     done = run_ranks(2, str(path))
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout == "done\n" * 2
+    assert done.stdout.count("done") == 2
 
 
 @pytest.mark.parametrize("devices", [1, 2] if NIGHTLY else [2])
@@ -318,7 +318,7 @@ def test_open_sizes_need_python_once(program: str, devices: int, tmp_path: Path)
     path.write_text(OPEN_SIZES.format(text=text, devices=devices))
     done = run_ranks(2, str(path))
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout == "done\n" * 2
+    assert done.stdout.count("done") == 2
 
 
 TOOL = """
