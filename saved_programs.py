@@ -132,6 +132,8 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         self.path = path
         self.inputs_per_rank = False
         """On MPI ranks: whether each takes its part of arrays of its own (`Program`)."""
+        self.devices_per_rank = 1
+        """On MPI ranks: how many devices of the grid each is."""
         self._backend = backend
         try:
             self.saved = SavedProgram(path, verify=verify, workers=workers)
@@ -167,7 +169,8 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         if self._backend == "numba":
             return self.saved.run(function, inputs)
         try:
-            return self.saved.run_on_ranks(function, inputs, self.inputs_per_rank)
+            options = self.inputs_per_rank, self.devices_per_rank
+            return self.saved.run_on_ranks(function, inputs, *options)
         except RankError as problem:
             raise ExecutionError(str(problem)) from problem
 
@@ -229,6 +232,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
             raise _refused(self.path, problem) from problem
         program = Program(source, module, [], texts, self._backend, grid)
         program.inputs_per_rank = self.inputs_per_rank
+        program.devices_per_rank = self.devices_per_rank
         program.workers, program.devices = self._workers, kinds
         program.timeline = self.timeline
         return program

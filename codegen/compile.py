@@ -221,14 +221,25 @@ class CompiledProgram:
                     raise mismatch_error(error, target) from error
                 raise
 
-    def run_as_process(
-        self, communicator: Communicator, target: Operation, inputs: Sequence[Array], grid: Grid
-    ) -> list[Array]:
-        """Run a function that has host code, on local inputs, as one process of a grid, as all the
-        others do, too."""
+    def run_as_processes(
+        self,
+        everywhere: Callable[[Callable[[Communicator], list[Array]]], list[list[Array]]],
+        target: Operation,
+        inputs: Sequence[Sequence[Array]],
+        grid: Grid,
+    ) -> list[list[Array]]:
+        """Run a function that has host code; `inputs[d]` are those of process `d`.
+
+        `everywhere` runs what it is given as each of the processes that are here, as others do
+        elsewhere, and returns the results of all.
+        """
         with self._lock:
             self._last.clear()
-            return self._run_as_process(communicator, target, inputs, grid)
+            return everywhere(
+                lambda communicator: self._run_as_process(
+                    communicator, target, inputs[communicator.process], grid
+                )
+            )
 
     def has_host_code(self, target: Operation, grid: Grid | None) -> bool:
         """Whether a function runs as host code, and not in the interpreter."""
@@ -357,8 +368,13 @@ class CompiledProgram:
             raise _on_device(located, communicator, grid) from error
         except OperationError as error:
             raise _on_device(error, communicator, grid) from error
+        except MemoryError as error:
+            if communicator is None:
+                raise
+            raise MemoryError(f"{error} on device {communicator.process}") from error
         process = communicator.process if communicator else None
-        self._last.append(Run(entry, machine, entry.result_bytes(results), process))
+        messages = communicator.sent_messages if communicator else None
+        self._last.append(Run(entry, machine, entry.result_bytes(results), process, messages))
         return results
 
 

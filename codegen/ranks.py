@@ -7,6 +7,7 @@ function, the grid, shapes, and what inputs hold. A failure of one is an excepti
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from xdsl.ir import Operation
@@ -27,7 +28,13 @@ from ..ir.diagnostics import Note, OperationError
 from ..runtime.abi.arguments import InputError, checked_inputs
 from ..runtime.abi.values import Array
 from ..runtime.communicator import RankError
-from ..runtime.rank_calls import agree, check_rank_count, gather_everywhere, join_ranks
+from ..runtime.rank_calls import (
+    agree,
+    check_rank_count,
+    gather_devices,
+    join_ranks,
+    run_and_gather,
+)
 from ..sharding.grid import Grid
 from .compile import CompiledProgram
 
@@ -42,8 +49,11 @@ def run_on_ranks(
     inputs: Sequence[Array],
     grid: Grid | None = None,
     inputs_per_rank: bool = False,
+    devices_per_rank: int = 1,
 ) -> list[Array]:
     """Run a function as one of the MPI ranks that all call this; inputs and results are global.
+
+    With `devices_per_rank` each rank is so many devices of the grid, one behind the other.
 
     Inputs must be the same on all ranks. With `inputs_per_rank` each rank takes its part of arrays
     of its own, which have the same shapes. Raises InputError without mpi4py, for inputs that do not
@@ -54,7 +64,7 @@ def run_on_ranks(
     target = find_function(program.symbols, function)
     if grid is None and program.grid_of(function) is None:
         return program.run(function, inputs)
-    run = _RankRun(program, communicator, target)
+    run = _RankRun(program, communicator, target, devices_per_rank)
     return run.run(inputs, grid, inputs_per_rank)
 
 
@@ -66,8 +76,10 @@ class _RankRun:
         program: CompiledProgram,
         communicator: MpiCommunicator,
         target: Operation,
+        devices: int,
     ) -> None:
         self._program = program
+        self._devices = devices
         self._communicator = communicator
         self._target = target
         communicator.use_operations(program.operations)
@@ -84,35 +96,32 @@ class _RankRun:
             given = checked_inputs(plain_types(types), inputs)
             self._agree(given, running, inputs_per_rank)
             local = scattered(self._target, arguments, given, running)
-            everywhere = self._run(local[self._communicator.process], running)
+            everywhere = self._run(local, running)
             return gathered(self._target, results, everywhere, running)
         except RanksFailed as failed:
             raise self._error_of(failed.failure) from failed
         except Exception as error:
             self._communicator.report(self._report_of(error))
-            if isinstance(error, MemoryError):
-                message = f"{error} on device {self._communicator.process}"
-                raise MemoryError(message) from error
             raise
 
-    def _run(self, inputs: Sequence[Array], grid: Grid) -> list[list[Array]]:
-        """Run the function on this rank's inputs; returns the results of all ranks."""
+    def _run(self, inputs: Sequence[Sequence[Array]], grid: Grid) -> list[list[Array]]:
+        """Run the function on this rank's part of inputs; returns the results of all devices."""
         communicator, target = self._communicator, self._target
         if not self._program.has_host_code(target, grid):
             # Each rank interprets the whole grid.
             symbols, devices = self._program.symbols, self._program.devices
-            everything = gather_everywhere(communicator, inputs)
+            first = communicator.process * self._devices
+            everything = gather_devices(communicator, inputs[first : first + self._devices])
             return run_processes(symbols, target, everything, grid, devices)
-        own = self._program.run_as_process(communicator, target, inputs, grid)
-        communicator.end()
-        return gather_everywhere(communicator, own)
+        everywhere = partial(run_and_gather, communicator, self._devices)
+        return self._program.run_as_processes(everywhere, target, inputs, grid)
 
     def _grid(self, grid: Grid | None) -> Grid:
         name = symbol_name(self._target) or ""
         grid = grid or self._program.grid_of(name)
         if grid is None:
             raise InputError(f"@{name} is not partitioned")
-        check_rank_count(grid, self._communicator)
+        check_rank_count(grid, self._communicator, self._devices)
         return grid
 
     def _agree(self, inputs: Sequence[Array], grid: Grid, inputs_per_rank: bool) -> None:
@@ -122,6 +131,7 @@ class _RankRun:
             "function": symbol_name(self._target),
             "grid": grid,
             "choice of devices": self._program.devices,
+            "choice of --devices-per-rank": self._devices,
         }
         agree(self._communicator, asked, inputs, inputs_per_rank, self._target)
 

@@ -51,6 +51,8 @@ class RunnableModule:
         self.inputs_per_rank = False
         """With the backend `mpi`: whether each rank takes its part of whole arrays of its own, of
         the same shapes; else all must be given the same, which is looked at."""
+        self.devices_per_rank = 1
+        """With the backend `mpi`: how many devices of the grid each rank is, a thread for each."""
         self.guard: bool | None = None
         """Whether native code runs with guards around its buffers; as in `compile_program`."""
         self.workers: int | None = None
@@ -166,6 +168,7 @@ def _run_with_mpi(program: RunnableModule, function: str, inputs: Sequence[Array
             [np.asarray(each) for each in inputs],
             program.grid,
             program.inputs_per_rank,
+            program.devices_per_rank,
         )
     except RankError as problem:
         raise ExecutionError(str(problem)) from problem

@@ -49,6 +49,17 @@ class Communicator(ABC):
         `state` says what for, and must match on all.
         """
 
+    def sizes(
+        self, group: Group, state: DeviceState, own: tuple[int, ...]
+    ) -> list[tuple[int, ...]]:
+        """What each of a group brings to a collective, where that may differ."""
+        return self.exchange(group, state, own)
+
+    def with_offer(self, command: Command, state: DeviceState) -> list[Command] | None:
+        """A collective's command behind one by which the group finds out whether a device brings
+        something else than the last time; nothing where that is found out otherwise."""
+        return None
+
     @abstractmethod
     def meeting_commands(
         self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
@@ -66,6 +77,11 @@ class Communicator(ABC):
     @property
     def state(self) -> Words | None:
         """The words that tell waiting native loops that somebody failed."""
+        return None
+
+    @property
+    def sent_messages(self) -> int | None:
+        """How many messages this process has sent to other ranks in the run, `None` on threads."""
         return None
 
     @property

@@ -26,7 +26,7 @@ _HEAD_WORDS = 4
 
 
 class Traffic(NamedTuple):
-    """Messages of collectives by the other rank, and from which ranks one is awaited."""
+    """Messages of collectives by the other device, and from which devices one is awaited."""
 
     sent: tuple[int, ...]
     received: tuple[int, ...]
@@ -36,10 +36,16 @@ class Traffic(NamedTuple):
 class MessageContext:
     """The words by which native code sends and receives, and the memory that they point to."""
 
-    def __init__(self, mpi: Any) -> None:
-        self._mpi = mpi.Dup()
-        size = int(self._mpi.Get_size())
-        self._rank = int(self._mpi.Get_rank())
+    def __init__(
+        self, mpi: Any, process: int, devices: int = 1, abort: Words | None = None
+    ) -> None:
+        """`mpi` is a communicator for these messages alone, `process` the device that sends them,
+        one of so many `devices` of its rank, and `abort` a word that is not 0 when all is to end.
+        """
+        self._mpi = mpi
+        self._process = process
+        self._abort: Words = np.zeros(1, np.int64) if abort is None else abort
+        size = int(mpi.Get_size()) * devices
         self._words: Words = np.zeros(messages.CONTEXT_WORDS, np.int64)
         self._status: Words = np.zeros(64, np.int64)
         self._sent: Words = np.zeros(size, np.int64)
@@ -59,6 +65,9 @@ class MessageContext:
             self._words[word] = ctypes.cast(function, ctypes.c_void_p).value or 0
         self._words[messages.COMMUNICATOR] = _handle(self._mpi)
         self._words[messages.BYTE] = _handle(MPI.BYTE)
+        self._words[messages.ABORT] = self._abort.ctypes.data
+        self._words[messages.PROCESS] = process
+        self._words[messages.DEVICES] = devices
 
     @property
     def address(self) -> int:
@@ -68,6 +77,8 @@ class MessageContext:
     def reset(self) -> None:
         """Forget messages that a failure has left under way."""
         self._words[messages.POSITION] = self._words[messages.OPEN] = 0
+        self._words[messages.AWAITS] = self._words[messages.MEETING] = 0
+        self._words[messages.SAW_NEW] = 0
 
     def reserve(self, scratch_bytes: int, requests: int) -> None:
         """Have so much memory for steps; none may be under way."""
@@ -102,22 +113,50 @@ class MessageContext:
             data = b""
         words = np.zeros((8 * _HEAD_WORDS + len(data) + 63) // 64 * 8, np.int64)
         words[0] = int.from_bytes(digest, "little", signed=True)
-        words[1:4] = self._rank, -1 if number is None else number, len(data)
+        words[1:4] = self._process, -1 if number is None else number, len(data)
         words.view(np.uint8)[8 * _HEAD_WORDS :][: len(data)] = np.frombuffer(data, np.uint8)
         return words
 
     def mismatch(self) -> tuple[int, PlainState]:
-        """The rank whose header did not match, and what it has reached."""
-        address = int(self._words[messages.MISMATCH])
-        _, rank, number, size = (ctypes.c_int64 * _HEAD_WORDS).from_address(address)
-        text = ctypes.string_at(address + 8 * _HEAD_WORDS, min(max(size, 0), HEADER_BYTES))
-        return rank, (text.decode() or "None", None if number < 0 else number)
+        """The device whose header did not match, and what it has reached."""
+        return _read_header(int(self._words[messages.MISMATCH]))
+
+    def reached(self) -> tuple[int, PlainState]:
+        """This device, and the collective that it has reached."""
+        return _read_header(int(self._words[messages.HEADER]))
+
+    def wait(self) -> tuple[int, PlainState] | None:
+        """How often the device has gone on, and where it waits now, if it does; it may be asked for
+        by another thread than the device's."""
+        words = self._words
+        turns, meeting = int(words[messages.TURNS]), int(words[messages.MEETING])
+        if meeting:
+            # Who was let go goes on when the system lets it.
+            generation = ctypes.c_int64.from_address(meeting + 64).value
+            if generation != words[messages.GENERATION]:
+                return None
+        elif not words[messages.AWAITS]:
+            return None
+        return turns, self.reached()[1]
+
+    def take_resized(self) -> bool:
+        """Whether the last collective has told of new sizes, the first time that this is asked."""
+        found = bool(self._words[messages.SAW_NEW])
+        self._words[messages.SAW_NEW] = 0
+        return found
 
     def traffic(self) -> Traffic:
         """What has been exchanged so far, and from whom something is awaited."""
         senders = self._requests[1::2][: self._words[messages.OPEN]].tolist()
         awaited = tuple(sorted({each for each in senders if each >= 0}))
         return Traffic(tuple(self._sent.tolist()), tuple(self._received.tolist()), awaited)
+
+
+def _read_header(address: int) -> tuple[int, PlainState]:
+    """The device that has written a header, and what it has reached."""
+    _, process, number, size = (ctypes.c_int64 * _HEAD_WORDS).from_address(address)
+    text = ctypes.string_at(address + 8 * _HEAD_WORDS, min(max(size, 0), HEADER_BYTES))
+    return process, (text.decode() or "None", None if number < 0 else number)
 
 
 def _handle(thing: Any) -> int:

@@ -6,206 +6,195 @@ before what they have heard matches. Where little is brought, it goes along: aft
 everybody has everything, and takes what it needs. Else every piece goes straight from the memory
 of who has it to that of who needs it; only pieces that are not contiguous are packed.
 
+Where ranks have several devices, those of a group that are on one rank read each other's memory,
+and the first of them, the leader, sends and receives for all: one message for each other rank, with
+what any device there needs, once. All of them write the same leader's part, and so know what lies
+where in its scratch memory; only the leader carries it out.
+
 Terms are combined in the order of the group, by the kernels that threads use: results have the same
 bits on both, and `bf16` and `f16` are rounded once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from math import prod
 
-from ..sharding.collectives import ALL_GATHER, GATHER
 from . import messages
-from .collectives import Collective, Shape, shard_range
+from .collectives import Collective, shard_range
+from .message_writer import MessageSteps, Place, at
 from .messages import MEMORY, RESULT_DATA, SCRATCH, SOURCE_DATA
+from .moves import Box, box, moves
 from .native import TOO_NARROW
 from .reductions import reduction_kernel
 
 SMALL_BYTES = 16 << 10
 """What a group brings at most where everybody gets everything."""
 
-MESSAGE_BYTES = 1 << 30
-"""Of one message: MPI counts bytes in 32 bits."""
 
-LINE = 64
-"""Scratch memory is taken in such lines."""
+@dataclass(slots=True)
+class Parcel:
+    """What a member of a group sends to members on another rank: a part of its source or result.
+
+    - `receivers`: who needs it, and where in its result;
+    - `start`: where it begins in the message.
+    """
+
+    sender: int
+    origin: Box
+    receivers: list[tuple[int, Box]] = field(default_factory=list[tuple[int, Box]])
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """A part of a row-major array, in bytes: pieces of `size`, in two loops.
+class Meeting:
+    """Where the devices of a rank meet in a collective (`messages.py`).
 
-    - `outer`, `inner`: how often;
-    - `outer_pitch`, `inner_pitch`: from one to the next.
+    - `words`: the address of the meeting;
+    - `slots`: that of what a member of the group publishes.
     """
 
-    start: int
-    size: int
-    outer: int = 1
-    outer_pitch: int = 0
-    inner: int = 1
-    inner_pitch: int = 0
-
-    @property
-    def bytes(self) -> int:
-        """How much it holds."""
-        return self.size * self.outer * self.inner
-
-    @property
-    def is_contiguous(self) -> bool:
-        """Whether it is one piece of memory."""
-        inner = self.inner == 1 or self.inner_pitch == self.size
-        outer = self.outer == 1 or self.outer_pitch == self.size * self.inner
-        return inner and outer
-
-    def packed(self) -> Box:
-        """What it is like without gaps."""
-        return Box(0, self.size, self.outer, self.size * self.inner, self.inner, self.size)
-
-
-Move = tuple[Box, Box]
-"""From where in the memory of one to where in that of another, piece by piece."""
-
-
-def box(shape: Shape, item: int, low: tuple[int, int, int], high: tuple[int, int, int]) -> Box:
-    """The part of an array that begins and is so long along two dimensions, or twice the same:
-    each a dimension, start and length."""
-    (first, start, length), (second, start_2, length_2) = sorted((low, high))
-    outer, inner = prod(shape[:first]), prod(shape[second + 1 :]) * item
-    if first == second:
-        row = shape[first] * inner
-        return Box(start * inner, length * inner, outer, row)
-    middle, row = prod(shape[first + 1 : second]), shape[second] * inner
-    return Box(
-        start * middle * row + start_2 * inner,
-        length_2 * inner,
-        outer,
-        shape[first] * middle * row,
-        length * middle,
-        row,
-    )
-
-
-class MessageSteps:
-    """Writes steps, and counts the scratch memory that they use."""
-
-    def __init__(self, participants: int) -> None:
-        self.words: list[int] = []
-        self.scratch_bytes = 0
-        self.messages = 0
-        self._bindings = self.room(8 * (participants + 2))
-
-    def room(self, size: int) -> int:
-        """Scratch memory that nobody else uses."""
-        start = self.scratch_bytes
-        self.scratch_bytes += -(-size // LINE) * LINE
-        return start
-
-    def message(self, opcode: int, base: int, offset: int, size: int, rank: int) -> None:
-        """Send or receive bytes, or fewer than there is memory for."""
-        self.words += (opcode, base, offset, size, rank)
-        self.messages += 1
-
-    def messages_of(self, opcode: int, base: int, offset: int, size: int, rank: int) -> None:
-        """The same, in as many messages as it takes."""
-        for start in range(0, size, MESSAGE_BYTES):
-            self.message(opcode, base, offset + start, min(size - start, MESSAGE_BYTES), rank)
-
-    def wait(self) -> None:
-        """Wait for all messages so far."""
-        self.words.append(messages.WAIT)
-
-    def copy(self, target: int, to: Box, source: int, origin: Box) -> None:
-        """Copy from one place to another, by their bases."""
-        if not origin.bytes:
-            return
-        if to.is_contiguous and origin.is_contiguous:
-            to, origin = Box(to.start, to.bytes), Box(origin.start, origin.bytes)
-        loops = (to.outer, to.outer_pitch, origin.outer_pitch, to.inner)
-        pitches = (to.inner_pitch, origin.inner_pitch)
-        places = (target, to.start, source, origin.start)
-        self.words += (messages.COPY, *places, to.size, *loops, *pitches)
-
-    def clear(self, size: int) -> None:
-        """Set the result to zero."""
-        self.words += (messages.CLEAR, RESULT_DATA, 0, size)
-
-    def reduce(
-        self, kernel: int, count: int, target: tuple[int, int], sources: Sequence[tuple[int, int]]
-    ) -> None:
-        """Combine elements of several places."""
-        places = [word for each in sources for word in each]
-        head = (kernel, count, *target, len(sources), SCRATCH, self._bindings)
-        self.words += (messages.REDUCE, *head, *places)
+    words: int
+    slots: Sequence[int]
 
 
 class CollectiveSteps:
-    """The steps of one rank in one collective."""
+    """The steps of one device in one collective."""
 
-    def __init__(self, collective: Collective, header: int, header_bytes: int, inbox: int) -> None:
-        """`header` is the address of what tells the collective from others, the first word of
-        which does so at once; `inbox` is how much the headers of others may hold at most."""
+    def __init__(
+        self,
+        collective: Collective,
+        header: tuple[int, int],
+        inbox: int,
+        devices: int = 1,
+        meeting: Meeting | None = None,
+    ) -> None:
+        """`header` is the address and size of what tells the collective from others, the first word
+        of which does so at once; `inbox` is how much the headers of others may hold at most. A rank
+        has so many `devices`, which have a `meeting` if they are several."""
         self._collective = collective
-        self._header = header
-        self._header_bytes = header_bytes
+        self._header, self._header_bytes = header
         self._inbox_bytes = inbox + SMALL_BYTES
         self._steps = MessageSteps(collective.group.size)
         self._inbox = self._steps.room(self._inbox_bytes)
         self._shapes = collective.group_shapes
         self._item = collective.source.storage_bytes
+        self._meeting = meeting
+        by_rank: dict[int, list[int]] = {}
+        for member, process in enumerate(collective.group.processes):
+            by_rank.setdefault(process // devices, []).append(member)
+        self._teams = list(by_rank.values())
+        self._own_team = next(
+            number for number, team in enumerate(self._teams) if collective.group.rank in team
+        )
+        self._here = self._teams[self._own_team]
+        self._leads = collective.group.rank == self._here[0]
 
     def write(self, hash_word: int) -> MessageSteps:
         """Write all steps."""
         collective, group = self._collective, self._collective.group
         sizes = [prod(shape) * self._item for shape in self._shapes]
         is_small = group.size > 1 and sum(sizes) <= SMALL_BYTES
-        slots = self._compare(hash_word, sizes if is_small else [0] * group.size)
-        own = (SOURCE_DATA, 0)
+        if not collective.reduces:
+            self._begin_result()
+        self._publish(hash_word)
+        with self._steps.carried_out_if(self._leads):
+            slots = self._compare(hash_word, sizes if is_small else [0] * group.size)
         places = [
-            own if member == group.rank else (SCRATCH, slots[member])
+            self._source(member) if member in self._here else self._scratch(slots[member])
             for member in range(group.size)
         ]
+        if is_small and len(self._teams) > 1:
+            self._meet()
         if collective.kind == "halo" and self._is_too_narrow():
             self._steps.words += (messages.FAIL, TOO_NARROW)
         elif collective.reduces:
             (self._reduce_all if is_small else self._reduce)(places)
+        elif is_small:
+            self._take_all(places)
         else:
-            self._begin_result()
-            (self._take_all if is_small else self._exchange)(places)
+            (self._permute if collective.kind == "permute" else self._exchange)(places)
+        # What others read must stay until they have.
+        self._meet()
         self._steps.words.append(messages.END)
         return self._steps
+
+    # Devices of one rank ----------------------------------------------------------------------
+
+    def _source(self, member: int) -> Place:
+        """What a member on this rank brings."""
+        if member == self._collective.group.rank:
+            return SOURCE_DATA, 0
+        return self._published(member, messages.PUBLISHED_SOURCE), 0
+
+    def _result(self, member: int) -> Place:
+        """The result of a member on this rank."""
+        if member == self._collective.group.rank:
+            return RESULT_DATA, 0
+        return self._published(member, messages.PUBLISHED_RESULT), 0
+
+    def _scratch(self, offset: int) -> Place:
+        """Scratch memory of this rank's leader."""
+        if self._leads:
+            return SCRATCH, offset
+        return self._published(self._here[0], messages.PUBLISHED_SCRATCH), offset
+
+    def _published(self, member: int, what: int) -> int:
+        assert self._meeting is not None
+        return self._meeting.slots[member] + what
+
+    def _publish(self, hash_word: int) -> None:
+        """Let the devices of the rank know each other's memory, if they come for the same."""
+        meeting, own = self._meeting, self._collective.group.rank
+        if meeting is None:
+            return
+        self._steps.words += (messages.PUBLISH, meeting.slots[own], self._header)
+        self._meet()
+        for member in self._here:
+            if member != own:
+                header = self._published(member, messages.PUBLISHED_HEADER)
+                self._steps.words += (messages.CHECK, header, 0, hash_word)
+
+    def _meet(self) -> None:
+        if self._meeting is not None and len(self._here) > 1:
+            self._steps.words += (messages.MEET, self._meeting.words, len(self._here))
 
     # Comparing --------------------------------------------------------------------------------
 
     def _compare(self, hash_word: int, sizes: Sequence[int]) -> dict[int, int]:
-        """Hear of all others; returns where in scratch memory what each brings lies."""
+        """Hear of all other ranks; returns where in scratch memory what each member there brings
+        lies."""
         group, steps, head = self._collective.group, self._steps, self._header_bytes
+        teams, own = self._teams, self._own_team
+        loads = [sum(sizes[member] for member in team) for team in teams]
         outbox = steps.room(head + sum(sizes))
-        brought = [group.rank]
-        slots = {group.rank: outbox + head}
-        end = outbox + head + sizes[group.rank]
-        brings = sum(sizes) > 0
+        end = outbox + head
+        brings = sum(sizes) > 0 and len(teams) > 1
         if brings:
-            steps.copy(SCRATCH, Box(outbox, head), MEMORY, Box(self._header, head))
-            own = Box(0, sizes[group.rank])
-            steps.copy(SCRATCH, Box(outbox + head, own.size), SOURCE_DATA, own)
+            steps.copy((SCRATCH, outbox), Box(0, head), (MEMORY, self._header), Box(0, head))
+            for member in self._here:
+                part = Box(0, sizes[member])
+                steps.copy((SCRATCH, end), part, self._source(member), part)
+                end += part.size
+        slots: dict[int, int] = {}
+        brought = [own]
         distance = 1
-        while distance < group.size:
-            count = min(distance, group.size - distance)
-            told = head + sum(sizes[member] for member in brought[:count])
-            receiver = group.processes[(group.rank + distance) % group.size]
-            sender = group.processes[(group.rank - distance) % group.size]
-            base, start = (SCRATCH, outbox) if brings else (MEMORY, self._header)
-            steps.message(messages.RECEIVE, SCRATCH, self._inbox, self._inbox_bytes, sender)
-            steps.message(messages.SEND, base, start, told, receiver)
+        while distance < len(teams):
+            count = min(distance, len(teams) - distance)
+            told = head + sum(loads[team] for team in brought[:count])
+            receiver = group.processes[teams[(own + distance) % len(teams)][0]]
+            sender = group.processes[teams[(own - distance) % len(teams)][0]]
+            outgoing = (SCRATCH, outbox) if brings else (MEMORY, self._header)
+            steps.message(messages.RECEIVE, (SCRATCH, self._inbox), self._inbox_bytes, sender)
+            steps.message(messages.SEND, outgoing, told, receiver)
             steps.wait()
             steps.words += (messages.CHECK, SCRATCH, self._inbox, hash_word)
-            heard = [(group.rank - distance - back) % group.size for back in range(count)]
-            size = sum(sizes[member] for member in heard)
-            steps.copy(SCRATCH, Box(end, size), SCRATCH, Box(self._inbox + head, size))
-            for member in heard:
+            heard = [(own - distance - back) % len(teams) for back in range(count)]
+            part = Box(0, sum(loads[team] for team in heard))
+            steps.copy((SCRATCH, end), part, (SCRATCH, self._inbox + head), part)
+            for member in (member for team in heard for member in teams[team]):
                 slots[member] = end
                 end += sizes[member]
             brought += heard
@@ -227,116 +216,123 @@ class CollectiveSteps:
         collective = self._collective
         size = prod(collective.result_shape) * collective.result.storage_bytes
         if collective.kind == "halo":
-            self._steps.copy(RESULT_DATA, Box(0, size), SOURCE_DATA, Box(0, size))
+            self._steps.copy((RESULT_DATA, 0), Box(0, size), (SOURCE_DATA, 0), Box(0, size))
         is_outside = collective.kind == "gather" and collective.group.rank != collective.root
         if is_outside or (collective.kind == "permute" and collective.sender is None):
             self._steps.clear(size)
 
-    def _take_all(self, places: Sequence[tuple[int, int]]) -> None:
-        """Take what this rank needs from what all have brought."""
-        for member, (base, start) in enumerate(places):
-            for origin, to in self._moves(member, self._collective.group.rank):
-                self._steps.copy(RESULT_DATA, to, base, _moved(origin, start))
+    def _take_all(self, places: Sequence[Place]) -> None:
+        """Take what this device needs from what all have brought."""
+        for member, place in enumerate(places):
+            self._take(member, place)
 
-    def _exchange(self, places: Sequence[tuple[int, int]]) -> None:
+    def _take(self, member: int, place: Place) -> None:
+        for origin, to in moves(self._collective, member, self._collective.group.rank):
+            self._steps.copy((RESULT_DATA, 0), to, place, origin)
+
+    def _exchange(self, places: Sequence[Place]) -> None:
         """Send every piece from who has it to who needs it."""
-        steps, group = self._steps, self._collective.group
-        unpacked: list[tuple[Box, int]] = []
-        for member in self._others():
-            for _, to in self._moves(member, group.rank):
-                rank = group.processes[member]
-                if to.is_contiguous:
-                    steps.messages_of(messages.RECEIVE, RESULT_DATA, to.start, to.bytes, rank)
-                else:
-                    start = steps.room(to.bytes)
-                    steps.messages_of(messages.RECEIVE, SCRATCH, start, to.bytes, rank)
-                    unpacked.append((to, start))
-        for member in self._others():
-            for origin, _ in self._moves(group.rank, member):
-                self._send(origin, group.processes[member])
-        for origin, to in self._moves(group.rank, group.rank):
-            steps.copy(RESULT_DATA, to, SOURCE_DATA, origin)
+        parcels = {team: self._parcels(team, self._own_team) for team in self._other_teams()}
+        with self._steps.carried_out_if(self._leads):
+            landings = {
+                team: self._receive(team, found, self._landing(found))
+                for team, found in parcels.items()
+            }
+            for team in parcels:
+                self._send(team, self._parcels(self._own_team, team), self._source)
+        for member in self._here:
+            self._take(member, places[member])
+        self._wait_for_leader()
+        for team, found in parcels.items():
+            for parcel in found:
+                self._unpack(parcel, landings[team])
+
+    def _permute(self, places: Sequence[Place]) -> None:
+        """Send to one and receive from one: a device knows nobody else's, and does so itself."""
+        collective, steps = self._collective, self._steps
+        processes, size = collective.group.processes, prod(collective.source_shape) * self._item
+        sender, receiver = collective.sender, collective.receiver
+        if sender is not None and sender not in self._here:
+            steps.messages_of(messages.RECEIVE, (RESULT_DATA, 0), size, processes[sender])
+        elif sender is not None:
+            self._take(sender, places[sender])
+        if receiver is not None and receiver not in self._here:
+            steps.messages_of(messages.SEND, (SOURCE_DATA, 0), size, processes[receiver])
         steps.wait()
-        for to, start in unpacked:
-            steps.copy(RESULT_DATA, to, SCRATCH, _moved(to.packed(), start))
 
-    def _send(self, origin: Box, rank: int) -> None:
-        """Send a part of the source."""
-        if origin.is_contiguous:
-            message = SOURCE_DATA, origin.start
+    def _wait_for_leader(self) -> None:
+        if len(self._teams) > 1:
+            with self._steps.carried_out_if(self._leads):
+                self._steps.wait()
+            self._meet()
+
+    def _parcels(self, sender: int, receiver: int) -> list[Parcel]:
+        """What the members of one team send to those of another, one behind the other."""
+        found: dict[tuple[int, Box], Parcel] = {}
+        end = 0
+        for here in self._teams[sender]:
+            for there in self._teams[receiver]:
+                for origin, to in moves(self._collective, here, there):
+                    if (here, origin) not in found:
+                        found[here, origin] = Parcel(here, origin, start=end)
+                        end += origin.bytes
+                    found[here, origin].receivers.append((there, to))
+        return list(found.values())
+
+    def _landing(self, parcels: Sequence[Parcel]) -> tuple[int, Place] | None:
+        """The member in whose result a message lies as it is, and where."""
+        if not parcels:
+            return None
+        first, target = parcels[0].receivers[0]
+        end = target.start
+        for parcel in parcels:
+            to = dict(parcel.receivers).get(first)
+            if to is None or not to.is_contiguous or to.start != end:
+                return None
+            end += to.bytes
+        base, start = self._result(first)
+        return first, (base, start + target.start)
+
+    def _receive(
+        self, team: int, parcels: Sequence[Parcel], landing: tuple[int, Place] | None
+    ) -> tuple[int | None, Place]:
+        """Receive a message; returns the member who has it in its result, and where it lies."""
+        steps, size = self._steps, sum(each.origin.bytes for each in parcels)
+        member, place = landing or (None, self._scratch(0))
+        if landing is None:
+            place = self._scratch(steps.room(size))
+        steps.messages_of(messages.RECEIVE, place, size, self._leader(team))
+        return member, place
+
+    def _unpack(self, parcel: Parcel, landing: tuple[int | None, Place]) -> None:
+        """Take what this device needs of a parcel."""
+        has_it, (base, start) = landing
+        own = self._collective.group.rank
+        for receiver, to in parcel.receivers:
+            if receiver == own and has_it != own:
+                place = base, start + parcel.start
+                self._steps.copy((RESULT_DATA, 0), to, place, to.packed())
+
+    def _send(self, team: int, parcels: Sequence[Parcel], memory: Callable[[int], Place]) -> None:
+        """Send parts of what members hold in some memory."""
+        steps, size = self._steps, sum(each.origin.bytes for each in parcels)
+        if len(parcels) == 1 and parcels[0].origin.is_contiguous:
+            place = at(memory(parcels[0].sender), parcels[0].origin)
         else:
-            message = SCRATCH, self._steps.room(origin.bytes)
-            self._steps.copy(SCRATCH, _moved(origin.packed(), message[1]), SOURCE_DATA, origin)
-        self._steps.messages_of(messages.SEND, *message, origin.bytes, rank)
+            place = SCRATCH, steps.room(size)
+            for each in parcels:
+                target = place[0], place[1] + each.start
+                steps.copy(target, each.origin.packed(), memory(each.sender), each.origin)
+        steps.messages_of(messages.SEND, place, size, self._leader(team))
 
-    def _others(self) -> Iterator[int]:
-        """The other members, from the next one on."""
-        group = self._collective.group
-        return ((group.rank + step) % group.size for step in range(1, group.size))
+    def _leader(self, team: int) -> int:
+        """The process that sends and receives for a team."""
+        return self._collective.group.processes[self._teams[team][0]]
 
-    def _moves(self, sender: int, receiver: int) -> Sequence[Move]:
-        """What one member gives another: from where in its source to where in the result."""
-        collective, shapes, item = self._collective, self._shapes, self._item
-        axis, count, root = collective.axis, collective.group.size, collective.root
-        shape = shapes[sender]
-        if root is not None and root != (receiver if collective.kind == "gather" else sender):
-            return ()
-        whole = Box(0, prod(shape) * item)
-        match collective.kind:
-            case "broadcast":
-                return ((whole, whole),)
-            case "permute":
-                own = collective.group.rank
-                expected = (collective.sender, own), (own, collective.receiver)
-                return ((whole, whole),) if (sender, receiver) in expected else ()
-            case "scatter":
-                piece = (axis, *shard_range(shape[axis], count, receiver))
-                origin = box(shape, item, piece, piece)
-                return ((origin, origin.packed()),)
-            case "halo":
-                return self._halo_moves(sender, receiver)
-            case ALL_GATHER.name | GATHER.name:
-                joined = sum(each[axis] for each in shapes)
-                start = sum(each[axis] for each in shapes[:sender])
-                target = (*shape[:axis], joined, *shape[axis + 1 :])
-                piece, own = (axis, start, shape[axis]), (axis, 0, shape[axis])
-                return ((box(shape, item, own, own), box(target, item, piece, piece)),)
-            case "all_to_all":
-                return (self._transposed(sender, receiver),)
-            case _:
-                raise ValueError(f"there is no collective {collective.kind}")
-
-    def _transposed(self, sender: int, receiver: int) -> Move:
-        """What one member gives another in an all-to-all."""
-        collective, shapes, item = self._collective, self._shapes, self._item
-        split, joined, count = collective.axis, collective.concat_axis, collective.group.size
-        shape = shapes[sender]
-        start, length = shard_range(shape[split], count, receiver)
-        target = list(shapes[receiver])
-        if split == joined:
-            parts = [shard_range(each[split], count, receiver)[1] for each in shapes]
-            target[split] = sum(parts)
-            origin, to = (split, start, length), (split, sum(parts[:sender]), length)
-            return box(shape, item, origin, origin), box(tuple(target), item, to, to)
-        target[split] = length
-        target[joined] = sum(each[joined] for each in shapes)
-        place = sum(each[joined] for each in shapes[:sender])
-        along, across = (split, start, length), (joined, 0, shape[joined])
-        to = (joined, place, shape[joined])
-        return box(shape, item, along, across), box(tuple(target), item, (split, 0, length), to)
-
-    def _halo_moves(self, sender: int, receiver: int) -> Sequence[Move]:
-        """What neighbours give each other: the last and the first of what is their own."""
-        collective, item, axis = self._collective, self._item, self._collective.axis
-        low, high = collective.low, collective.high
-        here, there = self._shapes[sender], self._shapes[receiver]
-        if receiver == sender + 1:
-            origin, to = (axis, here[axis] - high - low, low), (axis, 0, low)
-        elif receiver == sender - 1:
-            origin, to = (axis, low, high), (axis, there[axis] - high, high)
-        else:
-            return ()
-        return ((box(here, item, origin, origin), box(there, item, to, to)),)
+    def _other_teams(self) -> list[int]:
+        """The teams on other ranks, from the next one on."""
+        count = len(self._teams)
+        return [(self._own_team + step) % count for step in range(1, count)]
 
     # Reducing ---------------------------------------------------------------------------------
 
@@ -356,8 +352,8 @@ class CollectiveSteps:
         start, length = shard_range(prod(shape), count, member)
         return Box(start * self._item, length * self._item)
 
-    def _reduce_all(self, places: Sequence[tuple[int, int]]) -> None:
-        """Combine what all have brought, as far as this rank needs it."""
+    def _reduce_all(self, places: Sequence[Place]) -> None:
+        """Combine what all have brought, as far as this device needs it."""
         collective, steps = self._collective, self._steps
         target = collective.result.storage_bytes
         part = Box(0, prod(collective.source_shape) * self._item)
@@ -374,50 +370,93 @@ class CollectiveSteps:
             count = part.size // self._item
             steps.reduce(self._kernel(), count, (RESULT_DATA, row * count * target), sources)
 
-    def _reduce(self, _: Sequence[tuple[int, int]]) -> None:
+    def _reduce(self, places: Sequence[Place]) -> None:
         """Each member combines its own part; of an all-reduce it then gives it to the others."""
         collective, steps, group = self._collective, self._steps, self._collective.group
-        part = self._own_part(group.rank)
-        target = collective.result.storage_bytes
-        sources = [(SCRATCH, steps.room(part.bytes)) for _ in range(group.size)]
-        if part.is_contiguous:
-            sources[group.rank] = (SOURCE_DATA, part.start)
-        for member in self._others():
-            base, start = sources[member]
-            rank = group.processes[member]
-            steps.messages_of(messages.RECEIVE, base, start, part.bytes, rank)
-        for member in self._others():
-            self._send(self._own_part(member), group.processes[member])
-        if not part.is_contiguous:
-            own = _moved(part.packed(), sources[group.rank][1])
-            steps.copy(SCRATCH, own, SOURCE_DATA, part)
-        steps.wait()
+        own = group.rank
+        sources: list[Place] = list(places)
+        with steps.carried_out_if(self._leads):
+            for team in self._other_teams():
+                parcels = self._terms(team, self._own_team)
+                _, (base, start) = self._receive(team, parcels, None)
+                for each in parcels:
+                    if each.receivers[0][0] == own:
+                        sources[each.sender] = base, start + each.start
+            for team in self._other_teams():
+                self._send(team, self._terms(self._own_team, team), self._source)
+        part = self._own_part(own)
+        most = max(self._own_part(member).bytes for member in self._here)
+        for member in self._here:
+            packed = SCRATCH, steps.room(0 if part.is_contiguous else most)
+            if part.is_contiguous:
+                sources[member] = at(sources[member], part)
+            else:
+                steps.copy(packed, part.packed(), sources[member], part)
+                sources[member] = packed
+        self._wait_for_leader()
         count = part.bytes // self._item
-        place = 0
-        if collective.kind == "all_reduce":
-            place = part.start // self._item * target
+        target = collective.result.storage_bytes
+        place = part.start // self._item * target if collective.kind == "all_reduce" else 0
         if count:
             steps.reduce(self._kernel(), count, (RESULT_DATA, place), sources)
         elif collective.kind == "reduce":
             steps.clear(prod(collective.result_shape) * target)
         if collective.kind == "all_reduce":
-            self._share(place, count * target)
+            self._share(Box(place, count * target))
 
-    def _share(self, start: int, size: int) -> None:
-        """Give all others this rank's part of the result, and take theirs."""
-        steps, group = self._steps, self._collective.group
+    def _terms(self, sender: int, receiver: int) -> list[Parcel]:
+        """What the members of one team bring of the parts that those of another combine."""
+        found: list[Parcel] = []
+        end = 0
+        for there in self._teams[receiver]:
+            part = self._own_part(there)
+            for here in self._teams[sender]:
+                found.append(Parcel(here, part, [(there, part)], end))
+                end += part.bytes
+        return found
+
+    def _share(self, own: Box) -> None:
+        """Give all others this device's part of the result, and take theirs."""
+        steps = self._steps
+        for member in self._here:
+            if member != self._collective.group.rank:
+                steps.copy(self._result(member), own, (RESULT_DATA, 0), own)
+        if len(self._teams) == 1:
+            return
+        self._meet()
+        landings: dict[int, list[tuple[Box, Place]]] = {}
+        with steps.carried_out_if(self._leads):
+            for team in self._other_teams():
+                parts = self._shares(team)
+                size = sum(each.bytes for each in parts)
+                place = self._result(self._here[0])
+                place = at(place, parts[0]) if len(parts) == 1 else self._scratch(steps.room(size))
+                steps.messages_of(messages.RECEIVE, place, size, self._leader(team))
+                ends = accumulate((each.bytes for each in parts), initial=0)
+                landings[team] = [
+                    (part, (place[0], place[1] + start))
+                    for part, start in zip(parts, ends, strict=False)
+                ]
+            parts = self._shares(self._own_team)
+            parcels = [Parcel(self._here[0], each) for each in parts]
+            for before, each in pairwise(parcels):
+                each.start = before.start + before.origin.bytes
+            for team in self._other_teams():
+                self._send(team, parcels, self._result)
+        self._wait_for_leader()
+        for each in landings.values():
+            for part, place in each:
+                if len(each) > 1 or not self._leads:
+                    steps.copy((RESULT_DATA, 0), part, place, Box(0, part.bytes))
+
+    def _shares(self, team: int) -> list[Box]:
+        """The parts of the result that a team has combined; those side by side are one."""
+        found: list[Box] = []
         target = self._collective.result.storage_bytes
-        for member in self._others():
+        for member in self._teams[team]:
             part = self._own_part(member)
-            place, length = (each // self._item * target for each in (part.start, part.bytes))
-            steps.messages_of(messages.RECEIVE, RESULT_DATA, place, length, group.processes[member])
-        for member in self._others():
-            steps.messages_of(messages.SEND, RESULT_DATA, start, size, group.processes[member])
-        steps.wait()
-
-
-def _moved(part: Box, start: int) -> Box:
-    """A part of what begins at an offset."""
-    return Box(
-        part.start + start, part.size, part.outer, part.outer_pitch, part.inner, part.inner_pitch
-    )
+            start, size = (each // self._item * target for each in (part.start, part.bytes))
+            if found and found[-1].start + found[-1].bytes == start:
+                start, size = found[-1].start, found.pop().bytes + size
+            found.append(Box(start, size))
+        return found

@@ -2,11 +2,14 @@
 
 `message_steps.py` writes the steps of a collective. Its bindings are `[context, source, result]`;
 its constants are the steps, each an opcode with its operands, then `END`. A place is two words: a
-base (`SCRATCH`, `SOURCE_DATA`, `RESULT_DATA` or `MEMORY`) and an offset in bytes.
+base (`SCRATCH`, `SOURCE_DATA`, `RESULT_DATA`, `MEMORY`, or the address of a word that holds one)
+and an offset in bytes.
 
-The context is a rank's: where it has got to, MPI's functions and handles, and how many messages it
-has exchanged with each other rank. While messages are awaited, the function returns `WAITING` from
-time to time, so that Python can look whether other ranks have failed; called again, it goes on.
+The context is a device's: where it has got to, MPI's functions and handles, and how many messages
+it has exchanged with each other device. While messages are awaited, the function returns `WAITING`
+from time to time, so that Python can look whether other ranks have failed; called again, it goes
+on. The devices of one rank meet in its memory (`PUBLISH`, `MEET`), and each leaves in its context
+where it waits (`hosts.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ from functools import cache
 from .abi.native_code import Native, source_of
 from .intrinsics import SOURCE as INTRINSICS
 from .intrinsics import (
+    atomic_add,
+    atomic_load,
+    atomic_store,
     call_kernel,
     call_library,
     clear_bytes,
@@ -25,32 +31,53 @@ from .intrinsics import (
     load_word,
     store_word,
 )
-from .native import FAILED, MISMATCHED, REDUCTION_CHUNK, SPINS, WAITING, back_off
+from .native import (
+    FAILED,
+    MISMATCHED,
+    REDUCTION_CHUNK,
+    RELEASED,
+    RESIZED,
+    SIGNATURE,
+    SPINS,
+    WAITING,
+    back_off,
+)
 from .native import SOURCE as NATIVE
 from .native_functions import runtime_function
 
 SOURCE = source_of(__file__)
 
-END, SEND, RECEIVE, WAIT, CHECK, COPY, CLEAR, REDUCE, FAIL = range(9)
-"""Opcodes. `SEND`, `RECEIVE`: a place, bytes, the other rank. `WAIT`: for all that are under way.
-`CHECK`: a place of scratch memory, and the word that must be there. `COPY`: two places, bytes, and
+END, SEND, RECEIVE, WAIT, CHECK, COPY, CLEAR, REDUCE, FAIL, PUBLISH, MEET, OFFER, EXPECT = range(13)
+"""Opcodes. `SEND`, `RECEIVE`: a place, bytes, the other device. `WAIT`: for all that are under way.
+`CHECK`: a place, and the word that must be there. `COPY`: two places, bytes, and
 for two loops around them how often and by how much to go on. `CLEAR`: a place, bytes. `REDUCE`: a
-kernel, elements, the target, how many sources, scratch memory, the sources. `FAIL`: a status."""
+kernel, elements, the target, how many sources, scratch memory, the sources. `FAIL`: a status.
+`PUBLISH`: an address at which the other devices of the rank find the source, the result, the
+scratch memory and the header, and the header. `MEET`: the words of a meeting, and how many devices
+of the rank come to it. `OFFER`: an address for the word by which host code says that there are new
+sizes. `EXPECT`: an address and the word that lies there unless somebody has some."""
 
 SCRATCH, SOURCE_DATA, RESULT_DATA, MEMORY = range(4)
 """Bases of places; the offset of one in `MEMORY` is its address."""
 
+PUBLISHED_SOURCE, PUBLISHED_RESULT, PUBLISHED_SCRATCH, PUBLISHED_HEADER = range(0, 32, 8)
+"""Where `PUBLISH` puts what, in bytes."""
+
 POSITION, OPEN, MISMATCH, SCRATCH_START, REQUESTS, STATUS, SENT, RECEIVED = range(8)
 ISEND, IRECV, TEST, COMMUNICATOR, BYTE = range(8, 13)
-CONTEXT_WORDS = 16
+ABORT, PROCESS, DEVICES, HEADER, AWAITS, MEETING, GENERATION, TURNS, SAW_NEW = range(13, 22)
+CONTEXT_WORDS = 24
 """Words of a context: the next step, how many requests are under way, where a message was that did
-not match, the scratch memory, the requests, what MPI calls a status, and counts by rank; then the
-addresses of `MPI_Isend`, `MPI_Irecv` and `MPI_Test`, and MPI's handles."""
+not match, the scratch memory, the requests, what MPI calls a status, and counts by device; then the
+addresses of `MPI_Isend`, `MPI_Irecv` and `MPI_Test`, and MPI's handles; the address of a word that
+is not 0 when all is to end, which device this is, and how many a rank has.
+
+For who asks where the device waits: the header of the collective that it has reached, whether it
+waits for messages, or in which meeting and generation for devices of its rank, and how often it has
+waited and gone on. `SAW_NEW`: whether somebody has told that there are new sizes."""
 
 REQUEST_BYTES = 16
-"""Of a request: MPI's handle, and the rank that is to send, or -1."""
-
-MESSAGE_TAG = 1
+"""Of a request: MPI's handle, and the device that is to send, or -1."""
 
 POLLS = 1 << 12
 """Looks at requests after which Python is to look around."""
@@ -71,7 +98,9 @@ def place(bindings: Sequence[int], constants: Sequence[int], at: int) -> int:
         return bindings[1] + offset
     if base == RESULT_DATA:
         return bindings[2] + offset
-    return offset
+    if base == MEMORY:
+        return offset
+    return load_word(base) + offset
 
 
 def field(context: int, number: int) -> int:
@@ -79,30 +108,34 @@ def field(context: int, number: int) -> int:
     return load_word(context + 8 * number)
 
 
-def start_message(
-    context: int, function: int, address: int, size: int, rank: int, peer: int
-) -> int:
-    """Start to send to a rank or to receive from one; `peer` is that of a receiver's."""
+def start_message(context: int, opcode: int, address: int, size: int, process: int) -> int:
+    """Start to send to a device or to receive from one."""
     count = field(context, OPEN)
     request = field(context, REQUESTS) + REQUEST_BYTES * count
+    devices = field(context, DEVICES)
+    own, other = field(context, PROCESS) % devices, process % devices
+    function, peer, tag = field(context, IRECV), process, 1 + other * devices + own
+    if opcode == SEND:
+        count_message(field(context, SENT), process)
+        function, peer, tag = field(context, ISEND), -1, 1 + own * devices + other
     store_word(request + 8, peer)
     store_word(context + 8 * OPEN, count + 1)
     status = call_library(
-        field(context, function),
+        function,
         address,
         size,
         field(context, BYTE),
-        rank,
-        MESSAGE_TAG,
+        process // devices,
+        tag,
         field(context, COMMUNICATOR),
         request,
     )
     return FAILED if status != 0 else 0
 
 
-def count_message(counts: int, rank: int) -> None:
-    """Count a message with a rank."""
-    store_word(counts + 8 * rank, load_word(counts + 8 * rank) + 1)
+def count_message(counts: int, process: int) -> None:
+    """Count a message with a device."""
+    store_word(counts + 8 * process, load_word(counts + 8 * process) + 1)
 
 
 def test_requests(context: int) -> int:
@@ -132,15 +165,50 @@ def test_requests(context: int) -> int:
 
 
 def wait_for_messages(context: int) -> int:
-    """Wait for all that is under way: 0, `FAILED`, or `WAITING` after some time."""
+    """Wait for all that is under way: 0, `FAILED`, `RELEASED`, or `WAITING` after some time."""
+    store_word(context + 8 * AWAITS, 1)
     for polls in range(POLLS):
         if test_requests(context) != 0:
             return FAILED
         if field(context, OPEN) == 0:
+            store_word(context + 8 * AWAITS, 0)
+            store_word(context + 8 * TURNS, field(context, TURNS) + 1)
             return 0
+        if atomic_load(field(context, ABORT)) != 0:
+            return RELEASED
         if polls > SPINS and polls % POLLS_BETWEEN_YIELDS == 0:
             back_off(polls, YIELDS)
     return WAITING
+
+
+def publish(bindings: Sequence[int], place: int, header: int) -> None:
+    """Tell the other devices of the rank where what this one has is, and where it has got to."""
+    context = bindings[0]
+    store_word(context + 8 * HEADER, header)
+    store_word(place + PUBLISHED_SOURCE, bindings[1])
+    store_word(place + PUBLISHED_RESULT, bindings[2])
+    store_word(place + PUBLISHED_SCRATCH, field(context, SCRATCH_START))
+    store_word(place + PUBLISHED_HEADER, header)
+
+
+def meet_devices(context: int, meeting: int, participants: int) -> int:
+    """Wait for other devices of the rank: 0, or `RELEASED`. A meeting is as in `native.py`."""
+    generation = atomic_load(meeting + 64)
+    if atomic_add(meeting, 1) == participants - 1:
+        atomic_store(meeting, 0)
+        atomic_store(meeting + 64, generation + 1)
+        return 0
+    store_word(context + 8 * GENERATION, generation)
+    atomic_store(context + 8 * MEETING, meeting)
+    polls = 0
+    while atomic_load(meeting + 64) == generation:
+        if atomic_load(field(context, ABORT)) != 0:
+            return RELEASED
+        polls += 1
+        back_off(polls, YIELDS)
+    atomic_store(context + 8 * MEETING, 0)
+    store_word(context + 8 * TURNS, field(context, TURNS) + 1)
+    return 0
 
 
 def copy_pieces(target: int, source: int, constants: Sequence[int], at: int) -> None:
@@ -178,14 +246,9 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
         if opcode == END:
             store_word(context + 8 * POSITION, 0)
             return 0
-        if opcode == SEND:
-            address, rank = place(bindings, constants, at + 1), constants[at + 4]
-            count_message(field(context, SENT), rank)
-            status = start_message(context, ISEND, address, constants[at + 3], rank, -1)
-            at += 5
-        elif opcode == RECEIVE:
-            address, rank = place(bindings, constants, at + 1), constants[at + 4]
-            status = start_message(context, IRECV, address, constants[at + 3], rank, rank)
+        if opcode <= RECEIVE:
+            address = place(bindings, constants, at + 1)
+            status = start_message(context, opcode, address, constants[at + 3], constants[at + 4])
             at += 5
         elif opcode == WAIT:
             status = wait_for_messages(context)
@@ -206,6 +269,20 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
         elif opcode == REDUCE:
             status = reduce_pieces(bindings, constants, at + 1)
             at += 8 + 2 * constants[at + 5]
+        elif opcode == PUBLISH:
+            publish(bindings, constants[at + 1], constants[at + 2])
+            at += 3
+        elif opcode == MEET:
+            status = meet_devices(context, constants[at + 1], constants[at + 2])
+            at += 3
+        elif opcode == OFFER:
+            store_word(constants[at + 1], bindings[SIGNATURE])
+            at += 2
+        elif opcode == EXPECT:
+            if load_word(constants[at + 1]) != constants[at + 2]:
+                store_word(context + 8 * SAW_NEW, 1)
+                status = RESIZED
+            at += 3
         else:
             status = constants[at + 1]
     store_word(context + 8 * POSITION, at - 1 if status == WAITING else 0)

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, NoReturn
 
-import numpy as np
-
 from ..sharding.collective_matching import (
     ENDED,
     CollectiveMismatch,
@@ -30,13 +28,16 @@ from ..sharding.collective_matching import (
 from .collectives import Collective, Group
 from .commands import AnyCommand, Buffer, Bytes, Command, HostCommand
 from .communicator import Communicator, RankError
+from .hosts import HostGroup
 from .message_context import HEADER_BYTES, PlainState, Traffic
 from .message_steps import CollectiveSteps
 from .messages import native_messages
+from .mpi_mail import packed, unpacked
 from .mpi_supervisor import Failure, Supervisor, supervisor
+from .offers import Offers, padded
 
 _RUN, _MESSAGES = 1, 2
-"""Channels: of what is compared before data move, and of `shard.send`."""
+"""Channels: of what is compared before data move, and the first of those of `shard.send`."""
 
 
 class TimedOut(NamedTuple):
@@ -59,23 +60,35 @@ class MpiCommunicator(Communicator):
     """This rank among all of MPI's world."""
 
     def __init__(self, ranks: Supervisor | None = None) -> None:
-        self._ranks = ranks or supervisor()
-        self._mail = self._ranks.mailbox
-        self.process = self._ranks.rank
-        self._context = self._ranks.messages
+        self.ranks = ranks or supervisor()
+        self.mail = self.ranks.mailbox
+        self.process = self.ranks.rank
+        self._context = self.ranks.messages
+        self._offers = Offers(self.process, self._context, self._command)
         self._traffic: Traffic | None = None
         self._deadline = 0.0
-        self._taken = self._posted = 0
+        self.taken = self.posted = 0
+        self._devices = 1
+        self._sent_before = 0
+        self._hosts: dict[int, HostGroup] = {}
         self._operations: Sequence[object] = ()
         self._numbers: dict[object, int] = {}
 
     @property
     def world(self) -> Group:
-        return Group(tuple(range(self._ranks.size)), self.process)
+        return Group(tuple(range(self.ranks.size)), self.process)
 
     @property
     def core_sharers(self) -> int:
-        return self._ranks.core_sharers
+        return self.ranks.core_sharers
+
+    @property
+    def _sent(self) -> int:
+        return sum(self._context.traffic().sent) + self.mail.sent
+
+    @property
+    def sent_messages(self) -> int:
+        return self._sent - self._sent_before
 
     def use_operations(self, operations: Sequence[object]) -> None:
         """The operations of the program to be run, the same and in the same order on all ranks."""
@@ -87,19 +100,21 @@ class MpiCommunicator(Communicator):
 
     def begin(self) -> None:
         """A program is about to run. Raises RankError if one before it has failed."""
-        if not self._ranks.is_usable():
+        if not self.ranks.is_usable():
             raise RankError("a run before this one failed: start the ranks again")
         self._context.reset()
-        self._posted = self._taken = 0
+        self.posted = self.taken = 0
 
     def verdict(self) -> Failure:
         """What all ranks are told of a failure, this one's or another's."""
-        return self._ranks.verdict()
+        return self.ranks.verdict()
 
     def recover(self) -> None:
         """Begin again after a failure that all ranks know of; all call this."""
-        self._ranks.recover()
-        self._mail, self._context = self._ranks.mailbox, self._ranks.messages
+        self.ranks.recover()
+        self.mail, self._context = self.ranks.mailbox, self.ranks.messages
+        self._offers = Offers(self.process, self._context, self._command)
+        self._hosts.clear()
 
     def timed_out(self, content: tuple[int, PlainState, tuple[int, ...], float]) -> TimedOut:
         """A rank waited in vain, with this rank's own operations."""
@@ -108,7 +123,7 @@ class MpiCommunicator(Communicator):
 
     def report(self, content: object) -> None:
         """Tell all ranks that this one has failed: they raise RanksFailed with the content."""
-        self._ranks.fail(Failure("report", content))
+        self.ranks.fail(Failure("report", content))
 
     def mismatch(self, states: Mapping[int, PlainState | None]) -> CollectiveMismatch:
         """States that do not match, with this rank's own operations."""
@@ -123,12 +138,14 @@ class MpiCommunicator(Communicator):
         operation = self._operations[number] if is_known and number is not None else None
         return DeviceState(CollectiveSignature.parse(text), operation)
 
-    def _plain(self, state: DeviceState) -> PlainState:
+    def plain(self, state: DeviceState) -> PlainState:
+        """A state that other ranks understand."""
         text = "None" if state.signature is None else state.signature.text()
         return text, self._numbers.get(state.operation)
 
     def _mismatched(self, states: dict[int, PlainState]) -> NoReturn:
-        self._ranks.fail_together(Failure("mismatch", states))
+        """Tell all ranks that devices do not match. Raises RanksFailed."""
+        self.ranks.fail_together(Failure("mismatch", states))
 
     # Comparing --------------------------------------------------------------------------------
 
@@ -138,7 +155,7 @@ class MpiCommunicator(Communicator):
         state: DeviceState,
         numbers: tuple[int, ...],
     ) -> list[tuple[int, ...]]:
-        found = self._compare(group, self._plain(state), _RUN, numbers)
+        found = self._compare(group, self.plain(state), _RUN, numbers)
         return [found[process] for process in group.processes]
 
     def _compare(
@@ -158,84 +175,145 @@ class MpiCommunicator(Communicator):
         while distance < group.size:
             receiver = group.processes[(group.rank + distance) % group.size]
             sender = group.processes[(group.rank - distance) % group.size]
-            self._mail.send(receiver, channel, pickle.dumps((state, known)))
-            _, message = self._take((sender,), channel, state)
+            self.mail.send(receiver, channel, pickle.dumps((state, known)))
+            _, message = self._take([(sender, channel)], state)
             theirs, told = pickle.loads(message)
             if not _are_equal(state[0], theirs[0]):
-                self._mismatched({self.process: state, sender: theirs})
+                count = self._devices
+                self._mismatched({self.process * count: state, sender * count: theirs})
             known |= told
             distance *= 2
         return known
 
     def _take(
         self,
-        senders: Sequence[int],
-        channel: int,
+        boxes: Sequence[tuple[int, int]],
         state: PlainState,
-    ) -> tuple[int, bytearray]:
-        """Wait for a message of one of some ranks; returns from whom it is."""
-        deadline = time.monotonic() + self._ranks.timeout
+    ) -> tuple[tuple[int, int], bytearray]:
+        """Wait for a message of one of some ranks and channels; returns of which it is."""
+        deadline = time.monotonic() + self.ranks.timeout
         turns = 0
-        self._ranks.enter(state)
+        self.ranks.enter(state)
         while True:
-            self._mail.poll()
-            found = self._mail.take(senders, channel)
+            self.mail.poll()
+            found = self.mail.take(boxes)
             if found is not None:
                 break
             turns += 1
             if turns % 64 == 0:
-                self._turn(deadline, state, senders)
-        self._ranks.leave()
+                self._turn(deadline, state, [sender for sender, _ in boxes])
+        self.ranks.leave()
         return found
 
     def _turn(self, deadline: float, state: PlainState, awaited: Sequence[int]) -> None:
         """What is due from time to time while this rank waits. Raises RanksFailed."""
         time.sleep(0)
-        self._ranks.check()
+        self.ranks.check()
         if time.monotonic() > deadline:
-            content = (self.process, state, tuple(awaited), self._ranks.timeout)
-            self._ranks.fail_together(Failure("timeout", content))
+            count = self._devices
+            others = tuple(each * count for each in awaited)
+            content = (self.process * count, state, others, self.ranks.timeout)
+            self.ranks.fail_together(Failure("timeout", content))
 
     def end(self) -> None:
         """All ranks have run the program.
 
         Raises RanksFailed if a message is left that nobody has received.
         """
-        state = self._plain(ENDED)
-        numbers = (self._posted, self._taken)
+        state = self.plain(ENDED)
+        numbers = (self.posted, self.taken)
         found = self._compare(self.world, state, _RUN, numbers).values()
         if sum(posted - taken for posted, taken in found):
-            sender, message = self._take(self.world.processes, _MESSAGES, state)
-            sent, _ = _unpacked(message)
-            self._mismatched({sender: sent, self.process: state})
+            count = self._devices
+            boxes = [
+                self.address(sender, receiver, sender)
+                for sender in range(self.ranks.size * count)
+                for receiver in self.processes
+            ]
+            (rank, channel), message = self._take(boxes, state)
+            sender, receiver = divmod(channel - _MESSAGES, count)
+            sent, _ = unpacked(message)
+            first = self.processes[0]
+            self._mismatched({rank * count + sender: sent, first + receiver: state})
+
+    # Devices ----------------------------------------------------------------------------------
+
+    @property
+    def processes(self) -> range:
+        """The devices of this rank."""
+        return range(self.process * self._devices, (self.process + 1) * self._devices)
+
+    def host(self, devices: int) -> HostGroup | None:
+        """The threads of this rank's devices, `None` if it is one; all ranks ask for as many.
+
+        Raises RankError for several if MPI does not let threads send and receive.
+        """
+        self._devices = devices
+        self._sent_before = self._sent
+        if devices == 1:
+            return None
+        if not self.ranks.has_threads:
+            raise RankError(
+                "this MPI does not let threads send and receive (MPI_THREAD_MULTIPLE), which"
+                " several devices of a rank need"
+            )
+        found = self._hosts.get(devices)
+        if found is None:
+            found = self._hosts[devices] = HostGroup(self, devices)
+        self.ranks.devices = found
+        return found
+
+    def address(self, sender: int, receiver: int, other: int) -> tuple[int, int]:
+        """The rank of one of two devices, and the channel of messages between them."""
+        count = self._devices
+        return other // count, _MESSAGES + sender % count * count + receiver % count
 
     # Commands ---------------------------------------------------------------------------------
+
+    def sizes(
+        self, group: Group, state: DeviceState, own: tuple[int, ...]
+    ) -> list[tuple[int, ...]]:
+        self._offers.tell(state)
+        return self.exchange(group, state, own)
+
+    def with_offer(self, command: Command, state: DeviceState) -> list[Command]:
+        return [self._offers.command(state), padded(command)]
 
     def meeting_commands(
         self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
     ) -> list[AnyCommand]:
-        plain = self._plain(state)
-        header = self._context.header(plain, collective.shapes)
-        steps = CollectiveSteps(collective, header.ctypes.data, header.nbytes, HEADER_BYTES)
+        return [self._command(collective, source, result, state, collective.shapes)]
+
+    def _command(
+        self,
+        collective: Collective,
+        source: Buffer,
+        result: Buffer,
+        state: DeviceState,
+        brought: object,
+    ) -> Command:
+        plain = self.plain(state)
+        header = self._context.header(plain, brought)
+        steps = CollectiveSteps(collective, (header.ctypes.data, header.nbytes), HEADER_BYTES)
         written = steps.write(int(header[0]))
         self._context.reserve(written.scratch_bytes, written.messages)
         bindings = (self._context.address, source, result)
         waits = _Waits(self, plain)
         words = tuple(written.words)
-        return [Command(native_messages(), bindings, words, state.operation, state, waits)]
+        return Command(native_messages(), bindings, words, state.operation, state, waits)
 
     def look_around(self, state: PlainState) -> None:
         """What is due from time to time while this rank waits in a collective.
 
         Raises RanksFailed.
         """
-        self._mail.poll()
+        self.mail.poll()
         traffic = self._context.traffic()
         if traffic != self._traffic:
-            self._traffic, self._deadline = traffic, time.monotonic() + self._ranks.timeout
-        self._ranks.enter(state, is_new=False)
+            self._traffic, self._deadline = traffic, time.monotonic() + self.ranks.timeout
+        self.ranks.enter(state, is_new=False)
         self._turn(self._deadline, state, traffic.awaited)
-        self._ranks.leave()
+        self.ranks.leave()
 
     def mismatched(self, state: PlainState) -> NoReturn:
         """A message was not of the collective that this rank has reached. Raises RanksFailed."""
@@ -245,23 +323,24 @@ class MpiCommunicator(Communicator):
     def send_command(self, source: Buffer, state: DeviceState) -> HostCommand:
         assert state.signature is not None
         (receiver,) = state.signature.group
-        head = pickle.dumps(self._plain(state))
+        head = pickle.dumps(self.plain(state))
 
         def send(data: Bytes) -> None:
-            self._posted += 1
-            self._mail.send(receiver, _MESSAGES, _packed(head, data))
+            self.posted += 1
+            self.mail.send(receiver, _MESSAGES, packed(head, data))
 
         return HostCommand(send, (source,))
 
     def receive_command(self, target: Buffer, state: DeviceState) -> HostCommand:
-        own = self._plain(state)
+        own = self.plain(state)
         wanted = CollectiveSignature.parse(own[0])
         assert wanted is not None
 
         def receive(data: Bytes) -> None:
-            sender, message = self._take(wanted.group, _MESSAGES, own)
-            self._taken += 1
-            state, content = _unpacked(message)
+            boxes = [(sender, _MESSAGES) for sender in wanted.group]
+            (sender, _), message = self._take(boxes, own)
+            self.taken += 1
+            state, content = unpacked(message)
             sent = CollectiveSignature.parse(state[0])
             if sent is None or not wanted.takes(sent):
                 self._mismatched({sender: state, self.process: own})
@@ -287,17 +366,6 @@ class _Waits:
 def _are_equal(one: str, other: str) -> bool:
     """Whether the signatures of two texts are."""
     return one == other or CollectiveSignature.parse(one) == CollectiveSignature.parse(other)
-
-
-def _packed(head: bytes, data: Bytes) -> bytearray:
-    """A message of two parts."""
-    return bytearray(len(head).to_bytes(4, "little") + head) + data.tobytes()
-
-
-def _unpacked(message: bytearray) -> tuple[PlainState, Bytes]:
-    """What a message holds, and the state of its sender."""
-    end = 4 + int.from_bytes(message[:4], "little")
-    return pickle.loads(message[4:end]), np.frombuffer(message, np.uint8, offset=end)
 
 
 @cache

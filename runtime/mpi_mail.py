@@ -11,7 +11,10 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from mpi4py import MPI
+
+from .commands import Bytes
 
 
 class _Arrival:
@@ -71,13 +74,33 @@ class Mailbox:
         """Drop what has come and nobody has taken."""
         self._boxes.clear()
 
-    def take(self, senders: Iterable[int], channel: int) -> tuple[int, bytearray] | None:
-        """The oldest message of the first of some senders who has one, and who that is."""
-        for sender in senders:
-            box = self._boxes.get((sender, channel))
+    def take(self, boxes: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], bytearray] | None:
+        """The oldest message of the first of some senders and channels that has one, and which of
+        them that is."""
+        for key in boxes:
+            box = self._boxes.get(key)
             if box and box[0].is_complete:
-                return sender, box.popleft().data
+                return key, box.popleft().data
         return None
+
+    def holds(self, boxes: Iterable[tuple[int, int]]) -> bool:
+        """Whether a message has come, or is about to, of some senders and channels."""
+        return any(self._boxes.get(key) for key in boxes)
+
+    def full_boxes(self) -> list[tuple[int, int]]:
+        """The senders and channels of which there are messages."""
+        return [key for key, box in self._boxes.items() if box]
+
+
+def packed(head: bytes, data: Bytes) -> bytearray:
+    """A message of two parts."""
+    return bytearray(len(head).to_bytes(4, "little") + head) + data.tobytes()
+
+
+def unpacked(message: bytearray) -> tuple[Any, Bytes]:
+    """What a message holds, and the state of its sender."""
+    end = 4 + int.from_bytes(message[:4], "little")
+    return pickle.loads(message[4:end]), np.frombuffer(message, np.uint8, offset=end)
 
 
 class Notes:

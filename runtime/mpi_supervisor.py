@@ -14,9 +14,10 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol
 
 from mpi4py import MPI
 
@@ -54,10 +55,10 @@ class RanksFailed(Exception):
         self.failure = failure
 
 
-class _Wait(NamedTuple):
-    """A rank waits: for the how many-th time, and where.
+class Wait(NamedTuple):
+    """A device waits: for the how many-th time, and where.
 
-    A rank without a state has finished. In a collective, `number` stays the same: its messages are
+    One without a state has finished. In a collective, `number` may stay the same: its messages are
     counted instead.
     """
 
@@ -66,10 +67,30 @@ class _Wait(NamedTuple):
 
 
 class _Status(NamedTuple):
-    wait: _Wait | None
+    """What a rank answers: where its devices wait, messages of its own mailbox, and those of its
+    collectives, by whether they are a device's and by the number of the device or the rank."""
+
+    waits: dict[int, Wait | None]
     sent: int
     received: int
-    traffic: Traffic
+    traffic: dict[tuple[bool, int], Traffic]
+
+
+class Devices(Protocol):
+    """The devices of a rank that has several, each a thread."""
+
+    def waits(self) -> dict[int, Wait | None] | None:
+        """Where each waits, in a run; nothing if there is none."""
+        ...
+
+    def traffic(self) -> dict[int, Traffic]:
+        """What each has sent and received."""
+        ...
+
+    @property
+    def processes(self) -> Sequence[int]:
+        """Their numbers."""
+        ...
 
 
 class Supervisor:
@@ -85,28 +106,42 @@ class Supervisor:
         self._generation = 0
         self._dropped: list[object] = []
         self.mailbox = Mailbox(world)
-        self.messages = MessageContext(world)
+        self.messages = MessageContext(world.Dup(), self.rank)
+        self.devices: Devices | None = None
+        """Those of a rank that has several; all ranks have as many."""
         self._notes = Notes(world)
         self._waits = 0
-        self._wait: _Wait | None = None
+        self._wait: Wait | None = None
         self._is_finished = False
         self._exit_code: int | None = None
         self._failure: Failure | None = None
         self._is_failure_known = False
         self._question: int | None = None
         self._monitor = _Monitor(self, self._notes) if self.rank == 0 else None
-        has_threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE and self.size > 1
-        if self._monitor is not None and has_threads:
+        self.has_threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE
+        """Whether threads may send and receive."""
+        if self._monitor is not None and self.has_threads and self.size > 1:
             self._monitor.start()
         if self.size > 1:
             atexit.register(self._leave)
+
+    def new_communicator(self) -> object:
+        """MPI's communicator of all ranks for messages of one kind; all ranks ask.
+
+        Raises RanksFailed.
+        """
+        found, request = self._world.Idup()
+        while not request.Test():
+            self.check()
+            time.sleep(PERIOD / 20)
+        return found
 
     # Waiting ----------------------------------------------------------------------------------
 
     def enter(self, state: PlainState, *, is_new: bool = True) -> None:
         """This rank waits from now on; or it still does so, in a collective."""
         self._waits += is_new
-        self._wait = _Wait(self._waits, state)
+        self._wait = Wait(self._waits, state)
 
     def leave(self) -> None:
         """This rank goes on."""
@@ -151,8 +186,10 @@ class Supervisor:
             time.sleep(PERIOD / 20)
         self._generation += 1
         # Messages that nobody received may still be written to.
-        self._dropped.append((self.mailbox, self.messages))
-        self.mailbox, self.messages = Mailbox(self._world), MessageContext(self._world)
+        self._dropped.append((self.mailbox, self.messages, self.devices))
+        self.devices = None
+        self.mailbox = Mailbox(self._world)
+        self.messages = MessageContext(self._world.Dup(), self.rank)
         self._failure = None
         self._is_failure_known = False
         if self._monitor is not None:
@@ -185,7 +222,7 @@ class Supervisor:
             return code
         self._is_finished = True
         self._waits += 1
-        self._wait = _Wait(self._waits, None)
+        self._wait = Wait(self._waits, None)
         self._tell(("exit", code, text))
         start = time.monotonic()
         while self._exit_code is None:
@@ -230,8 +267,13 @@ class Supervisor:
 
     def _status(self) -> _Status:
         """Where this rank waits, and what it has sent and received."""
-        mail = self.mailbox
-        return _Status(self._wait, mail.sent, mail.received, self.messages.traffic())
+        mail, devices = self.mailbox, self.devices
+        traffic = {(False, self.rank): self.messages.traffic()}
+        waits: dict[int, Wait | None] = {self.rank: self._wait}
+        if devices is not None:
+            traffic |= {(True, process): each for process, each in devices.traffic().items()}
+            waits = devices.waits() or dict.fromkeys(devices.processes, self._wait)
+        return _Status(waits, mail.sent, mail.received, traffic)
 
     def told(self, note: tuple[Any, ...]) -> None:
         """What rank 0 says."""
@@ -377,9 +419,10 @@ class _Monitor:
 
     def _end_deadlock(self, found: dict[int, _Status]) -> None:
         """Tell all ranks that they do not match."""
-        waits = {rank: status.wait for rank, status in found.items() if status.wait is not None}
+        waits = {device: wait for each in found.values() for device, wait in each.waits.items()}
         self._previous = None
-        self._fail(Failure("mismatch", {rank: wait.state for rank, wait in waits.items()}))
+        states = {device: wait.state for device, wait in waits.items() if wait is not None}
+        self._fail(Failure("mismatch", states))
 
     # The end ----------------------------------------------------------------------------------
 
@@ -425,17 +468,19 @@ def _abort(code: int) -> None:
 
 
 def _is_deadlock(before: dict[int, _Status], now: dict[int, _Status]) -> bool:
-    """Whether all ranks have waited between two answers, with no message on its way."""
-    waits = [status.wait for status in now.values()]
+    """Whether all devices have waited between two answers, with no message on its way."""
+    waits = [wait for status in now.values() for wait in status.waits.values()]
+    traffic = {who: each for status in now.values() for who, each in status.traffic.items()}
     return (
         before == now
         and None not in waits
         and any(wait is not None and wait.state is not None for wait in waits)
         and sum(status.sent - status.received for status in now.values()) == 0
         and not any(
-            now[sender].traffic.sent[rank] - status.traffic.received[sender]
-            for rank, status in now.items()
-            for sender in status.traffic.awaited
+            who not in traffic or traffic[who].sent[receiver] != own.received[sender]
+            for (is_device, receiver), own in traffic.items()
+            for sender in own.awaited
+            for who in [(is_device, sender)]
         )
     )
 

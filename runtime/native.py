@@ -59,6 +59,9 @@ MEETINGS = 16
 MISMATCHED = 5
 """Status of a collective that met another one, before it has moved any data."""
 
+RESIZED = 8
+"""Status of a collective in which a device has other sizes than before; no data were moved."""
+
 WAITING = 6
 """Status of a function that waits, and is to be called again when Python has looked around."""
 

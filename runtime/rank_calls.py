@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
 from math import prod
 from time import perf_counter_ns
@@ -39,14 +39,20 @@ def join_ranks() -> MpiCommunicator:
     return world_communicator()
 
 
-def check_rank_count(grid: Grid, communicator: Communicator) -> None:
-    """Raise InputError unless there is a rank for each device of a grid."""
+def check_rank_count(grid: Grid, communicator: Communicator, devices: int) -> None:
+    """Raise InputError unless ranks of so many devices each are those of a grid."""
     count, ranks = grid.device_count(), communicator.world.size
-    if count != ranks:
-        raise InputError(
-            f"grid @{grid.name} has {count} devices, but {ranks} ranks run: start it with"
-            f" mpiexec -n {count}"
-        )
+    if count == ranks * devices:
+        return
+    run = f"{ranks} ranks run" if devices == 1 else f"{ranks} ranks of {devices} devices run"
+    advice = f"start it with mpiexec -n {count}"
+    if count % devices == 0:
+        advice = f"start it with mpiexec -n {count // devices}"
+    if devices == 1 and count % ranks == 0 and ranks > 1:
+        advice += f", or with --devices-per-rank={count // ranks}"
+    elif count % devices:
+        advice += " and without --devices-per-rank"
+    raise InputError(f"grid @{grid.name} has {count} devices, but {run}: {advice}")
 
 
 def agree(
@@ -134,6 +140,30 @@ def gather_everywhere(communicator: Communicator, arrays: Sequence[Array]) -> li
     return everywhere
 
 
+def run_and_gather(
+    communicator: MpiCommunicator, devices: int, run: Callable[[Communicator], list[Array]]
+) -> list[list[Array]]:
+    """Run something on each of the devices of this rank, which has so many, as all ranks do.
+
+    Returns what all devices of all ranks have.
+    """
+    host = communicator.host(devices)
+    own = [run(communicator)] if host is None else host.run(run)
+    communicator.end()
+    return gather_devices(communicator, own)
+
+
+def gather_devices(communicator: Communicator, own: Sequence[Sequence[Array]]) -> list[list[Array]]:
+    """The arrays of all devices, of which this rank has some; each has as many."""
+    everywhere = gather_everywhere(communicator, [array for each in own for array in each])
+    count = len(own[0])
+    return [
+        arrays[count * device : count * (device + 1)]
+        for arrays in everywhere
+        for device in range(len(own))
+    ]
+
+
 def timeline_of_ranks(own: Timeline) -> Timeline:
     """The events of all ranks, by the clock of rank 0; all ranks must ask."""
     communicator = join_ranks()
@@ -169,15 +199,17 @@ def statistics_on_ranks(rows: Sequence[DeviceStatistics]) -> list[DeviceStatisti
             each.memory.boundary_bytes,
             each.dispatches,
             each.received_bytes,
+            -1 if each.sent_messages is None else each.sent_messages,
         )
         for each in rows
     ]
-    own = [np.frombuffer(names, np.uint8), np.array(numbers, np.int64).reshape(len(rows), 7)]
+    own = [np.frombuffer(names, np.uint8), np.array(numbers, np.int64).reshape(len(rows), 8)]
     found: list[DeviceStatistics] = []
     for text, table in gather_everywhere(join_ranks(), own):
         for name, row in zip(text.tobytes().decode().split("\0"), table.tolist(), strict=False):
-            process, *memory, dispatches, received = row
+            process, *memory, dispatches, received, sent = row
             sizes = DeviceMemory(name, *memory)
             at = None if process < 0 else process
-            found.append(DeviceStatistics(name, sizes, dispatches, received, at))
+            messages = None if sent < 0 else sent
+            found.append(DeviceStatistics(name, sizes, dispatches, received, at, messages))
     return found

@@ -58,7 +58,7 @@ def main(
             from .start_ranks import start_ranks
 
             check_options(options)
-            return start_ranks(options.ranks, argv, stdout, stderr)
+            return start_ranks(options.ranks, argv, stdout, stderr, options.devices_per_rank)
         return _run(options, stdin, stdout, stderr, keeps_programs)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
@@ -243,6 +243,7 @@ def _run_program(
 ) -> int:
     """Run a program; passes have made it what it is if it `is_transformed`."""
     program.inputs_per_rank = options.inputs_per_rank
+    program.devices_per_rank = options.devices_per_rank
     function = _function(options, program)
     if options.extents is not None:
         from .run_devices import given_grid
@@ -304,10 +305,9 @@ def _run_function(
     stdout.write(f"EXEC @{_printable(function.name)}\n")
     results = run_as_asked(options, function, inputs, is_heard)
     if any(RANK in text for text in options.output):
-        from ..runtime.rank_calls import join_ranks
         from .rank_files import write_rank_results
 
-        write_rank_results(options, function, results, join_ranks().process)
+        write_rank_results(options, function, results)
     if is_heard:
         write_results(function, results, options, stdout)
     if options.statistics:
@@ -419,11 +419,10 @@ def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
 
     types = function.types.arguments
     if any(RANK in text for text in options.input):
-        from ..runtime.rank_calls import join_ranks
         from .rank_files import read_rank_inputs
 
         function.program.inputs_per_rank = True
-        inputs = read_rank_inputs(options, function, join_ranks().process)
+        inputs = read_rank_inputs(options, function)
     else:
         inputs = read_inputs(options.input, types)
     if options.random_inputs is not None:

@@ -1,6 +1,7 @@
 """Files of single MPI ranks on the command line of `mesh-run`: `--input=@x.{rank}.npy`.
 
-Such a file holds the part of an argument or a result that lies on the rank's device.
+Such a file holds the part of an argument or a result that lies on one device. A rank of several
+devices has a file for each: their numbers are those of as many ranks.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ..ir.usage_error import UsageError
 from ..runtime.abi.arrays import Array, shape_text
 from ..runtime.abi.shards import all_intervals, slices
 from ..runtime.abi.value_types import ValueType
+from ..runtime.rank_calls import join_ranks
 from ..sharding.sharding import Sharding
 from .run_files import read_inputs
 from .run_options import RANK, RunOptions
@@ -27,48 +29,71 @@ if TYPE_CHECKING:
     AnyFunction = Function | LoadedFunction
 
 
-def read_rank_inputs(options: RunOptions, function: AnyFunction, rank: int) -> list[Array]:
-    """The inputs of a rank as whole arrays, of which its own parts are set. Raises UsageError."""
-    types = list(function.types.arguments)
-    parts: dict[int, tuple[slice, ...]] = {}
-    for position, text in enumerate(options.input):
-        if RANK not in text or position >= len(types):
-            continue
-        shape = types[position].shape
-        if not text.endswith(".npy") or shape is None or min(shape, default=0) < 0:
-            raise UsageError(
-                f"--input={text} needs an .npy file and an argument of known sizes, which is"
-                f" {types[position]}"
-            )
-        parts[position] = _part(function.argument_sharding(position, len(shape)), shape, rank)
-        types[position] = _type_of_part(types[position], parts[position])
-    arrays = read_inputs([text.replace(RANK, str(rank)) for text in options.input], types)
-    for position, part in parts.items():
-        # Memory that nobody writes to is not taken from the system.
-        whole = np.zeros(function.types.arguments[position].shape or (), arrays[position].dtype)
-        whole[part] = arrays[position]
-        arrays[position] = whole
-    return arrays
+def read_rank_inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
+    """The inputs of a rank as whole arrays, of which its devices' parts are set.
+
+    Raises UsageError.
+    """
+    types = function.types.arguments
+    wholes: dict[int, Array] = {}
+    arrays: list[Array] = []
+    for device in _devices(options):
+        parts: dict[int, tuple[slice, ...]] = {}
+        own = list(types)
+        for position, text in enumerate(options.input):
+            if RANK in text and position < len(types):
+                parts[position] = _part_of_argument(function, position, text, device)
+                own[position] = _type_of_part(types[position], parts[position])
+        arrays = read_inputs([text.replace(RANK, str(device)) for text in options.input], own)
+        for position, part in parts.items():
+            if position not in wholes:
+                # Memory that nobody writes to is not taken from the system.
+                shape = types[position].shape or ()
+                wholes[position] = np.zeros(shape, arrays[position].dtype)
+            wholes[position][part] = arrays[position]
+    return [wholes.get(position, array) for position, array in enumerate(arrays)]
 
 
 def write_rank_results(
-    options: RunOptions, function: AnyFunction, results: Sequence[Array], rank: int
+    options: RunOptions, function: AnyFunction, results: Sequence[Array]
 ) -> None:
-    """Write a rank's parts of results to the files that name the rank. Raises UsageError."""
+    """Write the parts of results of a rank's devices to the files that name them.
+
+    Raises UsageError.
+    """
     for position, (text, array) in enumerate(zip(options.output, results, strict=False)):
-        if RANK in text:
+        for device in _devices(options) if RANK in text else ():
             sharding = function.result_sharding(position, array.ndim)
-            part = array[_part(sharding, array.shape, rank)]
-            write_array(text[1:].replace(RANK, str(rank)), part, append=text.startswith("+"))
+            part = array[_part(sharding, array.shape, device)]
+            write_array(text[1:].replace(RANK, str(device)), part, append=text.startswith("+"))
 
 
-def _part(sharding: Sharding | None, shape: tuple[int, ...], rank: int) -> tuple[slice, ...]:
+def _devices(options: RunOptions) -> range:
+    """The devices of this rank."""
+    count = options.devices_per_rank
+    first = join_ranks().process * count
+    return range(first, first + count)
+
+
+def _part_of_argument(
+    function: AnyFunction, position: int, text: str, device: int
+) -> tuple[slice, ...]:
+    kind = function.types.arguments[position]
+    if not text.endswith(".npy") or kind.shape is None or min(kind.shape, default=0) < 0:
+        raise UsageError(
+            f"--input={text} needs an .npy file and an argument of known sizes, which is {kind}"
+        )
+    sharding = function.argument_sharding(position, len(kind.shape))
+    return _part(sharding, kind.shape, device)
+
+
+def _part(sharding: Sharding | None, shape: tuple[int, ...], device: int) -> tuple[slice, ...]:
     if sharding is None:
         return tuple(slice(0, size) for size in shape)
-    if rank >= sharding.grid.device_count():
+    if device >= sharding.grid.device_count():
         # The run says that there are too many ranks.
-        rank = 0
-    return slices(all_intervals(shape, sharding)[rank])
+        device = 0
+    return slices(all_intervals(shape, sharding)[device])
 
 
 def _type_of_part(whole: ValueType, part: tuple[slice, ...]) -> ValueType:

@@ -12,6 +12,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from .console import Main
 
@@ -24,6 +25,12 @@ SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
 END_VARIABLE = "MESH_OPT_END_OF_RANKS"
 """The environment variable that names a file to which rank 0 writes the exit code of all: a rank
 that the system has ended does not come to that, though mpiexec may not mind."""
+
+
+def process_file(end: str | os.PathLike[str], rank: int) -> Path:
+    """The file beside the one of END_VARIABLE to which a rank writes the number of its process."""
+    return Path(f"{os.fspath(end)}.{rank}")
+
 
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
@@ -63,6 +70,9 @@ def run_on_ranks(main: Main) -> int:
                 " pip install 'mesh-opt[mpi]' installs both\n"
             )
         return 1
+    end_file = os.environ.get(END_VARIABLE)
+    if end_file is not None:
+        process_file(end_file, ranks.rank).write_text(str(os.getpid()))
     output = sys.stdout if ranks.rank == 0 else io.StringIO()
     errors = io.StringIO()
     try:
@@ -83,7 +93,6 @@ def run_on_ranks(main: Main) -> int:
     if not code and ranks.rank == 0:
         sys.stderr.write(errors.getvalue())
     code = ranks.finish(code, errors.getvalue())
-    if ranks.rank == 0 and END_VARIABLE in os.environ:
-        with open(os.environ[END_VARIABLE], "w") as file:
-            file.write(str(code))
+    if ranks.rank == 0 and end_file is not None:
+        Path(end_file).write_text(str(code))
     return code

@@ -181,6 +181,12 @@ class Native:
     ranks: int | None = integer(
         "start N MPI ranks on this machine, one for each device, and run on them", shown="N"
     )
+    devices_per_rank: int = integer(
+        "devices of the grid that each rank is, one thread for each (default 1; with"
+        " --backend=mpi)",
+        default=1,
+        shown="K",
+    )
     timeout: float | None = real(
         "seconds for which a rank waits for others that do not answer (default 300; with"
         " --backend=mpi)"
@@ -224,10 +230,10 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
     if len(options.written_pipelines) > 1:
         raise UsageError("passes are asked for in more than one way: use one pipeline")
     check_categories(options.remarks)
-    for name in ("every", "ranks", "steps"):
+    for name in ("devices_per_rank", "every", "ranks", "steps"):
         number = getattr(options, name)
         if number is not None and number < 1:
-            raise UsageError(f"--{name} must be at least 1, and is {number}")
+            raise UsageError(f"--{name.replace('_', '-')} must be at least 1, and is {number}")
     _refuse_idle_options(options)
     for name in ("output_max_element_count", "random_extent", "random_inputs"):
         if (getattr(options, name) or 0) < 0:
@@ -291,6 +297,8 @@ def check_options(options: RunOptions) -> None:
             raise UsageError(f"{value} names the files of ranks, which needs --backend=mpi")
         if RANK in value and not value.startswith(("@", "+")):
             raise UsageError(f"{value} names a rank, but no file: write @file.{RANK}.npy")
+    if options.devices_per_rank > 1 and options.backend != MPI:
+        raise UsageError("--devices-per-rank needs --backend=mpi or --ranks")
     if options.inputs_per_rank and options.backend != MPI:
         raise UsageError("--inputs-per-rank needs --backend=mpi")
     if options.steps is None and (options.checkpoint is not None or options.every != 1):

@@ -84,12 +84,14 @@ def write_statistics(found: Sequence[DeviceStatistics], stdout: TextIO) -> None:
     for each in found:
         memory = each.memory
         process = None if each.process is None else f"process {each.process}"
+        sent = each.sent_messages
+        messages = "" if sent is None else f", {sent} messages sent"
         where = " on ".join(filter(None, (process, each.name))) or "this process"
         stdout.write(
             f"STATISTICS {where}: {each.peak_bytes} bytes at the peak (inputs and results"
             f" {memory.boundary_bytes}, constants {memory.constant_bytes}, transient"
             f" {memory.arena_bytes} for {memory.transient_bytes}), {each.dispatches} dispatches,"
-            f" {each.received_bytes} bytes received\n"
+            f" {each.received_bytes} bytes received{messages}\n"
         )
     if not found:
         stdout.write("STATISTICS the interpreter ran the function\n")

@@ -48,6 +48,7 @@ def load_program(options: RunOptions, stderr: TextIO) -> LoadedProgram:
     except OSError as problem:
         raise UsageError(f"cannot read '{options.file}': {problem.strerror}") from problem
     loaded.inputs_per_rank = options.inputs_per_rank
+    loaded.devices_per_rank = options.devices_per_rank
     if wants(options.remarks, "backend"):
         for each in loaded.saved.functions.values():
             if each.why is not None:

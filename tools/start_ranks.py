@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from threading import Thread, current_thread, main_thread
 from typing import IO, TextIO
 
 from ..ir.usage_error import UsageError
-from .ranks import END_VARIABLE, MPI, SIZES
+from .ranks import END_VARIABLE, MPI, SIZES, process_file
 
 OPTIONS = ("--ranks", "-ranks")
 
@@ -26,8 +27,11 @@ _RULER = "=" * 60
 """How MPICH begins what it says of processes that have died."""
 
 
-def start_ranks(count: int, argv: Sequence[str], stdout: TextIO, stderr: TextIO) -> int:
-    """Run mesh-run with some arguments on so many ranks; returns the exit code.
+def start_ranks(
+    count: int, argv: Sequence[str], stdout: TextIO, stderr: TextIO, devices: int = 1
+) -> int:
+    """Run mesh-run with some arguments on so many ranks, each of so many devices; returns the exit
+    code.
 
     Raises UsageError where there is no MPI.
     """
@@ -39,12 +43,60 @@ def start_ranks(count: int, argv: Sequence[str], stdout: TextIO, stderr: TextIO)
     deaths: list[str] = []
     with tempfile.TemporaryDirectory(prefix="mesh-run-") as folder:
         end = Path(folder) / "end"
+        watch = _Watch(end, count)
         code = _run(command, {END_VARIABLE: str(end)}, stdout, stderr, (said, deaths))
+        first = watch.stop()
         has_ended = end.exists()
     if not said and (code or not has_ended):
         why = deaths[0] if deaths else f"mpiexec ended with {code}"
-        stderr.write(f"mesh-run: a rank has ended before its time, and so did all: {why}\n")
+        who = "a rank" if first is None else _rank_text(first, devices)
+        stderr.write(f"mesh-run: {who} has ended before its time, and so did all: {why}\n")
     return code if code == 130 else int(code != 0 or not has_ended)
+
+
+def _rank_text(rank: int, devices: int) -> str:
+    """A rank with its devices."""
+    first = rank * devices
+    of = f"device {first}" if devices == 1 else f"devices {first} to {first + devices - 1}"
+    return f"rank {rank} ({of})"
+
+
+class _Watch:
+    """Watches the processes of ranks, to know who was the first to end (Linux only)."""
+
+    def __init__(self, end: Path, count: int) -> None:
+        self._files = {process_file(end, rank): rank for rank in range(count)}
+        self._first: list[int] = []
+        self._is_over = False
+        self._thread = Thread(target=self._watch, daemon=True)
+        if sys.platform == "linux":
+            self._thread.start()
+
+    def stop(self) -> int | None:
+        """The rank that ended before all others, if one was seen to."""
+        self._is_over = True
+        if self._thread.ident is not None:
+            self._thread.join()
+        return self._first[0] if len(self._first) == 1 else None
+
+    def _watch(self) -> None:
+        files, ranks = dict(self._files), dict[int, int]()
+        poll = select.poll()
+        try:
+            while not self._first and not self._is_over:
+                for file in [each for each in files if each.exists()]:
+                    # A file that is not written yet is looked at again.
+                    if text := file.read_text():
+                        ranks[os.pidfd_open(int(text))] = files[file]
+                        poll.register(next(reversed(ranks)), select.POLLIN)
+                        del files[file]
+                self._first = [ranks[each] for each, _ in poll.poll(20)]
+        except OSError:
+            # It has ended already, or the system has no such files.
+            return
+        finally:
+            for each in ranks:
+                os.close(each)
 
 
 def _run(

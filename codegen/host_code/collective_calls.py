@@ -105,6 +105,7 @@ class CollectiveCall:
             list(self._numbers[1:]),
             sizes,
             is_static=is_static,
+            communicator=self.communicator,
         )
 
 

@@ -168,7 +168,8 @@ class DeviceStatistics:
     - `name`: empty for the only device of a program that names none;
     - `dispatches`: how many kernels of executables it ran, or kernels if there are none;
     - `received_bytes`: what other devices sent it, collectives apart;
-    - `process`: of a partitioned program, which process of the grid this is about.
+    - `process`: of a partitioned program, which process of the grid this is about;
+    - `sent_messages`: how many it sent to other MPI ranks, `None` where there are none.
     """
 
     name: str
@@ -176,6 +177,7 @@ class DeviceStatistics:
     dispatches: int
     received_bytes: int
     process: int | None = None
+    sent_messages: int | None = None
 
     @property
     def peak_bytes(self) -> int:
@@ -191,6 +193,7 @@ class Run:
     machine: VirtualMachine
     result_bytes: int
     process: int | None
+    sent_messages: int | None
 
 
 def statistics_of(runs: Sequence[Run]) -> list[DeviceStatistics]:
@@ -207,5 +210,6 @@ def statistics_of(runs: Sequence[Run]) -> list[DeviceStatistics]:
             rows.append((memory, own.commands, 0))
         for memory, dispatches, received in rows:
             name = memory.owner or ""
-            found.append(DeviceStatistics(name, memory, dispatches, received, run.process))
+            counts = dispatches, received
+            found.append(DeviceStatistics(name, memory, *counts, run.process, run.sent_messages))
     return found

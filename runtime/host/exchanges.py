@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...sharding.collective_matching import CollectiveSignature, DeviceState
+from ...sharding.collective_matching import ANY_SIZE, CollectiveSignature, DeviceState
 from ..collectives import Collective
 from ..commands import AnyCommand, Buffer, Bytes, Command, run_commands
 from ..communicator import Communicator
@@ -95,6 +95,17 @@ def carry_out(
     return block
 
 
+def _offer(communicator: Communicator, command: AnyCommand) -> list[Command] | None:
+    """What devices that wait for messages do where they may bring different amounts: they tell each
+    other first whether they have new ones."""
+    if not isinstance(command, Command) or command.waits is None or command.state is None:
+        return None
+    signature = command.state.signature
+    if signature is None or ANY_SIZE not in signature.sizes:
+        return None
+    return communicator.with_offer(command, command.state)
+
+
 def meeting_of(
     commands: Sequence[AnyCommand],
     source: Buffer,
@@ -103,6 +114,7 @@ def meeting_of(
     sizes: Sequence[int],
     *,
     is_static: bool,
+    communicator: Communicator | None = None,
 ) -> Meeting | None:
     """The words with which a machine meets the others by itself, if it can.
 
@@ -115,11 +127,11 @@ def meeting_of(
     rows: list[tuple[Command, list[int]]] = []
     sources: list[tuple[int, int]] = []
     results: list[tuple[int, int]] = []
-    for row, command in enumerate(commands):
+    offer = None
+    if not is_static and len(commands) == 1 and communicator is not None:
+        offer = _offer(communicator, commands[0])
+    for row, command in enumerate(offer or commands):
         if not isinstance(command, Command):
-            return None
-        if command.waits is not None and not is_static:
-            # Its constants hold the sizes.
             return None
         words: list[int] = []
         for position, binding in enumerate(command.bindings):
@@ -132,6 +144,9 @@ def meeting_of(
                 kept = memory.setdefault(binding, np.empty(binding.size, np.uint8))
                 words.append(kept.ctypes.data)
         rows.append((command, words))
-    is_open = not is_static and any(command.state is not None for command, _ in rows)
+    is_open = 0
+    if not is_static and any(command.state is not None for command, _ in rows):
+        # Ranks compare sizes in each collective, as a part of its signature.
+        is_open = 2 if offer else int(all(command.waits is None for command, _ in rows))
     kept_memory = list(memory.values())
     return Meeting(numbers, result.size, rows, sources, results, sizes, is_open, kept_memory)

@@ -30,7 +30,7 @@ from ..intrinsics import (
     store_32,
     store_word,
 )
-from ..native import MISMATCHED, SIGNATURE, WAITING
+from ..native import MISMATCHED, RESIZED, SIGNATURE, WAITING
 from ..native_functions import runtime_function
 from . import instructions, pool, scalar_code, team
 from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS
@@ -270,7 +270,7 @@ def meet(state: int, code: int, frame: int) -> int:
         )
         if is_open != 0:
             store_word(signature, meant)
-            if status == MISMATCHED:
+            if status == RESIZED or (status == MISMATCHED and is_open == 1):
                 release(load_word(state + 8 * POOL), block)
                 store_word(entry, 0)
                 return PYTHON

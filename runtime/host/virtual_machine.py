@@ -41,7 +41,8 @@ class Meeting:
     - `commands`: each with the words of its bindings;
     - `sources`, `results`: the bindings, by command and position, that are not the same each time;
     - `sizes`: of the result, where its type leaves them open;
-    - `is_open`: whether all devices must look at their sizes again where one has others;
+    - `is_open`: whether all devices must look at their sizes again where one has others: 1 if
+      their signatures do not match then, 2 if they say so (`RESIZED`);
     - `kept`: memory that the commands use.
     """
 
@@ -51,7 +52,7 @@ class Meeting:
     sources: Sequence[tuple[int, int]]
     results: Sequence[tuple[int, int]]
     sizes: Sequence[int]
-    is_open: bool
+    is_open: int
     kept: Sequence[Bytes]
 
 
@@ -403,7 +404,7 @@ class VirtualMachine:
         words = [
             *(len(meeting.numbers), meeting.result_bytes, len(meeting.commands)),
             *(len(meeting.sources), len(meeting.results), len(meeting.sizes)),
-            *(int(meeting.is_open), *meeting.numbers, *meeting.sizes),
+            *(meeting.is_open, *meeting.numbers, *meeting.sizes),
         ]
         for (each, _), own, numbers in zip(meeting.commands, bindings, constants, strict=True):
             words += (each.function.address, own.ctypes.data, numbers.ctypes.data, 1)

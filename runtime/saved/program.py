@@ -319,7 +319,11 @@ class SavedProgram:
         return function.placed(self._run_everywhere(function, inputs, grid), grid)
 
     def run_on_ranks(
-        self, function: SavedFunction, inputs: Sequence[Any], inputs_per_rank: bool
+        self,
+        function: SavedFunction,
+        inputs: Sequence[Any],
+        inputs_per_rank: bool,
+        devices_per_rank: int,
     ) -> list[Array]:
         """Run a function as one of the MPI ranks that all call this, on whole inputs.
 
@@ -334,15 +338,14 @@ class SavedProgram:
         asked = {"program": self.digest, "function": function.name}
         why = "; ".join(self.differences) or function.why
 
-        def own(communicator: Communicator) -> list[Array]:
-            local = function.scattered(whole, grid)[communicator.process]
-            entry = function.entries[communicator.process % len(function.entries)]
+        def prepare() -> Callable[[Communicator], list[Array]]:
             self._begin(function)
-            return self._run_on_device(entry, local, communicator)
+            return partial(self._run_as_process, function, function.scattered(whole, grid))
 
         with self._lock:
             try:
-                found = run_on_ranks(asked, grid, whole, inputs_per_rank, why, own)
+                options = inputs_per_rank, devices_per_rank
+                found = run_on_ranks(asked, grid, whole, *options, why, prepare)
             except NeedsCompiler:
                 # Other ranks may still write to the memory of the run that has failed.
                 self._dropped.append(dict(self._machines))
@@ -363,18 +366,17 @@ class SavedProgram:
         self, function: SavedFunction, inputs: Sequence[Any], grid: Grid
     ) -> list[list[Array]]:
         local = function.scattered(inputs, grid)
-        entries = function.entries
+        run = partial(self._run_as_process, function, local)
         with self._lock:
             self._begin(function)
-            return self._attempt(
-                lambda: self._threads.group(len(local)).run(
-                    lambda communicator: self._run_on_device(
-                        entries[communicator.process % len(entries)],
-                        local[communicator.process],
-                        communicator,
-                    )
-                )
-            )
+            return self._attempt(lambda: self._threads.group(len(local)).run(run))
+
+    def _run_as_process(
+        self, function: SavedFunction, inputs: Sequence[Sequence[Array]], communicator: Communicator
+    ) -> list[Array]:
+        process = communicator.process
+        entry = function.entries[process % len(function.entries)]
+        return self._run_on_device(entry, inputs[process], communicator)
 
     def _begin(self, function: SavedFunction) -> None:
         self._last = []
@@ -419,8 +421,10 @@ class SavedProgram:
             )
             self._machines[key] = machine
         results = entry.call(machine, inputs)
-        own = None if communicator is None else process
-        self._last.append(Run(entry, machine, entry.result_bytes(results), own))
+        own, messages = None, None
+        if communicator is not None:
+            own, messages = process, communicator.sent_messages
+        self._last.append(Run(entry, machine, entry.result_bytes(results), own, messages))
         return results
 
     def _native(self, symbol: str) -> Native:

@@ -15,7 +15,7 @@ from ..abi.arrays import Array
 from ..commands import CommandFailed
 from ..communicator import Communicator, RankError
 from ..host.virtual_machine import VirtualMachineError
-from ..rank_calls import agree, check_rank_count, gather_everywhere, join_ranks
+from ..rank_calls import agree, check_rank_count, join_ranks, run_and_gather
 from .needs import NeedsCompiler
 
 if TYPE_CHECKING:
@@ -30,25 +30,27 @@ def run_on_ranks(
     grid: Grid,
     inputs: Sequence[Array],
     inputs_per_rank: bool,
+    devices: int,
     why: str | None,
-    run: RunOwn,
+    prepare: Callable[[], RunOwn],
 ) -> list[list[Array]]:
-    """Run a function as one of all ranks; returns the results of all.
+    """Run a function as one of all ranks; returns the results of all devices.
 
     - `asked`: what must be the same on all ranks;
-    - `why` this rank needs the compiler, if it does.
+    - `devices`: how many a rank has;
+    - `why` this rank needs the compiler, if it does;
+    - `prepare`: gets ready to run, and gives what runs.
 
     Raises NeedsCompiler on all ranks if one does, InputError and RankError.
     """
     communicator = join_ranks()
     try:
         communicator.begin()
-        check_rank_count(grid, communicator)
-        agree(communicator, {**asked, "grid": grid}, inputs, inputs_per_rank)
+        check_rank_count(grid, communicator, devices)
+        asked = {**asked, "grid": grid, "choice of --devices-per-rank": devices}
+        agree(communicator, asked, inputs, inputs_per_rank)
         _agree_to_run(communicator, why)
-        own = run(communicator)
-        communicator.end()
-        return gather_everywhere(communicator, own)
+        return run_and_gather(communicator, devices, prepare())
     except _Elsewhere as problem:
         raise NeedsCompiler(str(problem)) from problem
     except Exception as problem:

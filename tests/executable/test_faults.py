@@ -67,12 +67,13 @@ def test_random_faults_on_threads() -> None:
 
 
 @pytest.mark.skipif(not NIGHTLY, reason="one program takes seconds")
+@pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("name", list(PROGRAMS))
-def test_an_operation_fails_on_ranks(name: str, tmp_path: Path) -> None:
+def test_an_operation_fails_on_ranks(name: str, devices: int, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
-    path.write_text(PROGRAMS[name].text)
+    path.write_text(PROGRAMS[name].text.replace("shape = 2", f"shape = {2 * devices}"))
     inputs = ["--input=8xf32=1", "--input=index=1", "--input=index=1"]
-    done = launch(*mesh_run(2, str(path), *inputs))
+    done = launch(*mesh_run(2, str(path), *inputs, f"--devices-per-rank={devices}"))
     assert done.returncode == 1
     assert "result" not in done.stdout
     check_message(done.stderr, PROGRAMS[name])
@@ -103,16 +104,17 @@ SAID = {
 }
 """What the other rank, or the one of which something goes wrong, says in words."""
 
-SAMPLE = [("is killed", 1)]
-ALL = [(what, rank) for what in (*LATER, *AT_ONCE) for rank in (0, 1)]
+SAMPLE = [("is killed", 1, 1)]
+ALL = [(what, rank, count) for what in (*LATER, *AT_ONCE) for rank in (0, 1) for count in (1, 2)]
 
 
-@pytest.mark.parametrize(("what", "rank"), ALL if NIGHTLY else SAMPLE)
-def test_a_rank_fails(what: str, rank: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("what", "rank", "devices"), ALL if NIGHTLY else SAMPLE)
+def test_a_rank_fails(what: str, rank: int, devices: int, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
-    path.write_text(LOOP)
+    path.write_text(LOOP.replace("shape = 2", f"shape = {2 * devices}"))
     script = Path(__file__).parents[1] / "helpers" / "faulty_rank.py"
     options = [f"--timeout={TIMEOUT}", "--input=64xf32=1", f"--input=index={1 << 40}"]
+    options.append(f"--devices-per-rank={devices}")
     command = [sys.executable, "-P", str(script), what, str(rank), str(path), *options]
     done = launch("-n", "2", *command, timeout=60)
     begun = float(done.stdout.partition("BEGUN ")[2].split()[0])
@@ -121,7 +123,7 @@ def test_a_rank_fails(what: str, rank: int, tmp_path: Path) -> None:
     # mpiexec takes `os._exit(0)` for an end like others.
     assert done.returncode != 0 or what == "leaves with 0"
     assert "result" not in done.stdout
-    message = SAID.get(what, "").format(rank, other=1 - rank)
+    message = SAID.get(what, "").format(rank * devices, other=(1 - rank) * devices)
     assert message in done.stderr, done.stderr
     assert done.stderr.count("error:") + done.stderr.count("mesh-run:") == (what in SAID)
 

@@ -68,12 +68,14 @@ def test_in_one_process(name: str) -> None:
 
 
 @pytest.mark.skipif(not NIGHTLY, reason="one program takes a second")
+@pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
-def test_on_ranks(name: str, tmp_path: Path) -> None:
+def test_on_ranks(name: str, devices: int, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(ALL[name].text)
+    options = ["--backend=mpi", "--random-inputs=0", f"--devices-per-rank={devices}"]
     start = time.monotonic()
-    done = launch(*mesh_run(ALL[name].devices, str(path), "--backend=mpi", "--random-inputs=0"))
+    done = launch(*mesh_run(ALL[name].devices // devices, str(path), *options))
     assert time.monotonic() - start < SECONDS
     assert done.returncode != 0
     assert "result" not in done.stdout

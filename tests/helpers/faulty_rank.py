@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from mesh_opt.codegen.compile import CompiledProgram
+from mesh_opt.runtime.host.entry import Entry
 from mesh_opt.tools import mesh_run
 from mesh_opt.tools.ranks import run_on_ranks
 
@@ -62,7 +62,7 @@ AT_ONCE: dict[str, Callable[[], None]] = {
 def main() -> None:
     what, rank = sys.argv[1], os.environ.get("PMI_RANK", "0")
     is_faulty = rank == sys.argv[2]
-    run = CompiledProgram.run_as_process
+    run = Entry.call
     sys.argv[1:] = sys.argv[3:]
 
     def faulty(*arguments: object) -> object:
@@ -74,7 +74,7 @@ def main() -> None:
         return run(*arguments)  # type: ignore[arg-type]
 
     if is_faulty:
-        CompiledProgram.run_as_process = faulty  # type: ignore[method-assign]
+        Entry.call = faulty  # type: ignore[method-assign]
 
     def tool(arguments: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
         return mesh_run.main(arguments, stdin, stdout, stderr)

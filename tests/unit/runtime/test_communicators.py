@@ -24,9 +24,15 @@ def test_threads(count: int) -> None:
         group.close()
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, *([6, 8] if NIGHTLY else [])])
-def test_mpi(count: int) -> None:
-    done = run_ranks(count, str(HELPERS / "mpi_conformance.py"), timeout=1200)
+RANKS = [(2, 1), (3, 1), (2, 2)]
+MORE_RANKS = [(4, 1), (6, 1), (8, 1), (1, 3), (3, 2), (2, 3), (4, 2), (2, 4)]
+"""How many, and how many devices each has."""
+
+
+@pytest.mark.parametrize(("count", "devices"), [*RANKS, *(MORE_RANKS if NIGHTLY else [])])
+def test_mpi(count: int, devices: int) -> None:
+    script = str(HELPERS / "mpi_conformance.py")
+    done = run_ranks(count, script, str(devices), timeout=1200)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "conforms" in done.stdout
 
@@ -123,6 +129,15 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
             mesh_run(3, *run, "--input=4x3xf32=1"),
             "mesh-run: grid @g has 2 devices, but 3 ranks run: start it with mpiexec -n 2",
         ),
+        "how many ranks of two devices": (
+            mesh_run(2, *run, "--input=4x3xf32=1", "--devices-per-rank=2"),
+            "mesh-run: grid @g has 2 devices, but 2 ranks of 2 devices run: start it with"
+            " mpiexec -n 1\n",
+        ),
+        "an operation of one device of a rank": (
+            mesh_run(1, str(failing), "--backend=mpi", "--input=1xf32=1", "--devices-per-rank=2"),
+            "failing.mlir:5:8: error: 'tensor.extract' op",
+        ),
         "different inputs": (
             (*mesh_run(1, *inputs[0]), ":", *mesh_run(1, *inputs[1])),
             "mesh-run: input 0 holds something else on rank 1 than on rank 0",
@@ -174,6 +189,136 @@ def test_inputs_per_rank(tmp_path: Path) -> None:
     done = launch(*ranks[0], ":", *ranks[1])
     assert done.returncode == 0, done.stderr
     assert "4x3xf32=[1 1 1][1 1 1][2 2 2][2 2 2]" in done.stdout
+
+
+OPEN_SIZES = """
+import sys
+import numpy as np
+from mesh_opt.api import compile
+from mesh_opt.codegen.host_code.collective_calls import CollectiveCall
+
+calls = []
+new = CollectiveCall.__init__
+
+def counted(*arguments):
+    calls.append(0)
+    new(*arguments)
+
+CollectiveCall.__init__ = counted
+program = compile({text!r}, backend="mpi", stages=False)
+program.devices_per_rank = {devices}
+for size, times in ((5, 1), (5, 0), (7, 1), (5, 1)):
+    calls.clear()
+    x = np.arange(size, dtype=np.float64)
+    assert np.array_equal(program.main(x, 40), x)
+    assert len(calls) == times * {devices}, (size, calls)
+print("done")
+"""
+
+SAME_SIZES = """
+shard.grid @g(shape = {count})
+func.func @main(%a: tensor<?xf64>, %n: index) -> tensor<?xf64> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (tensor<?xf64>) {{
+    %g = shard.all_reduce %x on @g grid_axes = [0] reduction = max
+      : tensor<?xf64> -> tensor<?xf64>
+    scf.yield %g : tensor<?xf64>
+  }}
+  return %r : tensor<?xf64>
+}}
+"""
+
+
+OTHER_SIZES = """
+shard.grid @g(shape = {count})
+func.func @main(%a: tensor<?xf64>, %n: index) -> tensor<?xf64> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %p = shard.process_linear_index on @g : index
+  %size = tensor.dim %a, %c0 : tensor<?xf64>
+  %is_first = arith.cmpi eq, %p, %c0 : index
+  %less = arith.subi %size, %c2 : index
+  %own = arith.select %is_first, %size, %less : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (tensor<?xf64>) {{
+    %s = tensor.extract_slice %x[0] [%own] [1] : tensor<?xf64> to tensor<?xf64>
+    %g = shard.all_gather %s on @g grid_axes = [0] gather_axis = 0
+      : tensor<?xf64> -> tensor<?xf64>
+    %f = tensor.extract_slice %g[0] [%size] [1] : tensor<?xf64> to tensor<?xf64>
+    scf.yield %f : tensor<?xf64>
+  }}
+  return %r : tensor<?xf64>
+}}
+"""
+
+
+NEW_SIZES = """
+shard.grid @g(shape = {count})
+func.func @main(%a: tensor<?xf64>, %n: index) -> tensor<?xf64> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %p = shard.process_linear_index on @g : index
+  %size = tensor.dim %a, %c0 : tensor<?xf64>
+  %is_last = arith.cmpi eq, %p, %c1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (tensor<?xf64>) {{
+    %m = arith.remui %i, %c3 : index
+    %is_odd = arith.cmpi eq, %m, %c1 : index
+    %both = arith.andi %is_last, %is_odd : i1
+    %cut = arith.select %both, %c1, %c0 : index
+    %own = arith.subi %size, %cut : index
+    %s = tensor.extract_slice %x[0] [%own] [1] : tensor<?xf64> to tensor<?xf64>
+    %g = shard.all_gather %s on @g grid_axes = [0] gather_axis = 0
+      : tensor<?xf64> -> tensor<?xf64>
+    %h = shard.all_to_all %s on @g grid_axes = [0] split_axis = 0 concat_axis = 0
+      : tensor<?xf64> -> tensor<?xf64>
+    %d = tensor.dim %g, %c0 : tensor<?xf64>
+    %at = arith.subi %d, %size : index
+    %f = tensor.extract_slice %g[%at] [%size] [1] : tensor<?xf64> to tensor<?xf64>
+    scf.yield %f : tensor<?xf64>
+  }}
+  return %r : tensor<?xf64>
+}}
+"""
+"""One device has another size at every third turn."""
+
+AS_ON_THREADS = """
+import numpy as np
+from mesh_opt.api import compile
+
+program = compile({text!r}, backend="mpi", stages=False)
+program.devices_per_rank = {devices}
+threads = compile({text!r}, stages=False, backend="numba")
+for size in (8, 11, 8):
+    x = np.arange(size, dtype=np.float64)
+    assert np.array_equal(program.main(x, 10), threads.main(x, 10)), size
+print("done")
+"""
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="takes seconds")
+@pytest.mark.parametrize("devices", [1, 2])
+def test_one_device_has_a_new_size(devices: int, tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    text = NEW_SIZES.format(count=2 * devices)
+    path.write_text(AS_ON_THREADS.format(text=text, devices=devices))
+    done = run_ranks(2, str(path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("done") == 2
+
+
+@pytest.mark.parametrize("devices", [1, 2] if NIGHTLY else [2])
+@pytest.mark.parametrize("program", [OTHER_SIZES, *([SAME_SIZES] if NIGHTLY else [])])
+def test_open_sizes_need_python_once(program: str, devices: int, tmp_path: Path) -> None:
+    """Native code goes on by itself where no device has other sizes than the last time."""
+    path = tmp_path / "script.py"
+    text = program.format(count=2 * devices)
+    path.write_text(OPEN_SIZES.format(text=text, devices=devices))
+    done = run_ranks(2, str(path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("done") == 2
 
 
 TOOL = """

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from mesh_opt.api import compile
 from mesh_opt.tools import start_ranks
 from mesh_opt.tools.mesh_run import main
+from mesh_opt.tools.ranks import process_file
 from mpi_ranks import need_ranks
 
 PROGRAM = """shard.grid @g(shape = 2)
@@ -56,6 +61,66 @@ def test_ranks_are_started(tmp_path: Path) -> None:
     assert len({each["tid"] for each in met}) == 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs pidfd_open")
+def test_the_first_rank_to_end_is_known(tmp_path: Path) -> None:
+    end = tmp_path / "end"
+    watch = start_ranks._Watch(end, 2)
+    command = [sys.executable, "-c", "input()"]
+    ranks = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(2)]
+    for rank, process in enumerate(ranks):
+        process_file(end, rank).write_text(str(process.pid))
+    ranks[1].kill()
+    deadline = time.monotonic() + 30
+    while not watch._first and time.monotonic() < deadline:
+        time.sleep(0.01)
+    ranks[0].kill()
+    assert watch.stop() == 1
+    for process in ranks:
+        process.communicate()
+
+
+MESSAGES = """shard.grid @g(shape = 2x2)
+func.func @main(%a: tensor<4x3xf32>) -> (tensor<8x3xf32>, tensor<4x3xf32>) {
+  %0 = math.tanh %a : tensor<4x3xf32>
+  %1 = shard.all_reduce %0 on @g grid_axes = [0, 1] : tensor<4x3xf32> -> tensor<4x3xf32>
+  %2 = shard.all_gather %0 on @g grid_axes = [1] gather_axis = 0
+    : tensor<4x3xf32> -> tensor<8x3xf32>
+  %3 = shard.all_gather %2 on @g grid_axes = [1, 0] gather_axis = 1
+    : tensor<8x3xf32> -> tensor<8x12xf32>
+  %4 = tensor.extract_slice %3[0, 3] [8, 3] [1, 1] : tensor<8x12xf32> to tensor<8x3xf32>
+  return %4, %1 : tensor<8x3xf32>, tensor<4x3xf32>
+}
+"""
+
+
+def test_devices_per_rank(tmp_path: Path) -> None:
+    """Two ranks of two devices give what four threads do, with fewer messages than four ranks."""
+    need_ranks()
+    path, saved = tmp_path / "p.mlir", tmp_path / "p.meshprog"
+    path.write_text(MESSAGES)
+    compile(path, stages=False).save(saved)
+    x = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    for device in range(4):
+        np.save(tmp_path / f"x.{device}.npy", x)
+    found: dict[str, list[bytes]] = {}
+    sent: dict[str, int] = {}
+    for name, file, options in [
+        ("threads", path, ["--input=@{}/x.npy"]),
+        ("ranks", saved, ["--ranks=4", "--input=@{}/x.npy"]),
+        ("two levels", path, ["--ranks=2", "--devices-per-rank=2", "--input=@{}/x.{{rank}}.npy"]),
+        ("saved", saved, ["--ranks=2", "--devices-per-rank=2", "--input=@{}/x.npy"]),
+    ]:
+        outputs = [f"--output=@{tmp_path}/{name}.{number}.npy" for number in range(2)]
+        words = [each.format(tmp_path) for each in options]
+        code, printed, errors = run(str(file), *words, *outputs, "--statistics")
+        assert (code, errors) == (0, "")
+        found[name] = [(tmp_path / f"{name}.{number}.npy").read_bytes() for number in range(2)]
+        sent[name] = sum(map(int, re.findall(r"(\d+) messages sent", printed)))
+    assert all(each == found["threads"] for each in found.values())
+    assert sent == {"threads": 0, "ranks": 20, "two levels": 4, "saved": 4}
+
+
 def test_ranks_that_die_are_one_message() -> None:
     """What MPICH says of it is not passed on."""
     need_ranks()
@@ -74,6 +139,14 @@ def test_ranks_that_die_are_one_message() -> None:
         (("p.mlir", "--ranks=0"), "--ranks must be at least 1, and is 0"),
         (("--ranks=2",), "ranks have no standard input: name the file of the program"),
         (("p.mlir", "--ranks=2", "--backend=numba"), "--ranks needs --backend=mpi, and not numba"),
+        (
+            ("p.mlir", "--devices-per-rank=2"),
+            "--devices-per-rank needs --backend=mpi or --ranks",
+        ),
+        (
+            ("p.mlir", "--ranks=2", "--devices-per-rank=0"),
+            "--devices-per-rank must be at least 1, and is 0",
+        ),
         (
             ("p.mlir", "--input=@x.{rank}.npy"),
             "@x.{rank}.npy names the files of ranks, which needs --backend=mpi",

@@ -1,0 +1,344 @@
+"""MPI ranks with several devices each: a rank is a host, and its devices are threads.
+
+In a collective the devices of a rank meet in its memory, and one of them sends and receives for all
+(`message_steps.py`). They wait in native code, which leaves in each device's context where that is;
+the rank's main thread looks after all of them meanwhile, and ends them when the run has failed.
+"""
+
+from __future__ import annotations
+
+import pickle
+import queue
+import time
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import NoReturn, Protocol, TypeVar
+
+import numpy as np
+
+from ..sharding.collective_matching import CollectiveSignature, DeviceState
+from ..sharding.collectives import ALL_GATHER
+from .abi.elements import I64
+from .collectives import Collective, Group
+from .commands import (
+    AnyCommand,
+    Buffer,
+    Bytes,
+    Command,
+    DeviceFailed,
+    HostCommand,
+    run_commands,
+)
+from .communicator import as_bytes
+from .message_context import HEADER_BYTES, MessageContext, PlainState, Traffic
+from .message_steps import CollectiveSteps, Meeting
+from .messages import native_messages
+from .mpi_mail import Mailbox, packed, unpacked
+from .mpi_supervisor import Failure, Supervisor, Wait
+from .native import FIRST_SLOT, SLOT_WORDS
+from .offers import Offers, padded
+from .threads import ThreadCommunicator, ThreadGroup
+
+T = TypeVar("T")
+
+LOOK = 0.01
+"""Seconds between two looks of the main thread at what the other ranks say."""
+
+PATIENCE = 2.0
+"""Seconds in which devices that are told to end do so, unless they compute."""
+
+PAUSE = 0.0002
+"""Seconds between two looks of a device for a message (`shard.send`)."""
+
+
+class Unmatched(Exception):
+    """Devices do not match: what each has reached."""
+
+    def __init__(self, states: dict[int, PlainState]) -> None:
+        super().__init__("devices do not match")
+        self.states = states
+
+
+class Rank(Protocol):
+    """The rank that devices belong to, among all others (`mpi.py`)."""
+
+    process: int
+    ranks: Supervisor
+    mail: Mailbox
+    posted: int
+    taken: int
+
+    def plain(self, state: DeviceState) -> PlainState:
+        """A state that other ranks understand."""
+        ...
+
+    def address(self, sender: int, receiver: int, other: int) -> tuple[int, int]:
+        """The rank of one of two devices, and the channel of messages between them."""
+        ...
+
+
+class HostGroup(ThreadGroup):
+    """The devices of this rank; `communicators` are theirs, in order."""
+
+    def __init__(self, rank: Rank, count: int) -> None:
+        """All ranks call this together, with one count."""
+        super().__init__(count)
+        self.rank = rank
+        self.ranks = rank.ranks
+        mpi = self.ranks.new_communicator()
+        self.lock = Lock()
+        """Held by who uses the rank's mailbox while devices run."""
+        first = rank.process * count
+        self.processes = range(first, first + count)
+        self._devices = [HostCommunicator(self, process, mpi) for process in self.processes]
+        self.communicators = list[ThreadCommunicator](self._devices)
+        self._ended: set[int] | None = None
+        self._progress: dict[int, tuple[object, float]] = {}
+        self.ranks.devices = self
+
+    def run(self, work: Callable[[ThreadCommunicator], T]) -> list[T]:
+        """Run `work` on every device of this rank, as all ranks do at once.
+
+        Raises the exception of a device that failed by itself, and RanksFailed where another rank
+        has failed or devices do not match.
+        """
+        self._progress.clear()
+        for each in self._devices:
+            each.begin()
+        try:
+            return super().run(work)
+        except Unmatched as error:
+            self.ranks.fail_together(Failure("mismatch", error.states))
+
+    # What other ranks ask for -----------------------------------------------------------------
+
+    def waits(self) -> dict[int, Wait | None] | None:
+        """Where each device waits, in a run."""
+        if self._ended is None:
+            return None
+        with self.lock:
+            self.rank.mail.poll()
+            return {
+                each.process: Wait(0, None) if number in self._ended else each.wait()
+                for number, each in enumerate(self._devices)
+            }
+
+    def traffic(self) -> dict[int, Traffic]:
+        """What each device has sent and received."""
+        return {each.process: each.context.traffic() for each in self._devices}
+
+    # Looking after the devices ----------------------------------------------------------------
+
+    def _await(self, done: queue.SimpleQueue[int]) -> None:
+        self._ended = set()
+        try:
+            while len(self._ended) < self.count:
+                try:
+                    self._ended.add(done.get(timeout=LOOK))
+                except queue.Empty:
+                    self.ranks.check()
+                    self._look_at_clock()
+        except BaseException:
+            self.fail()
+            self._await_end(done)
+            raise
+        finally:
+            self._ended = None
+
+    def _await_end(self, done: queue.SimpleQueue[int]) -> None:
+        """Wait a while for devices that are told to end."""
+        assert self._ended is not None
+        deadline = time.monotonic() + PATIENCE
+        while len(self._ended) < self.count:
+            try:
+                self._ended.add(done.get(timeout=max(0.0, deadline - time.monotonic())))
+            except queue.Empty:
+                return
+
+    def _look_at_clock(self) -> None:
+        """Raise RanksFailed if a device has waited for too long."""
+        waits, traffic = self.waits() or {}, self.traffic()
+        now, late = time.monotonic(), list[int]()
+        for process, wait in waits.items():
+            progress = wait, traffic[process]
+            before, since = self._progress.get(process, (None, now))
+            if before != progress:
+                since = now
+            self._progress[process] = progress, since
+            if wait is not None and wait.state is not None and now - since > self.ranks.timeout:
+                late.append(process)
+        if not late:
+            return
+        # One that waits for another rank says more than one that waits for that device.
+        process = next((each for each in late if traffic[each].awaited), late[0])
+        wait = waits[process]
+        assert wait is not None and wait.state is not None
+        awaited = traffic[process].awaited or self._missing(wait.state, waits)
+        content = (process, wait.state, awaited, self.ranks.timeout)
+        self.ranks.fail_together(Failure("timeout", content))
+
+    def _missing(self, state: PlainState, waits: dict[int, Wait | None]) -> tuple[int, ...]:
+        """The devices of this rank that have not come to where one of them is."""
+        signature = CollectiveSignature.parse(state[0])
+        group = () if signature is None else signature.group
+        missing = [each for each in group if each in waits and _state(waits[each]) != state]
+        return tuple(missing or group)
+
+
+def _state(wait: Wait | None) -> PlainState | None:
+    return None if wait is None else wait.state
+
+
+class HostCommunicator(ThreadCommunicator):
+    """One device's way to the others of its rank and of other ranks."""
+
+    def __init__(self, host: HostGroup, process: int, mpi: object) -> None:
+        super().__init__(host, process)
+        self._host = host
+        self.context = MessageContext(mpi, process, host.count, host.state)
+        self._offers = Offers(process, self.context, self._command)
+        self._awaited: PlainState | None = None
+        self._boxes: Sequence[tuple[int, int]] = ()
+        self._received = self._posts = self._sent_before = 0
+
+    @property
+    def world(self) -> Group:
+        return Group(tuple(range(self._host.ranks.size * self._host.count)), self.process)
+
+    @property
+    def core_sharers(self) -> int:
+        return self._host.ranks.core_sharers * self._host.count
+
+    @property
+    def sent_messages(self) -> int:
+        return self._sent - self._sent_before
+
+    @property
+    def _sent(self) -> int:
+        return sum(self.context.traffic().sent) + self._posts
+
+    def begin(self) -> None:
+        """A program is about to run."""
+        self.context.reset()
+        self._awaited = None
+        self._sent_before = self._sent
+
+    def wait(self) -> Wait | None:
+        """Where this device waits, as another thread that holds the host's lock sees it."""
+        if self._awaited is not None:
+            has_come = self._host.rank.mail.holds(self._boxes)
+            return None if has_come else Wait(-1 - self._received, self._awaited)
+        found = self.context.wait()
+        return None if found is None else Wait(*found)
+
+    # Collectives ------------------------------------------------------------------------------
+
+    def exchange(
+        self, group: Group, state: DeviceState, numbers: tuple[int, ...]
+    ) -> list[tuple[int, ...]]:
+        count, everybody = len(numbers), group.size
+        shapes = ((count,),) * everybody
+        gather = Collective(
+            ALL_GATHER.name, group, (count,), I64, (count * everybody,), I64, shapes=shapes
+        )
+        source, result = Buffer(8 * count), Buffer(8 * count * everybody)
+        own = np.array(numbers, np.int64)
+        found = np.zeros((everybody, count), np.int64)
+        command = self._command(gather, source, result, state, "numbers")
+        run_commands([command], {source: as_bytes(own), result: as_bytes(found)})
+        return [tuple(each) for each in found.tolist()]
+
+    def sizes(
+        self, group: Group, state: DeviceState, own: tuple[int, ...]
+    ) -> list[tuple[int, ...]]:
+        self._offers.tell(state)
+        return self.exchange(group, state, own)
+
+    def with_offer(self, command: Command, state: DeviceState) -> list[Command]:
+        return [self._offers.command(state), padded(command)]
+
+    def meeting_commands(
+        self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
+    ) -> list[AnyCommand]:
+        return [self._command(collective, source, result, state, collective.shapes)]
+
+    def _command(
+        self,
+        collective: Collective,
+        source: Buffer,
+        result: Buffer,
+        state: DeviceState,
+        brought: object,
+    ) -> Command:
+        header = self.context.header(self._host.rank.plain(state), brought)
+        place = header.ctypes.data, header.nbytes
+        meeting = self._meeting(collective.group)
+        steps = CollectiveSteps(collective, place, HEADER_BYTES, self._host.count, meeting)
+        written = steps.write(int(header[0]))
+        self.context.reserve(written.scratch_bytes, written.messages)
+        bindings = (self.context.address, source, result)
+        words = tuple(written.words)
+        return Command(native_messages(), bindings, words, state.operation, state, self)
+
+    def _meeting(self, group: Group) -> Meeting:
+        words = self._host.meeting(group).ctypes.data
+        first = words + 8 * FIRST_SLOT
+        return Meeting(words, [first + 8 * SLOT_WORDS * each for each in range(group.size)])
+
+    def look_around(self) -> None:
+        """The main thread does what is due while this device waits."""
+
+    def mismatched(self) -> NoReturn:
+        """A device has not come for what this one has. Raises Unmatched."""
+        own = self.context.reached()
+        raise Unmatched(dict([own, self.context.mismatch()]))
+
+    # Messages ---------------------------------------------------------------------------------
+
+    def send_command(self, source: Buffer, state: DeviceState) -> HostCommand:
+        assert state.signature is not None
+        (receiver,) = state.signature.group
+        rank, head = self._host.rank, pickle.dumps(self._host.rank.plain(state))
+        other, channel = rank.address(self.process, receiver, receiver)
+
+        def send(data: Bytes) -> None:
+            with self._host.lock:
+                rank.posted += 1
+                self._posts += other != rank.process
+                rank.mail.send(other, channel, packed(head, data))
+
+        return HostCommand(send, (source,))
+
+    def receive_command(self, target: Buffer, state: DeviceState) -> HostCommand:
+        rank, own = self._host.rank, self._host.rank.plain(state)
+        wanted = CollectiveSignature.parse(own[0])
+        assert wanted is not None
+        senders = {rank.address(each, self.process, each): each for each in wanted.group}
+
+        def receive(data: Bytes) -> None:
+            box, message = self._take(list(senders), own, state)
+            theirs, content = unpacked(message)
+            sent = CollectiveSignature.parse(theirs[0])
+            if sent is None or not wanted.takes(sent):
+                raise Unmatched({senders[box]: theirs, self.process: own})
+            data[:] = content
+
+        return HostCommand(receive, (target,))
+
+    def _take(
+        self, boxes: Sequence[tuple[int, int]], own: PlainState, state: DeviceState
+    ) -> tuple[tuple[int, int], bytearray]:
+        """Wait for a message in one of some boxes. Raises DeviceFailed."""
+        rank = self._host.rank
+        while not self._host.state[0]:
+            with self._host.lock:
+                rank.mail.poll()
+                found = rank.mail.take(boxes)
+                self._awaited = own if found is None else None
+                self._boxes = boxes
+                if found is not None:
+                    self._received += 1
+                    rank.taken += 1
+                    return found
+            time.sleep(PAUSE)
+        raise DeviceFailed(state)

@@ -1,0 +1,132 @@
+"""Which bytes of one device's tensor become which of another's in a collective."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ..sharding.collectives import ALL_GATHER, GATHER
+from .collectives import Collective, Shape, shard_range
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A part of a row-major array, in bytes: pieces of `size`, in two loops.
+
+    - `outer`, `inner`: how often;
+    - `outer_pitch`, `inner_pitch`: from one to the next.
+    """
+
+    start: int
+    size: int
+    outer: int = 1
+    outer_pitch: int = 0
+    inner: int = 1
+    inner_pitch: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """How much it holds."""
+        return self.size * self.outer * self.inner
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether it is one piece of memory."""
+        inner = self.inner == 1 or self.inner_pitch == self.size
+        outer = self.outer == 1 or self.outer_pitch == self.size * self.inner
+        return inner and outer
+
+    def packed(self) -> Box:
+        """What it is like without gaps."""
+        return Box(0, self.size, self.outer, self.size * self.inner, self.inner, self.size)
+
+
+Move = tuple[Box, Box]
+"""From where in the memory of one to where in that of another, piece by piece."""
+
+
+def box(shape: Shape, item: int, low: tuple[int, int, int], high: tuple[int, int, int]) -> Box:
+    """The part of an array that begins and is so long along two dimensions, or twice the same:
+    each a dimension, start and length."""
+    (first, start, length), (second, start_2, length_2) = sorted((low, high))
+    outer, inner = prod(shape[:first]), prod(shape[second + 1 :]) * item
+    if first == second:
+        row = shape[first] * inner
+        return Box(start * inner, length * inner, outer, row)
+    middle, row = prod(shape[first + 1 : second]), shape[second] * inner
+    return Box(
+        start * middle * row + start_2 * inner,
+        length_2 * inner,
+        outer,
+        shape[first] * middle * row,
+        length * middle,
+        row,
+    )
+
+
+def moves(collective: Collective, sender: int, receiver: int) -> Sequence[Move]:
+    """What one member of a group gives another in a collective that combines nothing: from where in
+    its source to where in the result."""
+    shapes, item = collective.group_shapes, collective.source.storage_bytes
+    axis, count, root = collective.axis, collective.group.size, collective.root
+    shape = shapes[sender]
+    if root is not None and root != (receiver if collective.kind == "gather" else sender):
+        return ()
+    whole = Box(0, prod(shape) * item)
+    match collective.kind:
+        case "broadcast":
+            return ((whole, whole),)
+        case "permute":
+            own = collective.group.rank
+            return ((whole, whole),) if (sender, receiver) == (collective.sender, own) else ()
+        case "scatter":
+            piece = (axis, *shard_range(shape[axis], count, receiver))
+            origin = box(shape, item, piece, piece)
+            return ((origin, origin.packed()),)
+        case "halo":
+            return _halo_moves(collective, sender, receiver)
+        case ALL_GATHER.name | GATHER.name:
+            joined = sum(each[axis] for each in shapes)
+            start = sum(each[axis] for each in shapes[:sender])
+            target = (*shape[:axis], joined, *shape[axis + 1 :])
+            piece, own = (axis, start, shape[axis]), (axis, 0, shape[axis])
+            return ((box(shape, item, own, own), box(target, item, piece, piece)),)
+        case "all_to_all":
+            return (_transposed(collective, sender, receiver),)
+        case _:
+            raise ValueError(f"there is no collective {collective.kind}")
+
+
+def _transposed(collective: Collective, sender: int, receiver: int) -> Move:
+    """What one member gives another in an all-to-all."""
+    shapes, item = collective.group_shapes, collective.source.storage_bytes
+    split, joined, count = collective.axis, collective.concat_axis, collective.group.size
+    shape = shapes[sender]
+    start, length = shard_range(shape[split], count, receiver)
+    target = list(shapes[receiver])
+    if split == joined:
+        parts = [shard_range(each[split], count, receiver)[1] for each in shapes]
+        target[split] = sum(parts)
+        origin, to = (split, start, length), (split, sum(parts[:sender]), length)
+        return box(shape, item, origin, origin), box(tuple(target), item, to, to)
+    target[split] = length
+    target[joined] = sum(each[joined] for each in shapes)
+    place = sum(each[joined] for each in shapes[:sender])
+    along, across = (split, start, length), (joined, 0, shape[joined])
+    to = (joined, place, shape[joined])
+    return box(shape, item, along, across), box(tuple(target), item, (split, 0, length), to)
+
+
+def _halo_moves(collective: Collective, sender: int, receiver: int) -> Sequence[Move]:
+    """What neighbours give each other: the last and the first of what is their own."""
+    shapes, item, axis = collective.group_shapes, collective.source.storage_bytes, collective.axis
+    low, high = collective.low, collective.high
+    here, there = shapes[sender], shapes[receiver]
+    if receiver == sender + 1:
+        origin, to = (axis, here[axis] - high - low, low), (axis, 0, low)
+    elif receiver == sender - 1:
+        origin, to = (axis, low, high), (axis, there[axis] - high, high)
+    else:
+        return ()
+    return ((box(here, item, origin, origin), box(there, item, to, to)),)

@@ -1,0 +1,77 @@
+"""How MPI ranks go on natively where devices may bring different sizes.
+
+Before such a collective every device tells the group whether it has other sizes than the last time.
+Where none has, they go on with what is kept of it; else all ask Python, which exchanges the sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ..sharding.collective_matching import DeviceState
+from ..sharding.collectives import ALL_GATHER
+from . import messages
+from .abi.elements import I64
+from .collectives import Collective, Group
+from .commands import Buffer, Command, run_commands
+from .communicator import Words
+from .message_context import MessageContext
+from .native import SIGNATURE
+
+Prepare = Callable[[Collective, Buffer, Buffer, DeviceState, object], Command]
+"""Makes the command of a collective, told from others by what is brought."""
+
+_NEW = 1
+
+
+class Offers:
+    """What a device tells others of its sizes."""
+
+    def __init__(self, process: int, context: MessageContext, prepare: Prepare) -> None:
+        self._process = process
+        self._context = context
+        self._prepare = prepare
+        self._words: dict[tuple[int, ...], Words] = {}
+
+    def command(self, state: DeviceState) -> Command:
+        """Tells the group whether the word behind the other bindings is 0, and fails with `RESIZED`
+        unless it is for all of them."""
+        command, words = self._gather(state)
+        first = words.ctypes.data
+        *steps, end = command.constants
+        for number in range(1, len(words)):
+            steps += (messages.EXPECT, first + 8 * number, 0)
+        constants = (messages.OFFER, first, *steps, end)
+        return padded(replace(command, bindings=self._bindings(words), constants=constants))
+
+    def tell(self, state: DeviceState) -> None:
+        """Tell the group that this device asks for all sizes, if it has not heard so already."""
+        if self._context.take_resized():
+            return
+        command, words = self._gather(state)
+        words[0] = _NEW
+        run_commands([replace(command, bindings=self._bindings(words))], {})
+
+    def _bindings(self, words: Words) -> tuple[int, ...]:
+        return self._context.address, words.ctypes.data, words.ctypes.data + 8
+
+    def _gather(self, state: DeviceState) -> tuple[Command, Words]:
+        assert state.signature is not None
+        processes = state.signature.group
+        count = len(processes)
+        group = Group(processes, processes.index(self._process))
+        gather = Collective(
+            ALL_GATHER.name, group, (1,), I64, (count,), I64, shapes=((1,),) * count
+        )
+        words = self._words.setdefault(processes, np.zeros(1 + count, np.int64))
+        command = self._prepare(gather, Buffer(8), Buffer(8 * count), state, "offer")
+        return command, words
+
+
+def padded(command: Command) -> Command:
+    """A command with as many bindings as host code expects of one with open sizes."""
+    missing = SIGNATURE + 1 - len(command.bindings)
+    return replace(command, bindings=(*command.bindings, *(0,) * missing))
