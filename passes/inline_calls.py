@@ -20,11 +20,14 @@ from xdsl.rewriter import Rewriter
 
 from ..ir.call_graph import CallGraph
 from ..ir.diagnostics import OperationError
-from ..ir.host_programs import FUNCTIONS, call_graph, calls_in
-from ..ir.symbols import names_in, numbered_name, symbol
+from ..ir.host_programs import CALLS, FUNCTIONS, call_graph, calls_in
+from ..ir.symbols import names_in, numbered_name, references_of, symbol
 
 MOST_OPERATIONS = 1 << 20
 """How many operations a function may have when all calls in it are inlined."""
+
+MOST_OF_SMALL = 32
+"""How many operations a small function has."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,41 @@ def inline_calls_of(operations: Sequence[Operation], module: ModuleOp) -> None:
     for operation in operations:
         _inline_into(operation, inlined)
     _erase_unused(functions, module)
+
+
+def inline_small_calls(module: ModuleOp) -> None:
+    """Inline private functions of a few operations, and remove those that nobody calls then.
+
+    Such are what JAX makes of `jnp.where` or `jax.nn.relu`. A call would keep kernels from
+    computing them together with what stands around. Functions whose arguments or results have
+    attributes stay, and those that are named by more than calls.
+    """
+    functions = _functions(module)
+    graph = call_graph(functions)
+    recursive = graph.recursive()
+    named = {
+        reference.root_reference.data
+        for outer in module.body.block.ops
+        for operation in outer.walk()
+        if operation.name not in CALLS or outer.name not in FUNCTIONS
+        for reference in references_of(operation)
+    }
+    small: dict[str, Operation] = {}
+    sizes: dict[str, int] = {}
+    for name in graph.callees_first():
+        function = functions[name]
+        called = (sizes.get(callee, MOST_OF_SMALL) for callee in graph.callees(name))
+        sizes[name] = sum(1 for _ in function.walk()) + sum(called)
+        has_attributes = function.properties.keys() & {"arg_attrs", "res_attrs"}
+        is_flat = len(function.regions[0].blocks) == 1 and name not in recursive
+        if sizes[name] > MOST_OF_SMALL or not is_flat:
+            continue
+        if _is_private(function) and not has_attributes and name not in named:
+            small[name] = function
+    for name in functions.keys() - small.keys() if small else ():
+        _inline_into(functions[name], small)
+    for function in small.values():
+        Rewriter.erase_op(function, safe_erase=False)
 
 
 def _functions(module: ModuleOp) -> dict[str, Operation]:

@@ -55,9 +55,11 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     """Convert a module in place. Raises OperationError for what cannot be converted."""
     # Most programs have no StableHLO, and need none of this.
     from ..imports.mhlo_shardings import import_mhlo_shardings
+    from ..inline_calls import inline_small_calls
     from .foreign_attributes import own_foreign_attributes
     from .lowering import convert_functions
 
+    inline_small_calls(module)
     own_foreign_attributes(module)
     # Custom calls that say where values lie are converted to nothing.
     import_mhlo_shardings(module)

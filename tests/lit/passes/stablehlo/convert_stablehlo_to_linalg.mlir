@@ -15,9 +15,47 @@ func.func @signs(%a: tensor<4xui32>, %b: tensor<4xui32>) -> tensor<4xui32> {
   %1 = stablehlo.maximum %0, %b : tensor<4xui32>
   return %1 : tensor<4xui32>
 }
-// CHECK-LABEL: func.func private @private(%a: tensor<4xi32>) -> tensor<4xi32>
-func.func private @private(%a: tensor<4xui32>) -> tensor<4xui32> {
+// CHECK-LABEL: func.func private @private(%a: tensor<4xi32> {a.note}) -> tensor<4xi32>
+func.func private @private(%a: tensor<4xui32> {a.note}) -> tensor<4xui32> {
   return %a : tensor<4xui32>
+}
+
+// Small functions are computed where they are called, in each other, too, and as they were written
+// before. What is named otherwise stays, and what calls itself.
+
+// CHECK-LABEL: func.func @small
+// CHECK-COUNT-2: arith.maximumf
+// CHECK: func.call @named
+// CHECK: func.call @endless
+// CHECK-NOT: func.call
+func.func @small(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @relu(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = func.call @twice(%b) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = func.call @named(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = stablehlo.composite "a.b" %2 {decomposition = @named} : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = func.call @endless(%3) : (tensor<4xf32>) -> tensor<4xf32>
+  %5 = stablehlo.add %0, %4 : tensor<4xf32>
+  return %5 : tensor<4xf32>
+}
+func.func private @twice(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @relu(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = stablehlo.add %0, %0 : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+// CHECK-NOT: @relu
+func.func private @relu(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %0 = stablehlo.maximum %a, %c : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+// CHECK: func.func private @named
+func.func private @named(%a: tensor<4xf32>) -> tensor<4xf32> {
+  return %a : tensor<4xf32>
+}
+// CHECK: func.func private @endless
+func.func private @endless(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @endless(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
 }
 
 // A division by zero has a result.
