@@ -34,7 +34,12 @@ class Combiner:
     @property
     def carried(self) -> list[Attribute]:
         """The types of the numbers that are carried."""
-        return [f32] if self.widened else [each.type for each in self.kinds]
+        return [each.type for each in self.carried_kinds]
+
+    @property
+    def carried_kinds(self) -> Sequence[Kind]:
+        """The kinds of the numbers that are carried."""
+        return [_F32] if self.widened else self.kinds
 
     def start(
         self, e: Emitter, initial: Sequence[SSAValue], given: Sequence[Kind]
@@ -45,10 +50,9 @@ class Combiner:
     def _taken(
         self, e: Emitter, values: Sequence[SSAValue], given: Sequence[Kind]
     ) -> list[SSAValue]:
-        wanted = [kind(f32)] if self.widened else self.kinds
         return [
             convert(e, value, source, target)
-            for value, source, target in zip(values, given, wanted, strict=True)
+            for value, source, target in zip(values, given, self.carried_kinds, strict=True)
         ]
 
     def combine(

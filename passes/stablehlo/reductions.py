@@ -19,7 +19,8 @@ from .elements import Kind, kind
 from .emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
 from .rules import tensor_rule
-from .shapes import pad, strided_place
+from .running_reductions import running_dimension, running_reduction
+from .shapes import pad, reverse, strided_place
 
 Tensors = Sequence[SSAValue]
 
@@ -114,6 +115,13 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
     combined = combiner(lowering, op, op.regions[0], half, widen=size > SHORT_WINDOW)
     given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
     initial = [e.element(value) for value in operands[half:]]
+    running = running_dimension(op, windows)
+    if running is not None:
+        place, from_behind = running
+        value = reverse(e, operands[0], [place]) if from_behind else operands[0]
+        found = given[0], of_initial[0]
+        value = running_reduction(e, combined, value, initial[0], found, place)
+        return combined.finish(e, [reverse(e, value, [place]) if from_behind else value])
     starts = combined.start(e, initial, of_initial)
     low, high = [w.low for w in windows], [w.high for w in windows]
     between = [w.base_dilation - 1 for w in windows]

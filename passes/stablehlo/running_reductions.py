@@ -1,0 +1,148 @@
+"""Windows that reach from the first element to each: running sums, products, maxima and minima.
+
+`jnp.cumsum` of n elements is a `stablehlo.reduce_window` with n windows of n elements, which would
+take n * n steps. Here elements are cut into blocks: each block has its running sum, the totals of
+the blocks have theirs, and each block is added to the total before it, as XLA does it, too.
+
+    1 2 3 | 4 5 6 | 7      blocks
+    1 3 6 | 4 9 15 | 7     each its own running sum
+    0     | 6      | 21    running sums of the totals, from the second block on
+    1 3 6 | 10 15 21 | 28
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects.stablehlo.windows import Window
+from ...ir.attribute_access import attribute
+from .combiners import Combiner
+from .elements import Kind
+from .emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
+from .shapes import pad
+
+BLOCK = 32
+"""Elements of a block: windows of a few elements are computed as they are."""
+
+_IDENTITIES = {
+    "stablehlo.add": 0.0,
+    "stablehlo.multiply": 1.0,
+    "stablehlo.maximum": float("-inf"),
+    "stablehlo.minimum": float("inf"),
+}
+"""Bodies that may be applied in any groups, and the numbers that change nothing."""
+
+_THROUGH = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
+
+
+def running_dimension(op: Operation, windows: Sequence[Window]) -> tuple[int, bool] | None:
+    """The dimension along which an operation is a running reduction, and whether from behind."""
+    wide = [place for place, window in enumerate(windows) if not window.is_plain]
+    if len(wide) != 1 or len(op.operands) != 2 or not _has_identity(op):
+        return None
+    (place,) = wide
+    window, extent = windows[place], shape(op.operands[0])[place]
+    if window.size != extent or extent <= 2 * BLOCK:
+        return None
+    for from_behind in (False, True):
+        low, high = (0, extent - 1) if from_behind else (extent - 1, 0)
+        if window == Window(extent, low=low, high=high):
+            return place, from_behind
+    return None
+
+
+def _has_identity(op: Operation) -> bool:
+    """Whether the initial value leaves every number as it is."""
+    block = op.regions[0].block
+    body = list(block.ops)
+    if len(body) != 2 or set(body[0].operands) != set(block.args):
+        return False
+    if list(body[1].operands) != list(body[0].results):
+        return False
+    initial = op.operands[1].owner
+    while isinstance(initial, Operation) and initial.name in _THROUGH:
+        initial = initial.operands[0].owner
+    value = attribute(initial, "value") if isinstance(initial, Operation) else None
+    if not isinstance(value, DenseIntOrFPElementsAttr) or not value.is_splat():
+        return False
+    return next(value.iter_attrs()).value.data == _IDENTITIES.get(body[0].name)
+
+
+def running_reduction(
+    e: Emitter,
+    combined: Combiner,
+    value: SSAValue,
+    initial: SSAValue,
+    found: tuple[Kind, Kind],
+    place: int,
+) -> SSAValue:
+    """The running reduction of a tensor, carried as the combiner does.
+
+    `found` are the kinds of the elements, and of the initial value.
+    """
+    (start,) = combined.start(e, [initial], [found[1]])
+    extent = shape(value)[place]
+    if extent <= 2 * BLOCK:
+        return _in_windows(e, combined, value, (initial, start), found[0], place)
+    rank, blocks = len(shape(value)), -(-extent // BLOCK)
+    sizes = e.sizes(value)
+    none = [0] * rank
+    value = pad(e, value, initial, none, _at(place, blocks * BLOCK - extent, rank), none)
+    split = [*sizes[:place], blocks, BLOCK, *sizes[place + 1 :]]
+    value = e.reshape(value, split)
+    within = _in_windows(e, combined, value, (initial, start), found[0], place + 1)
+    last = [*split[: place + 1], 1, *split[place + 2 :]]
+    totals = e.extract_slice(within, _at(place + 1, BLOCK - 1, rank + 1), last, [1] * (rank + 1))
+    totals = e.reshape(totals, [*split[: place + 1], *split[place + 2 :]])
+    carried = combined.carried_kinds[0]
+    before = running_reduction(e, combined, totals, start, (carried, carried), place)
+    before = pad(e, before, start, _at(place, 1, rank), _at(place, -1, rank), none)
+    kept = [each for each in range(rank + 1) if each != place + 1]
+    (result,) = e.loops(
+        [before, within],
+        [dims(*kept, loops=rank + 1), dims(*range(rank + 1), loops=rank + 1)],
+        [e.empty(split, carried.type)],
+        None,
+        lambda inner, args: combined.combine(inner, args[:1], args[1:2], [carried]),
+    )
+    merged = [*split[:place], blocks * BLOCK, *split[place + 2 :]]
+    result = e.reshape(result, merged)
+    return e.extract_slice(result, none, sizes, [1] * rank)
+
+
+def _at(place: int, number: int, rank: int) -> list[int]:
+    return [number if each == place else 0 for each in range(rank)]
+
+
+def _in_windows(
+    e: Emitter,
+    combined: Combiner,
+    value: SSAValue,
+    starts: tuple[SSAValue, SSAValue],
+    found: Kind,
+    place: int,
+) -> SSAValue:
+    """A window for each element; `starts` are the initial value as given and as carried."""
+    initial, start = starts
+    sizes, rank = e.sizes(value), len(shape(value))
+    extent = shape(value)[place]
+    none = [0] * rank
+    padded = pad(e, value, initial, _at(place, extent - 1, rank), none, none)
+    places = list(range(rank))
+    slid = AffineExpr.dimension(place) + AffineExpr.dimension(rank)
+    (result,) = e.loops(
+        [padded, e.empty([extent], BOOL)],
+        [
+            dims(*places[:place], slid, *places[place + 1 :], loops=rank + 1),
+            dims(rank, loops=rank + 1),
+        ],
+        [e.fill(start, sizes)],
+        [dims(*places, loops=rank + 1)],
+        lambda inner, args: combined.combine(inner, args[2:], args[:1], [found]),
+        [*[PARALLEL] * rank, REDUCTION],
+    )
+    return result

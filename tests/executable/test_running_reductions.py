@@ -1,0 +1,82 @@
+"""Running sums and the like of StableHLO, in blocks of blocks, against NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from mesh_opt import api
+from numpy.typing import NDArray
+
+Running = Callable[..., NDArray[Any]]
+
+
+def program(body: str, identity: str, kind: str, shape: tuple[int, ...], place: int, end: str):
+    """A running reduction along a dimension; `end` says from where: `first` or `last`."""
+    tensor = f"tensor<{'x'.join(map(str, shape))}x{kind}>"
+    sizes, padding = [1] * len(shape), [[0, 0] for _ in shape]
+    sizes[place] = shape[place]
+    padding[place][end == "last"] = shape[place] - 1
+    window = ", ".join(map(str, sizes))
+    return f"""
+    func.func @main(%a: {tensor}) -> {tensor} {{
+      %c = stablehlo.constant dense<{identity}> : tensor<{kind}>
+      %z = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<{kind}>) -> tensor<{kind}>
+      %r = "stablehlo.reduce_window"(%a, %z) <{{window_dimensions = array<i64: {window}>,
+          padding = dense<{padding}> : tensor<{len(shape)}x2xi64>}}> ({{
+        ^bb0(%x: tensor<{kind}>, %y: tensor<{kind}>):
+          %s = stablehlo.{body} %x, %y : tensor<{kind}>
+          stablehlo.return %s : tensor<{kind}>
+      }}) : ({tensor}, tensor<{kind}>) -> {tensor}
+      return %r : {tensor}
+    }}"""
+
+
+TYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "bf16": ml_dtypes.bfloat16}
+
+CASES: dict[str, tuple[str, str, str, tuple[int, ...], int, str, Running]] = {
+    "sum": ("add", "0.0", "f32", (3, 2100, 2), 1, "first", np.cumsum),
+    "sum_from_behind": ("add", "0.0", "f64", (129,), 0, "last", np.cumsum),
+    "sum_of_integers": ("add", "0", "i32", (2, 65), 1, "first", np.cumsum),
+    "narrow_sum": ("add", "0.0", "bf16", (100, 2), 0, "first", np.cumsum),
+    "product": ("multiply", "1.0", "f32", (96,), 0, "first", np.cumprod),
+    "maximum": ("maximum", "0xFF800000", "f32", (70, 3), 0, "last", np.maximum.accumulate),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_running_reductions(name: str) -> None:
+    body, identity, kind, shape, place, end, numpy = CASES[name]
+    main = api.compile(program(body, identity, kind, shape, place, end), "spmd")["main"]
+    # Blocks, and not one window for each element.
+    assert str(main.program.module).count("linalg.generic") > 2
+    dtype = np.dtype(TYPES[kind])
+    values = np.random.default_rng(0).standard_normal(shape)
+    if body == "multiply":
+        values = 1 + values / 100
+    given = (values * 9 if kind == "i32" else values).astype(dtype)
+    wide = given.astype(np.int64 if kind == "i32" else np.float64)
+    turned = np.flip(wide, place) if end == "last" else wide
+    expected = numpy(turned, axis=place)
+    expected = np.flip(expected, place) if end == "last" else expected
+    tolerance = {"bf16": 1e-2, "f32": 1e-4}.get(kind, 1e-12)
+    (interpreted,) = main.run([given], backend="interpreter")
+    (native,) = main.run([given])
+    for found in (interpreted, native):
+        assert found.dtype == dtype
+        np.testing.assert_allclose(
+            found.astype(expected.dtype), expected, rtol=tolerance, atol=tolerance
+        )
+
+
+def test_an_initial_value_that_counts_is_added_once_for_each_place() -> None:
+    """Padding is of the initial value: 10 is added for every place of the window, and once more."""
+    text = program("add", "10.0", "f32", (66,), 0, "first")
+    main = api.compile(text, "spmd")["main"]
+    ones = np.ones(66, np.float32)
+    expected = 10 + np.cumsum(ones) + 10 * np.arange(65, -1, -1)
+    for backend in ("interpreter", "numba"):
+        np.testing.assert_array_equal(main.run([ones], backend=backend)[0], expected)
