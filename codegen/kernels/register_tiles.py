@@ -21,10 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir.affine import (
-    AffineDimExpr,
-    AffineMap,
-)
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
 from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, integer_element
@@ -32,13 +29,7 @@ from ..microkernels.products import tile_of
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
-from .product_sums import (
-    Operand,
-    has_windows,
-    initial_scalar,
-    operand_of,
-    product_factors,
-)
+from .product_sums import Operand, has_windows, initial_scalar, operand_of, product_factors
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
