@@ -2,8 +2,9 @@
 
 Calls of the C library are not, and are ten to a hundred times slower. `log` and `tanh` near 0 have
 the coefficients of S. Moshier's Cephes library (`logf`, `tanhf`); the others are least maximal
-errors, with coefficients rounded one after the other. Errors are at most 1.0 (`exp`, `log`, `erf`)
-and 1.4 (`tanh`) units in the last place; the tests check 2. `f64` uses the C library.
+errors, with coefficients rounded one after the other. Errors are at most 1.0 (`exp`, `log`, `erf`),
+1.4 (`tanh`, `expm1`) and 1.5 (`log1p`) units in the last place; the tests check 2. `f64` uses the C
+library.
 """
 
 from __future__ import annotations
@@ -177,12 +178,41 @@ def log(builder: Builder, value: Value) -> Value:
     return builder.select(is_number, result, _number(float("nan")))
 
 
+def log1p(builder: Builder, value: Value) -> Value:
+    """`ln(1 + x)` as `ln(u) + (x - (u - 1)) / u` with the rounded sum `u`; `x` where `u` is 1."""
+    one = _number(1.0)
+    total = builder.fadd(value, one)
+    lost = builder.fdiv(builder.fsub(value, builder.fsub(total, one)), total)
+    # At -1 and infinity nothing is lost, and the quotient is no number.
+    is_number = builder.fcmp_ordered("ord", lost, lost)
+    lost = builder.select(is_number, lost, _number(0.0))
+    result = builder.fadd(log(builder, total), lost)
+    return builder.select(builder.fcmp_ordered("==", total, one), value, result)
+
+
+def expm1(builder: Builder, value: Value) -> Value:
+    """`e^x - 1` as `2^n (e^r - 1) + (2^n - 1)`, and `e^x` where 1 is too little to count."""
+    one = _number(1.0)
+    bounded = _larger(builder, _smaller(builder, value, 60.0), -20.0)
+    whole, exponent = _nearest(builder, bounded, 1.44269504088896341)
+    rest = _multiply_add(builder, whole, _number(-0.693359375), bounded)
+    rest = _multiply_add(builder, whole, _number(2.12194440e-4), rest)
+    series = builder.fmul(_polynomial(builder, _EXP[:-2], rest), rest)
+    less = _multiply_add(builder, series, rest, rest)
+    power = _scaled(builder, one, exponent)
+    result = _multiply_add(builder, power, less, builder.fsub(power, one))
+    is_large = builder.fcmp_ordered(">", value, _number(60.0))
+    result = builder.select(is_large, exp(builder, value), result)
+    return builder.select(builder.fcmp_ordered("==", value, _number(0.0)), value, result)
+
+
 def tanh(builder: Builder, value: Value) -> Value:
     """An odd polynomial near 0, `1 - 2 / (e^2x + 1)` elsewhere."""
     magnitude = _intrinsic(builder, "llvm.fabs", value)
     square = builder.fmul(value, value)
     series = builder.fmul(_polynomial(builder, _TANH, square), square)
-    near = _multiply_add(builder, series, value, value)
+    # The sum of two zeros has lost the sign.
+    near = _signed_as(builder, _multiply_add(builder, series, value, value), value)
     # From 10 on the result is 1. Up to there ln(2) in one part is precise enough.
     bounded = _smaller(builder, magnitude, 10.0)
     whole, exponent = _nearest(builder, bounded, 2.88539008177792681)

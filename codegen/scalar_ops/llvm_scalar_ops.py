@@ -144,7 +144,9 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
         name: (_unary, floats.rounded(functions.vectorisable(floats.libm_function(name), own)))
         for name, own in (
             ("exp", functions.exp),
+            ("expm1", functions.expm1),
             ("log", functions.log),
+            ("log1p", functions.log1p),
             ("tanh", functions.tanh),
             ("erf", functions.erf),
         )
@@ -155,7 +157,7 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     **{
         name: (_unary, floats.libm_float(name))
         for name in (
-            *("exp2", "expm1", "log2", "log10", "log1p", "cbrt", "erfc"),
+            *("exp2", "log2", "log10", "cbrt", "erfc"),
             *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"),
             *("asinh", "acosh", "atanh"),
         )

@@ -11,6 +11,18 @@ from scipy import special
 FUNCTIONS = {
     "exp": (np.exp, np.linspace(-105, 90, 20011)),
     "log": (np.log, np.concatenate([np.geomspace(1e-44, 3e38, 20011), [0.0, -1.0]])),
+    "expm1": (
+        np.expm1,
+        np.concatenate(
+            [np.linspace(-110, 90, 20011), np.geomspace(1e-44, 1), np.linspace(-2, 2, 9999)]
+        ),
+    ),
+    "log1p": (
+        np.log1p,
+        np.concatenate(
+            [np.geomspace(1e-44, 3e38, 20011), -np.geomspace(1e-44, 0.999, 9999), [-2.0]]
+        ),
+    ),
     "tanh": (np.tanh, np.linspace(-12, 12, 20011)),
     "erf": (special.erf, np.linspace(-6, 6, 20011)),
 }
@@ -37,6 +49,7 @@ func.func @main(%a: {kind}) -> {kind} {{
     is_plain = np.isfinite(exact)
     assert np.array_equal(np.isnan(found), np.isnan(exact))
     assert np.array_equal(found[np.isinf(exact)], exact[np.isinf(exact)])
+    assert np.array_equal(np.signbit(found[exact == 0]), np.signbit(exact[exact == 0]))
     worst = np.argmax(np.where(is_plain, error, 0))
     assert error[worst] < 2, (inputs[worst], found[worst], wanted[worst])
 
