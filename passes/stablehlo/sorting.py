@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -13,14 +14,14 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     i64,
 )
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.attribute_access import attribute, element_type, integer
 from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
 from .arithmetic import operand_kind, total_order
 from .elements import kind
-from .emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from .emitter import INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
 from .merge_sort import in_order, sorted_order
 from .rules import call_rule, tensor_rule
@@ -30,6 +31,9 @@ Tensors = Sequence[SSAValue]
 
 LONG = 128
 """How many elements are sorted by counting which come before each of them; more are merged."""
+
+FEW = 64
+"""How many of the largest elements are looked for one after the other."""
 
 
 @tensor_rule("stablehlo.sort")
@@ -152,13 +156,16 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
     sizes = [*e.sizes(source)[:-1], count]
     offsets, strides = [0] * rank, [1] * rank
     if shape(source)[-1] > LONG:
-        order = sorted_order(
-            e,
-            [keys],
-            rank - 1,
-            lambda inner, one, other: inner.compare_integers(greater, one[0], other[0]),
-        )
-        first = e.extract_slice(order, offsets, sizes, strides)
+        if isinstance(count, int) and count <= FEW:
+            first = _largest(e, keys, count, greater)
+        else:
+            order = sorted_order(
+                e,
+                [keys],
+                rank - 1,
+                lambda inner, one, other: inner.compare_integers(greater, one[0], other[0]),
+            )
+            first = e.extract_slice(order, offsets, sizes, strides)
         return [in_order(e, value, first, rank - 1) for value in (source, positions)]
     here = dims(*range(rank), loops=rank + 1)
     there = dims(*range(rank - 1), rank, loops=rank + 1)
@@ -180,3 +187,58 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
     )[0]
     results = [_placed(e, value, ranks, rank - 1) for value in (source, positions)]
     return [e.extract_slice(value, offsets, sizes, strides) for value in results]
+
+
+def _largest(e: Emitter, keys: SSAValue, count: int, greater: str) -> SSAValue:
+    """Where the largest keys along the last dimension are: one after the other in a loop.
+
+    Each turn finds the largest key of those that come after the last one that was found.
+    """
+    rank, outer = len(shape(keys)), e.sizes(keys)[:-1]
+    element = element_type(keys.type)
+    none = e.fill(e.constant(-1, i64), outer)
+    least = e.fill(e.constant(0, element), outer)
+    order = e.empty([*outer, count], i64)
+    block = Block(arg_types=[INDEX, least.type, none.type, order.type])
+    inner = e.inside(block)
+    row, last = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
+
+    def body(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        key, last_key, last_place, best, best_place = args
+        place = scalar.op("arith.index_cast", scalar.loop_index(rank - 1), to=i64)
+        zero = scalar.constant(0, i64)
+
+        def precedes(one: tuple[SSAValue, SSAValue], other: tuple[SSAValue, SSAValue]) -> SSAValue:
+            equal = scalar.compare_integers("eq", one[0], other[0])
+            in_front = scalar.compare_integers("slt", one[1], other[1])
+            larger = scalar.compare_integers(greater, one[0], other[0])
+            return scalar.either(larger, scalar.both(equal, in_front))
+
+        is_open = scalar.either(
+            scalar.compare_integers("slt", last_place, zero),
+            precedes((last_key, last_place), (key, place)),
+        )
+        is_better = scalar.either(
+            scalar.compare_integers("slt", best_place, zero),
+            precedes((key, place), (best, best_place)),
+        )
+        taken = scalar.both(is_open, is_better)
+        return [
+            scalar.select(taken, key, best),
+            scalar.select(taken, place, best_place),
+        ]
+
+    key, place = inner.loops(
+        [keys, *block.args[1:3]],
+        [row, last, last],
+        [least, none],
+        [last, last],
+        body,
+        [*[PARALLEL] * (rank - 1), REDUCTION],
+    )
+    at = [*[0] * (rank - 1), block.args[0]]
+    column = inner.reshape(place, [*outer, 1])
+    found = inner.insert_slice(column, block.args[3], at, [1] * rank)
+    inner.add_op(scf.YieldOp(key, place, found))
+    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [least, none, order], Region(block))
+    return e.add_op(loop).results[2]

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import pytest
+from mesh_opt import api
 from mesh_opt.tools.mesh_run import main
 
 PROGRAMS = {
@@ -426,3 +428,25 @@ def test_a_failed_check_says_where_and_how_far(backend: str) -> None:
     code, errors = run(FAILING, f"--backend={backend}")
     assert code == 1
     assert "finds 2.5 at [1], expected 2.0: 1 of 2 elements differ, this one by 0.5" in errors
+
+
+@pytest.mark.parametrize("split", ["[{}, {}]", '[{"x"}, {}]', '[{}, {"x"}]'])
+def test_the_largest_of_many(split: str) -> None:
+    """NaN first, then by size; of equal ones the first, also where the row is split."""
+    text = f"""
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x150xf32> {{sdy.sharding = #sdy.sharding<@mesh, {split}>}}) -> (tensor<4x5xf32>, tensor<4x5xi32>) {{
+  %v, %i = chlo.top_k(%a, k = 5) : tensor<4x150xf32> -> (tensor<4x5xf32>, tensor<4x5xi32>)
+  return %v, %i : tensor<4x5xf32>, tensor<4x5xi32>
+}}"""
+    given = np.random.default_rng(0).standard_normal((4, 150)).astype(np.float32)
+    given[0, 5] = np.nan
+    given[1, :60] = given[1, 60]
+    given[2, 7:9] = np.inf, -np.inf
+    keys = np.where(np.isnan(given), np.inf, given.astype(np.float64))
+    order = np.argsort(-keys, axis=1, kind="stable")[:, :5]
+    main = api.compile(text, "spmd")["main"]
+    for backend in ("interpreter", "numba"):
+        values, places = main.run([given], backend=backend)
+        np.testing.assert_array_equal(places, order)
+        np.testing.assert_array_equal(values, np.take_along_axis(given, order, 1))
