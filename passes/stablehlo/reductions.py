@@ -93,16 +93,12 @@ def windows_of(op: Operation) -> list[Window]:
         raise OperationError(op, str(problem)) from problem
 
 
-def slid(windows: Sequence[Window], first: int) -> list[AffineExpr]:
-    """Where windows read: the loops of windows begin behind those of the results.
-
-    Windows of one element have a loop, too.
-    """
-    return [
-        AffineExpr.dimension(place) * window.stride
-        + AffineExpr.dimension(first + place) * window.dilation
-        for place, window in enumerate(windows)
-    ]
+def slid(windows: Sequence[Window], wide: Sequence[int]) -> list[AffineExpr]:
+    """Where windows read: loops of the `wide` windows begin behind those of the results."""
+    places = [AffineExpr.dimension(place) * window.stride for place, window in enumerate(windows)]
+    for loop, place in enumerate(wide, len(windows)):
+        places[place] += AffineExpr.dimension(loop) * windows[place].dilation
+    return places
 
 
 @tensor_rule("stablehlo.reduce_window")
@@ -133,9 +129,10 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
         _count(e, size, window) for size, window in zip(e.sizes(padded[0]), windows, strict=True)
     ]
     outputs = [e.fill(start, sizes) for start in starts]
-    window = e.empty([w.size for w in windows], BOOL)
-    loops = 2 * rank
-    source = dims(*slid(windows, rank), loops=loops)
+    wide = [place for place, window in enumerate(windows) if window.size != 1]
+    window = e.empty([windows[place].size for place in wide], BOOL)
+    loops = rank + len(wide)
+    source = dims(*slid(windows, wide), loops=loops)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return combined.combine(inner, args[half + 1 :], args[:half], given)
@@ -146,7 +143,7 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
         outputs,
         [dims(*range(rank), loops=loops)] * half,
         body,
-        [*[PARALLEL] * rank, *[REDUCTION] * rank],
+        [*[PARALLEL] * rank, *[REDUCTION] * len(wide)],
     )
     return combined.finish(e, results)
 
