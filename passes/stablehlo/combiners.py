@@ -89,14 +89,19 @@ def combiner(
     lowering: Lowering, operation: Operation, region: Region, count: int, *, widen: bool = True
 ) -> Combiner:
     """The combiner of a region with `count` pairs of arguments."""
-    block = region.block
-    kinds = tuple(kind(argument.type) for argument in block.args[:count])
+    kinds = tuple(kind(argument.type) for argument in region.block.args[:count])
     widened = ""
-    body = list(block.ops)
-    if widen and count == 1 and len(body) == 2 and kinds[0].is_narrow_float:
-        plain = set(body[0].operands) == set(block.args) and tuple(body[1].operands) == tuple(
-            body[0].results
-        )
-        if plain and len(body[0].operands) == 2 and kind(body[0].result_types[0]) == kinds[0]:
-            widened = _ACCUMULATING.get(body[0].name, "")
+    body = only_operation(region)
+    is_narrow = widen and count == 1 and kinds[0].is_narrow_float
+    if is_narrow and body is not None and kind(body.result_types[0]) == kinds[0]:
+        widened = _ACCUMULATING.get(body.name, "")
     return Combiner(lowering, operation, region, kinds, widened)
+
+
+def only_operation(region: Region) -> Operation | None:
+    """The operation on both of two arguments that is all that a body does, if it is one."""
+    block = region.block
+    body = list(block.ops)
+    if len(body) != 2 or len(body[0].operands) != 2 or set(body[0].operands) != set(block.args):
+        return None
+    return body[0] if tuple(body[1].operands) == tuple(body[0].results) else None

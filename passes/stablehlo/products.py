@@ -13,7 +13,6 @@ from ...dialects.stablehlo.attributes import DotAttr
 from ...dialects.stablehlo.windows import Window, convolution_numbers, convolution_windows
 from ...ir.attribute_access import attribute, integer
 from ...ir.diagnostics import OperationError
-from ...ir.index import IndexOrInt
 from .arithmetic import operand_kind, result_kind
 from .conversions import convert
 from .elements import Kind, kind
@@ -21,6 +20,7 @@ from .emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
 from .lowering import Lowering
 from .rules import tensor_rule
 from .shapes import pad, reverse
+from .window_loops import window_count
 
 Tensors = Sequence[SSAValue]
 _F32 = kind(f32)
@@ -182,13 +182,9 @@ def convolve(
     if turned:
         kernel = reverse(e, kernel, turned)
     if not padded:
-        low, high, between = ([0] * len(numbers.data[0]) for _ in range(3))
-        for place, window in zip(places, windows, strict=True):
-            low[place], high[place] = window.low, window.high
-            between[place] = window.base_dilation - 1
-        image = pad(e, image, e.constant(0, kinds[0].type), low, high, between)
+        image = _padded(e, image, windows, places, kinds[0])
     counts = [
-        _count(e, e.size(image, place), e.size(kernel, numbers.data[1].index(n)), windows[n])
+        window_count(e, e.size(image, place), e.size(kernel, numbers.data[1].index(n)), windows[n])
         for n, place in enumerate(places)
     ]
     groups, batches = integer(op, "feature_group_count"), integer(op, "batch_group_count")
@@ -229,6 +225,17 @@ def convolve(
     return result
 
 
+def _padded(
+    e: Emitter, image: SSAValue, windows: Sequence[Window], places: Sequence[int], found: Kind
+) -> SSAValue:
+    """An image with zeros around it, and between its elements where windows say so."""
+    low, high, between = ([0] * len(shape(image)) for _ in range(3))
+    for place, window in zip(places, windows, strict=True):
+        low[place], high[place] = window.low, window.high
+        between[place] = window.base_dilation - 1
+    return pad(e, image, e.constant(0, found.type), low, high, between)
+
+
 def _names(places: Sequence[str | int], spatial: str, **renamed: str) -> list[str]:
     """The names of loops over the dimensions of a tensor."""
     return [
@@ -244,10 +251,3 @@ def _split(e: Emitter, source: SSAValue, names: list[str], name: str, parts: int
     sizes[at : at + 1] = [parts, e.divide(sizes[at], parts)]
     names.insert(at, "g")
     return e.reshape(source, sizes)
-
-
-def _count(e: Emitter, size: IndexOrInt, width: IndexOrInt, window: Window) -> IndexOrInt:
-    if isinstance(size, int) and isinstance(width, int):
-        return Window(width, window.stride, dilation=window.dilation).count(size)
-    reach = e.add(e.multiply(e.add(width, -1), window.dilation), 1)
-    return e.add(e.divide(e.subtract(size, reach), window.stride), 1)

@@ -7,7 +7,6 @@ from math import prod
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.stablehlo.windows import Window, reduction_windows
@@ -21,6 +20,7 @@ from .lowering import Lowering
 from .rules import tensor_rule
 from .running_reductions import running_dimension, running_reduction
 from .shapes import pad, reverse, strided_place
+from .window_loops import combine_windows
 
 Tensors = Sequence[SSAValue]
 
@@ -93,20 +93,11 @@ def windows_of(op: Operation) -> list[Window]:
         raise OperationError(op, str(problem)) from problem
 
 
-def slid(windows: Sequence[Window], wide: Sequence[int]) -> list[AffineExpr]:
-    """Where windows read: loops of the `wide` windows begin behind those of the results."""
-    places = [AffineExpr.dimension(place) * window.stride for place, window in enumerate(windows)]
-    for loop, place in enumerate(wide, len(windows)):
-        places[place] += AffineExpr.dimension(loop) * windows[place].dilation
-    return places
-
-
 @tensor_rule("stablehlo.reduce_window")
 def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     half = len(operands) // 2
     windows = windows_of(op)
-    rank = len(windows)
     size = prod(window.size for window in windows)
     combined = combiner(lowering, op, op.regions[0], half, widen=size > SHORT_WINDOW)
     given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
@@ -125,34 +116,7 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
         pad(e, value, start, low, high, between)
         for value, start in zip(operands[:half], initial, strict=True)
     ]
-    sizes: list[IndexOrInt] = [
-        _count(e, size, window) for size, window in zip(e.sizes(padded[0]), windows, strict=True)
-    ]
-    outputs = [e.fill(start, sizes) for start in starts]
-    wide = [place for place, window in enumerate(windows) if window.size != 1]
-    window = e.empty([windows[place].size for place in wide], BOOL)
-    loops = rank + len(wide)
-    source = dims(*slid(windows, wide), loops=loops)
-
-    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return combined.combine(inner, args[half + 1 :], args[:half], given)
-
-    results = e.loops(
-        [*padded, window],
-        [*[source] * half, dims(*range(rank, loops), loops=loops)],
-        outputs,
-        [dims(*range(rank), loops=loops)] * half,
-        body,
-        [*[PARALLEL] * rank, *[REDUCTION] * len(wide)],
-    )
-    return combined.finish(e, results)
-
-
-def _count(e: Emitter, size: IndexOrInt, window: Window) -> IndexOrInt:
-    """How many windows there are in a dimension that is padded already."""
-    if isinstance(size, int):
-        return Window(window.size, window.stride, dilation=window.dilation).count(size)
-    return e.add(e.divide(e.add(size, -window.reach), window.stride), 1)
+    return combined.finish(e, combine_windows(e, combined, padded, windows, starts, given))
 
 
 # select_and_scatter ------------------------------------------------------------------------------

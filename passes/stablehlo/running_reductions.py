@@ -16,14 +16,14 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
 
 from ...dialects.stablehlo.windows import Window
 from ...ir.attribute_access import attribute
-from .combiners import Combiner
+from .combiners import Combiner, only_operation
 from .elements import Kind
-from .emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
+from .emitter import Emitter, dims, shape
 from .shapes import pad
+from .window_loops import combine_windows
 
 BLOCK = 32
 """Elements of a block: windows of a few elements are computed as they are."""
@@ -57,11 +57,8 @@ def running_dimension(op: Operation, windows: Sequence[Window]) -> tuple[int, bo
 
 def _has_identity(op: Operation) -> bool:
     """Whether the initial value leaves every number as it is."""
-    block = op.regions[0].block
-    body = list(block.ops)
-    if len(body) != 2 or set(body[0].operands) != set(block.args):
-        return False
-    if list(body[1].operands) != list(body[0].results):
+    body = only_operation(op.regions[0])
+    if body is None:
         return False
     initial = op.operands[1].owner
     while isinstance(initial, Operation) and initial.name in _THROUGH:
@@ -69,7 +66,7 @@ def _has_identity(op: Operation) -> bool:
     value = attribute(initial, "value") if isinstance(initial, Operation) else None
     if not isinstance(value, DenseIntOrFPElementsAttr) or not value.is_splat():
         return False
-    return next(value.iter_attrs()).value.data == _IDENTITIES.get(body[0].name)
+    return next(value.iter_attrs()).value.data == _IDENTITIES.get(body.name)
 
 
 def running_reduction(
@@ -128,21 +125,8 @@ def _in_windows(
 ) -> SSAValue:
     """A window for each element; `starts` are the initial value as given and as carried."""
     initial, start = starts
-    sizes, rank = e.sizes(value), len(shape(value))
-    extent = shape(value)[place]
-    none = [0] * rank
-    padded = pad(e, value, initial, _at(place, extent - 1, rank), none, none)
-    places = list(range(rank))
-    slid = AffineExpr.dimension(place) + AffineExpr.dimension(rank)
-    (result,) = e.loops(
-        [padded, e.empty([extent], BOOL)],
-        [
-            dims(*places[:place], slid, *places[place + 1 :], loops=rank + 1),
-            dims(rank, loops=rank + 1),
-        ],
-        [e.fill(start, sizes)],
-        [dims(*places, loops=rank + 1)],
-        lambda inner, args: combined.combine(inner, args[2:], args[:1], [found]),
-        [*[PARALLEL] * rank, REDUCTION],
-    )
+    extent, none = shape(value)[place], [0] * len(shape(value))
+    padded = pad(e, value, initial, _at(place, extent - 1, len(none)), none, none)
+    windows = [Window(extent if each == place else 1) for each in range(len(none))]
+    (result,) = combine_windows(e, combined, [padded], windows, [start], [found])
     return result

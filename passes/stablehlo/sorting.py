@@ -171,10 +171,8 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
     there = dims(*range(rank - 1), rank, loops=rank + 1)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        less = inner.compare_integers(greater, args[1], args[0])
-        equal = inner.compare_integers("eq", args[1], args[0])
-        in_front = inner.compare_integers("slt", inner.loop_index(rank), inner.loop_index(rank - 1))
-        before = inner.either(less, inner.both(equal, in_front))
+        other = args[1], inner.loop_index(rank)
+        before = _precedes(inner, greater, other, (args[0], inner.loop_index(rank - 1)))
         return [inner.op("arith.addi", args[2], inner.op("arith.extui", before, to=i64))]
 
     ranks = e.loops(
@@ -187,6 +185,15 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
     )[0]
     results = [_placed(e, value, ranks, rank - 1) for value in (source, positions)]
     return [e.extract_slice(value, offsets, sizes, strides) for value in results]
+
+
+def _precedes(
+    e: Emitter, greater: str, one: tuple[SSAValue, SSAValue], other: tuple[SSAValue, SSAValue]
+) -> SSAValue:
+    """Whether a key at a place comes before another: the larger one, or of equal ones the first."""
+    larger = e.compare_integers(greater, one[0], other[0])
+    equal = e.compare_integers("eq", one[0], other[0])
+    return e.either(larger, e.both(equal, e.compare_integers("slt", one[1], other[1])))
 
 
 def _largest(e: Emitter, keys: SSAValue, count: int, greater: str) -> SSAValue:
@@ -207,20 +214,13 @@ def _largest(e: Emitter, keys: SSAValue, count: int, greater: str) -> SSAValue:
         key, last_key, last_place, best, best_place = args
         place = scalar.op("arith.index_cast", scalar.loop_index(rank - 1), to=i64)
         zero = scalar.constant(0, i64)
-
-        def precedes(one: tuple[SSAValue, SSAValue], other: tuple[SSAValue, SSAValue]) -> SSAValue:
-            equal = scalar.compare_integers("eq", one[0], other[0])
-            in_front = scalar.compare_integers("slt", one[1], other[1])
-            larger = scalar.compare_integers(greater, one[0], other[0])
-            return scalar.either(larger, scalar.both(equal, in_front))
-
         is_open = scalar.either(
             scalar.compare_integers("slt", last_place, zero),
-            precedes((last_key, last_place), (key, place)),
+            _precedes(scalar, greater, (last_key, last_place), (key, place)),
         )
         is_better = scalar.either(
             scalar.compare_integers("slt", best_place, zero),
-            precedes((key, place), (best, best_place)),
+            _precedes(scalar, greater, (key, place), (best, best_place)),
         )
         taken = scalar.both(is_open, is_better)
         return [

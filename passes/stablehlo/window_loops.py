@@ -1,0 +1,56 @@
+"""Loops over windows: how many there are, and what their elements are combined to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from ...dialects.stablehlo.windows import Window
+from ...ir.index import IndexOrInt
+from .combiners import Combiner
+from .elements import Kind
+from .emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims
+
+
+def window_count(e: Emitter, size: IndexOrInt, width: IndexOrInt, window: Window) -> IndexOrInt:
+    """How many windows of some width there are in a dimension that is padded already."""
+    if isinstance(size, int) and isinstance(width, int):
+        return Window(width, window.stride, dilation=window.dilation).count(size)
+    reach = e.add(e.multiply(e.add(width, -1), window.dilation), 1)
+    return e.add(e.divide(e.subtract(size, reach), window.stride), 1)
+
+
+def combine_windows(
+    e: Emitter,
+    combined: Combiner,
+    padded: Sequence[SSAValue],
+    windows: Sequence[Window],
+    starts: Sequence[SSAValue],
+    given: Sequence[Kind],
+) -> list[SSAValue]:
+    """What the elements of each window are combined to, as the combiner carries it.
+
+    The tensors are padded already, `starts` are carried, and `given` are the kinds of elements.
+    Windows of one element have no loop: beside the others it would keep them from vectors.
+    """
+    rank, half = len(windows), len(padded)
+    sizes = [
+        window_count(e, size, window.size, window)
+        for size, window in zip(e.sizes(padded[0]), windows, strict=True)
+    ]
+    wide = [place for place, window in enumerate(windows) if window.size != 1]
+    window = e.empty([windows[place].size for place in wide], BOOL)
+    loops = rank + len(wide)
+    slid = [AffineExpr.dimension(place) * each.stride for place, each in enumerate(windows)]
+    for loop, place in enumerate(wide, rank):
+        slid[place] += AffineExpr.dimension(loop) * windows[place].dilation
+    return e.loops(
+        [*padded, window],
+        [*[dims(*slid, loops=loops)] * half, dims(*range(rank, loops), loops=loops)],
+        [e.fill(start, sizes) for start in starts],
+        [dims(*range(rank), loops=loops)] * half,
+        lambda inner, args: combined.combine(inner, args[half + 1 :], args[:half], given),
+        [*[PARALLEL] * rank, *[REDUCTION] * len(wide)],
+    )
