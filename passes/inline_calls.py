@@ -100,8 +100,11 @@ def inline_small_calls(module: ModuleOp) -> None:
             continue
         if _is_private(function) and not has_attributes and name not in named:
             small[name] = function
-    for name in functions.keys() - small.keys() if small else ():
-        _inline_into(functions[name], small)
+    if not small:
+        return
+    for name, function in functions.items():
+        if name not in small:
+            _inline_into(function, small)
     for function in small.values():
         Rewriter.erase_op(function, safe_erase=False)
 
