@@ -21,7 +21,6 @@ from ..sharding.collectives import ALL_GATHER
 from .abi.elements import I64
 from .collectives import Collective, Group
 from .commands import (
-    AnyCommand,
     Buffer,
     Bytes,
     Command,
@@ -36,7 +35,7 @@ from .messages import native_messages
 from .mpi_mail import Mailbox, packed, unpacked
 from .mpi_supervisor import Failure, Supervisor, Wait
 from .native import FIRST_SLOT, SLOT_WORDS
-from .offers import Offers, padded
+from .offers import OfferingCommunicator, Offers
 from .threads import ThreadCommunicator, ThreadGroup
 
 T = TypeVar("T")
@@ -189,7 +188,7 @@ def _state(wait: Wait | None) -> PlainState | None:
     return None if wait is None else wait.state
 
 
-class HostCommunicator(ThreadCommunicator):
+class HostCommunicator(OfferingCommunicator, ThreadCommunicator):
     """One device's way to the others of its rank and of other ranks."""
 
     def __init__(self, host: HostGroup, process: int, mpi: object) -> None:
@@ -247,20 +246,6 @@ class HostCommunicator(ThreadCommunicator):
         command = self._command(gather, source, result, state, "numbers")
         run_commands([command], {source: as_bytes(own), result: as_bytes(found)})
         return [tuple(each) for each in found.tolist()]
-
-    def sizes(
-        self, group: Group, state: DeviceState, own: tuple[int, ...]
-    ) -> list[tuple[int, ...]]:
-        self._offers.tell(state)
-        return self.exchange(group, state, own)
-
-    def with_offer(self, command: Command, state: DeviceState) -> list[Command]:
-        return [self._offers.command(state), padded(command)]
-
-    def meeting_commands(
-        self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
-    ) -> list[AnyCommand]:
-        return [self._command(collective, source, result, state, collective.shapes)]
 
     def _command(
         self,

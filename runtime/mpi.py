@@ -26,15 +26,15 @@ from ..sharding.collective_matching import (
     names,
 )
 from .collectives import Collective, Group
-from .commands import AnyCommand, Buffer, Bytes, Command, HostCommand
-from .communicator import Communicator, RankError
+from .commands import Buffer, Bytes, Command, HostCommand
+from .communicator import RankError
 from .hosts import HostGroup
 from .message_context import HEADER_BYTES, PlainState, Traffic
 from .message_steps import CollectiveSteps
 from .messages import native_messages
 from .mpi_mail import packed, unpacked
 from .mpi_supervisor import Failure, Supervisor, supervisor
-from .offers import Offers, padded
+from .offers import OfferingCommunicator, Offers
 
 _RUN, _MESSAGES = 1, 2
 """Channels: of what is compared before data move, and the first of those of `shard.send`."""
@@ -56,7 +56,7 @@ class TimedOut(NamedTuple):
         )
 
 
-class MpiCommunicator(Communicator):
+class MpiCommunicator(OfferingCommunicator):
     """This rank among all of MPI's world."""
 
     def __init__(self, ranks: Supervisor | None = None) -> None:
@@ -269,20 +269,6 @@ class MpiCommunicator(Communicator):
         return other // count, _MESSAGES + sender % count * count + receiver % count
 
     # Commands ---------------------------------------------------------------------------------
-
-    def sizes(
-        self, group: Group, state: DeviceState, own: tuple[int, ...]
-    ) -> list[tuple[int, ...]]:
-        self._offers.tell(state)
-        return self.exchange(group, state, own)
-
-    def with_offer(self, command: Command, state: DeviceState) -> list[Command]:
-        return [self._offers.command(state), padded(command)]
-
-    def meeting_commands(
-        self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
-    ) -> list[AnyCommand]:
-        return [self._command(collective, source, result, state, collective.shapes)]
 
     def _command(
         self,

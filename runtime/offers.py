@@ -6,6 +6,7 @@ Where none has, they go on with what is kept of it; else all ask Python, which e
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,8 +17,8 @@ from ..sharding.collectives import ALL_GATHER
 from . import messages
 from .abi.elements import I64
 from .collectives import Collective, Group
-from .commands import Buffer, Command, run_commands
-from .communicator import Words
+from .commands import AnyCommand, Buffer, Command, run_commands
+from .communicator import Communicator, Words
 from .message_context import MessageContext
 from .native import SIGNATURE
 
@@ -75,3 +76,34 @@ def padded(command: Command) -> Command:
     """A command with as many bindings as host code expects of one with open sizes."""
     missing = SIGNATURE + 1 - len(command.bindings)
     return replace(command, bindings=(*command.bindings, *(0,) * missing))
+
+
+class OfferingCommunicator(Communicator):
+    """One whose collectives are commands of messages, and whose devices offer each other sizes."""
+
+    _offers: Offers
+
+    @abstractmethod
+    def _command(
+        self,
+        collective: Collective,
+        source: Buffer,
+        result: Buffer,
+        state: DeviceState,
+        brought: object,
+    ) -> Command:
+        """The command of a collective, in front of which all compare what they have `brought`."""
+
+    def sizes(
+        self, group: Group, state: DeviceState, own: tuple[int, ...]
+    ) -> list[tuple[int, ...]]:
+        self._offers.tell(state)
+        return self.exchange(group, state, own)
+
+    def with_offer(self, command: Command, state: DeviceState) -> list[Command]:
+        return [self._offers.command(state), padded(command)]
+
+    def meeting_commands(
+        self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
+    ) -> list[AnyCommand]:
+        return [self._command(collective, source, result, state, collective.shapes)]
