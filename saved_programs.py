@@ -165,7 +165,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         return LoadedFunction(self, found)
 
     def run(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
-        """Run a function on inputs that are checked. Raises NeedsCompiler."""
+        """Run a function on whole inputs. Raises InputError, NeedsCompiler."""
         if self._backend == "numba":
             return self.saved.run(function, inputs)
         try:

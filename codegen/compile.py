@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 
-import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -134,15 +133,17 @@ class CompiledProgram:
         """Run a function on one device; `shard` annotations are identities."""
         return self._run_alone(self._signature(function), inputs)
 
-    def _run_alone(self, signature: _Signature, inputs: Sequence[Array]) -> list[Array]:
+    def _run_alone(
+        self, signature: _Signature, inputs: Sequence[Array | DeviceArray]
+    ) -> list[Array]:
         with self._lock:
             self._last.clear()
+            arrays = signature.inputs.checked(inputs)
             target, alone = signature.target, signature.alone
             if alone is None:
                 entry = self._entry(target, None)
                 if entry is not None:
                     alone = signature.alone = entry, self._machine(entry, None)
-            arrays = signature.inputs.checked(inputs)
             if alone is None:
                 (results,) = run_processes(self._program, target, [arrays], None, self._devices)
                 return results
@@ -159,7 +160,7 @@ class CompiledProgram:
         signature = self._signature(function)
         grid = grid or signature.grid
         if grid is None:
-            return self._run_alone(signature, [_whole(each) for each in inputs])
+            return self._run_alone(signature, inputs)
         outputs = self._run_everywhere(signature, function, inputs, grid)
         return gathered(signature.target, signature.results, outputs, grid)
 
@@ -170,7 +171,7 @@ class CompiledProgram:
         signature = self._signature(function)
         grid = grid or signature.grid
         if grid is None:
-            results = self.run(function, [_whole(each) for each in inputs])
+            results = self._run_alone(signature, inputs)
             types = result_types(signature.target)
             return [
                 DeviceArray([result], result.shape, each, None)
@@ -376,10 +377,6 @@ class CompiledProgram:
         messages = communicator.sent_messages if communicator else None
         self._last.append(Run(entry, machine, entry.result_bytes(results), process, messages))
         return results
-
-
-def _whole(value: Array | DeviceArray) -> Array:
-    return np.asarray(value) if isinstance(value, DeviceArray) else value
 
 
 def _located(failure: CommandFailed, target: Operation) -> OperationError:

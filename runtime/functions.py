@@ -143,8 +143,8 @@ class CallableFunction(ABC, Generic[Placed]):
         call = self.run_on_devices
         return run_repeatedly(self, lambda own: call(*own), inputs, steps, checkpoints, every)
 
-    def arrays(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Any]:
-        """Inputs as arrays of the arguments' types, or those on devices. Raises InputError."""
+    def arrays(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> Sequence[Any]:
+        """Inputs as arrays or those on devices, which are not looked at. Raises InputError."""
         return self._inputs.arrays(self.name, inputs)
 
 

@@ -428,7 +428,7 @@ def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
     if options.random_inputs is not None:
         seed, extent = options.random_inputs, options.random_extent
         inputs += random_inputs(seed, types, len(inputs), extent)
-    return function.arrays(inputs)
+    return list(function.arrays(inputs))
 
 
 def _reference(options: RunOptions, function: Function, is_transformed: bool) -> Function:

@@ -27,11 +27,12 @@ class InputTypes:
         self._types = types
         self._quick = [_quick_kind(each) for each in types]
 
-    def checked(self, inputs: Sequence[Array]) -> Sequence[Array]:
+    def checked(self, inputs: Sequence[Array | DeviceArray]) -> Sequence[Array]:
         """Inputs as contiguous arrays of the arguments' element types and shapes, or an
         InputError."""
         if len(inputs) == len(self._quick):
-            for array, kind in zip(inputs, self._quick, strict=True):
+            arrays = cast("Sequence[Array]", inputs)
+            for array, kind in zip(arrays, self._quick, strict=True):
                 if (
                     kind is None
                     or array.__class__ is not np.ndarray
@@ -41,27 +42,36 @@ class InputTypes:
                 ):
                     break
             else:
-                return inputs
+                return arrays
         return [np.asarray(each, order="C") for each in checked_inputs(self._types, inputs)]
 
-    def arrays(self, function: str, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Any]:
-        """Inputs of a function as arrays of the arguments' types, or those on devices.
+    def whole(self, inputs: Sequence[Array | DeviceArray]) -> Sequence[Array | DeviceArray]:
+        """What `checked` gives, and inputs that lie on devices as they are."""
+        if any(isinstance(each, DeviceArray) for each in inputs):
+            return checked_whole(self._types, inputs)
+        return self.checked(inputs)
 
-        Python numbers and lists are converted. Raises InputError.
+    def arrays(
+        self, function: str, inputs: Sequence[npt.ArrayLike | DeviceArray]
+    ) -> Sequence[Array | DeviceArray]:
+        """Inputs of a function as arrays: Python numbers and lists become some of its types.
+
+        What arrays hold is not looked at, which whoever runs the function does. Raises InputError.
         """
         count = len(self._types)
         if len(inputs) != count:
             plural = "" if count == 1 else "s"
             raise InputError(f"@{function} takes {count} input{plural}, got {len(inputs)}")
-        if all(value.__class__ is np.ndarray for value in inputs):
-            return list(self.checked(cast("Sequence[Array]", inputs)))
+        for value in inputs:
+            if value.__class__ is not np.ndarray:
+                break
+        else:
+            return cast("Sequence[Array]", inputs)
         arrays: list[Any] = []
         for index, (value, kind) in enumerate(zip(inputs, self._types, strict=True)):
             is_array = isinstance(value, np.ndarray | np.generic | DeviceArray)
             arrays.append(value if is_array else converted(index, value, kind))
-        if any(isinstance(each, DeviceArray) for each in arrays):
-            return list(checked_whole(self._types, arrays))
-        return list(self.checked(arrays))
+        return arrays
 
     def array(self, argument: int, value: npt.ArrayLike) -> Array:
         """One input as an array of its type. Raises InputError."""
@@ -88,7 +98,9 @@ def _quick_kind(value_type: ValueType) -> tuple[np.dtype[Any], tuple[int, ...]] 
     return (dtype, shape) if is_full and shape is not None else None
 
 
-def checked_inputs(types: Sequence[ValueType], inputs: Sequence[Array]) -> list[Array]:
+def checked_inputs(
+    types: Sequence[ValueType], inputs: Sequence[Array | DeviceArray]
+) -> list[Array]:
     """Inputs as arrays of the arguments' element types and shapes, or an InputError."""
     if len(types) != len(inputs):
         raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
@@ -98,7 +110,7 @@ def checked_inputs(types: Sequence[ValueType], inputs: Sequence[Array]) -> list[
     ]
 
 
-def checked_input(index: int, value: Array, value_type: ValueType) -> Array:
+def checked_input(index: int, value: Array | DeviceArray, value_type: ValueType) -> Array:
     """An input as an array of the argument's element type and shape, or an InputError."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise InputError(f"input {index} has masked elements, expected numbers alone")

@@ -13,13 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ..commands import DeviceMemory, Statistics
-from .pool import ALLOCATED, DISPATCHES, INPUTS, MOST, RECEIVED, RESULTS, view
+from .pool import ALLOCATED, DISPATCHES, INPUTS, MOST, RECEIVED, RESULTS
 from .program import LinkedProgram
 from .virtual_machine import VirtualMachine, address_of
 
 Array = npt.NDArray[Any]
 
 Shape = tuple[int, ...]
+
+ADDRESS_AND_BLOCK = 2
+"""The registers of a tensor before those of its open sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +103,12 @@ class Entry:
         for each, first, last in self._result_words:
             if each.shape is None:
                 results.append(scalar_of(found[first], each.dtype))
-            else:
-                results.append(_array(machine, found[first:last], each.shape, each.dtype))
+                continue
+            shape = each.shape
+            if last - first > ADDRESS_AND_BLOCK:
+                rest = iter(found[first + ADDRESS_AND_BLOCK : last])
+                shape = tuple(size if size >= 0 else next(rest) for size in shape)
+            results.append(machine.pool.take(found[first], found[first + 1], shape, each.dtype))
         return results
 
     def result_bytes(self, results: Sequence[Array]) -> int:
@@ -125,23 +132,6 @@ class Entry:
                 sizes = zip(array.shape, static, strict=True)
                 words += (machine.address(array), 0, *(n for n, known in sizes if known < 0))
         return words
-
-
-def _array(
-    machine: VirtualMachine, words: Sequence[int], static: tuple[int, ...], dtype: np.dtype[Any]
-) -> Array:
-    """A result as an array: in its own block, or copied if others know the block."""
-    address, block, *sizes = words
-    shape = static
-    if sizes:
-        rest = iter(sizes)
-        shape = tuple(size if size >= 0 else next(rest) for size in static)
-    if block == address and machine.pool.references(block) == 1:
-        return machine.pool.array(block, shape, dtype)
-    copied = view(address, prod(shape) * dtype.itemsize).copy()
-    if block:
-        machine.pool.release(block)
-    return copied.view(dtype).reshape(shape)
 
 
 def word_of(scalar: npt.NDArray[Any]) -> int:

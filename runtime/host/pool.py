@@ -62,7 +62,13 @@ GUARD_BYTES = CLASSES + 5
 DEVICES = CLASSES + 6
 """The word with the number of devices that blocks may be of, nobody counted in."""
 
-ACCOUNTS = CLASSES + 8
+RETURNED = CLASSES + 7
+"""The word that counts the blocks that Python has given back, which are in the words behind it. The
+next run releases them."""
+
+MOST_RETURNED = 16
+
+ACCOUNTS = RETURNED + 1 + MOST_RETURNED
 """Where the words of each device begin."""
 
 ACCOUNT_WORDS = 8
@@ -83,6 +89,7 @@ def account(device: int, word: int) -> int:
 
 def begin_run(pool: int) -> None:
     """Count the most bytes of a run, and what devices do in it, from now on."""
+    release_returned(pool)
     store_word(pool + 8 * PEAK, load_word(pool + 8 * USED))
     store_word(pool + 8 * CURRENT, 0)
     for device in range(load_word(pool + 8 * DEVICES)):
@@ -90,6 +97,13 @@ def begin_run(pool: int) -> None:
         store_word(own + 8 * MOST, load_word(own + 8 * IN_USE))
         for counter in range(ALLOCATED, ACCOUNT_WORDS):
             store_word(own + 8 * counter, 0)
+
+
+def release_returned(pool: int) -> None:
+    """Release what Python has given back."""
+    for number in range(load_word(pool + 8 * RETURNED)):
+        release(pool, load_word(pool + 8 * (RETURNED + 1 + number)))
+    store_word(pool + 8 * RETURNED, 0)
 
 
 HEADER = 64
@@ -218,14 +232,22 @@ def free_blocks(pool: Words) -> None:
     pool[:] = 0
 
 
+def as_numbers(words: Any) -> Any:
+    """The same words in ctypes, which reads and writes them in half of NumPy's time."""
+    return (ctypes.c_int64 * len(words)).from_buffer(words)
+
+
 # For Python -----------------------------------------------------------------------------------
 
 
 def pool_call(function: int, pool: int, argument: int) -> int:
-    """What Python asks of a pool: a block (0), or to release one (1)."""
+    """What Python asks of a pool: a block (0), to release one (1), or what was given back (2)."""
     if function == 0:
         return allocate(pool, argument)
-    release(pool, argument)
+    if function == 1:
+        release(pool, argument)
+    else:
+        release_returned(pool)
     return 0
 
 
@@ -254,6 +276,7 @@ class Pool:
         self.words[GUARD_BYTES] = guard_bytes
         self.words[DEVICES] = devices
         self._address = self.words.ctypes.data
+        self._numbers = as_numbers(self.words)
         self._returned: deque[int] = deque()
         self._native = native_pool().call
         # At exit the system takes the memory back; threads may still be using it.
@@ -281,9 +304,15 @@ class Pool:
         self._returned.append(block)
 
     def collect(self) -> None:
-        """Release what was given back."""
-        while self._returned:
-            self.release(self._returned.popleft())
+        """Let the next run release what was given back."""
+        numbers, returned = self._numbers, self._returned
+        while returned:
+            count = numbers[RETURNED]
+            if count == MOST_RETURNED:
+                self._native(2, self._address, 0)
+                count = 0
+            numbers[RETURNED + 1 + count] = returned.popleft()
+            numbers[RETURNED] = count + 1
 
     @property
     def current(self) -> int:
@@ -298,13 +327,21 @@ class Pool:
     @staticmethod
     def references(block: int) -> int:
         """How many references there are to a block."""
-        return ctypes.c_int64.from_address(block - HEADER).value
+        return _word_at(block - HEADER).value
 
-    def array(self, block: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """A block with one reference as an array that owns it."""
-        memory = _owned_bytes(prod(shape) * dtype.itemsize).from_address(block)
-        memory.pool, memory.block = self, block
-        return np.ndarray(shape, dtype, memory)
+    def take(self, address: int, block: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """An array in a block with a reference, which it owns from now on.
+
+        It is copied if others know the block, too, or if it lies somewhere in it.
+        """
+        size = prod(shape) * dtype.itemsize
+        if block == address and self.references(block) == 1:
+            memory = _owned_bytes(size).from_address(block)
+            memory.pool, memory.block = self, block
+            return np.ndarray(shape, dtype, memory)
+        copied = view(address, size).copy()
+        self._returned.append(block)
+        return copied.view(dtype).reshape(shape)
 
     def guards(self) -> Iterator[tuple[int, int]]:
         """Where the guard bytes of blocks in use begin, and how many there are."""
@@ -324,13 +361,18 @@ class Pool:
 
     @property
     def used_bytes(self) -> int:
-        """The bytes of blocks in use."""
+        """The bytes of blocks in use, once what was given back is released."""
+        self.collect()
+        self._native(2, self._address, 0)
         return int(self.words[USED])
 
     @property
     def peak_bytes(self) -> int:
         """The most bytes that were in use at a time."""
         return int(self.words[PEAK])
+
+
+_word_at = ctypes.c_int64.from_address
 
 
 @lru_cache(maxsize=256)

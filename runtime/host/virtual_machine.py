@@ -17,7 +17,7 @@ from ..communicator import Communicator
 from ..workers import Team
 from . import loop
 from .guards import BEHIND, OVERWRITTEN, Guards
-from .pool import Pool, native_pool, view
+from .pool import Pool, as_numbers, native_pool, view
 from .program import Instruction, LinkedProgram, Words
 from .team import ENDED, WORKERS, native_serve, team_words
 from .timeline import Event, Timeline
@@ -64,19 +64,17 @@ class _KeptMeeting:
     words: Sequence[Words]
 
 
+_address, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
+
+
 def address_of(array: Any) -> int:
     """Where an array lies."""
     try:
         # A third of the time that the array's own description takes.
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+        return _address(_first_byte(array))
     except (TypeError, ValueError):
         # It is empty or read-only, or buffers have no such elements.
         return int(array.__array_interface__["data"][0])
-
-
-def _as_numbers(words: Any) -> Any:
-    """The same words in ctypes, which reads and writes them in half of NumPy's time."""
-    return (ctypes.c_int64 * len(words)).from_buffer(words)
 
 
 class VirtualMachineError(Exception):
@@ -161,7 +159,7 @@ class VirtualMachine:
             self._team_words[WORKERS] = team.workers
             self._state[loop.TEAM] = -1
         self._address = self._state.ctypes.data
-        self._registers = _as_numbers(self._state)
+        self._registers = as_numbers(self._state)
         self._set_stack(self._stack)
         for number, known in enumerate(self._known):
             self._checks[number] = known.ctypes.data
@@ -420,7 +418,7 @@ class VirtualMachine:
         self._stack = stack
         self._stack_address = int(stack.ctypes.data)
         self._stack_bytes = stack.nbytes
-        self._frames = _as_numbers(stack)
+        self._frames = as_numbers(stack)
         self._state[loop.STACK_END] = self._stack_address + stack.nbytes
 
     def _make_room(self, size: int, source: object = None) -> None:

@@ -299,7 +299,7 @@ class SavedProgram:
     # Running ----------------------------------------------------------------------------------
 
     def run(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
-        """Run a function on whole inputs that are checked. Raises NeedsCompiler, MemoryError."""
+        """Run a function on whole inputs. Raises InputError, NeedsCompiler, MemoryError."""
         grid = function.grid
         try:
             if grid is None:
@@ -334,7 +334,7 @@ class SavedProgram:
         grid = function.grid
         if grid is None:
             return self.run(function, inputs)
-        whole = [np.asarray(each) for each in inputs]
+        whole = function.inputs.checked(inputs)
         asked = {"program": self.digest, "function": function.name}
         why = "; ".join(self.differences) or function.why
 
@@ -357,7 +357,7 @@ class SavedProgram:
             raise NeedsCompiler(str(problem)) from problem
 
     def _run_alone(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
-        whole = [np.asarray(each, order="C") for each in inputs]
+        whole = function.inputs.checked(inputs)
         with self._lock:
             self._begin(function)
             return self._attempt(lambda: self._run_on_device(function.entries[0], whole, None))
@@ -365,7 +365,7 @@ class SavedProgram:
     def _run_everywhere(
         self, function: SavedFunction, inputs: Sequence[Any], grid: Grid
     ) -> list[list[Array]]:
-        local = function.scattered(inputs, grid)
+        local = function.scattered(function.inputs.whole(inputs), grid)
         run = partial(self._run_as_process, function, local)
         with self._lock:
             self._begin(function)

@@ -284,7 +284,6 @@ class Compiled:
 
     def leaked_bytes(self) -> int:
         gc.collect()
-        self.machine.pool.collect()
         return self.machine.pool.used_bytes
 
 

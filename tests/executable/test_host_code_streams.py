@@ -37,7 +37,6 @@ def check(module: ModuleOp, original: ModuleOp, name: str, inputs: list[np.ndarr
             np.testing.assert_array_equal(got, wanted)
     del got
     gc.collect()
-    machine.pool.collect()
     assert machine.pool.used_bytes == 0
 
 

@@ -61,7 +61,6 @@ def left_over(compiled: CompiledProgram, module: ModuleOp) -> int:
     machine = compiled._host_code.machine(entry)
     assert machine is not None, "the function has not run"
     pool = machine.pool
-    pool.collect()
     return pool.used_bytes
 
 

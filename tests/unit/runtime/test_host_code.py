@@ -281,19 +281,19 @@ def test_a_result_outlives_its_machine_and_gives_its_block_back() -> None:
         b.emit("return")
 
     machine = machine_of(main)
-    array = machine.pool.array(machine.call(0, [])[0], (64,), np.dtype(np.uint8))
+    block = machine.call(0, [])[0]
+    array = machine.pool.take(block, block, (64,), np.dtype(np.uint8))
     pool = machine.pool
     assert pool.used_bytes == 64
     part = array[:8]
     del array
     gc.collect()
-    pool.collect()
     assert pool.used_bytes == 64
     del part
     gc.collect()
-    pool.collect()
     assert pool.used_bytes == 0
-    last = machine.pool.array(machine.call(0, [])[0], (64,), np.dtype(np.uint8))
+    block = machine.call(0, [])[0]
+    last = machine.pool.take(block, block, (64,), np.dtype(np.uint8))
     del machine, pool
     gc.collect()
     last[:] = 1
