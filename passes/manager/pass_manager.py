@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from ...ir.activity import activity
 from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import culprit, is_foreign, name_of, told
+from ...ir.garbage_collection import without_garbage_collection
 from ...ir.nesting_limits import deep_recursion
 from ..registry import FOLLOW_CALLS
 from .named_pipeline import NamedPipeline
@@ -214,7 +215,7 @@ def _run_pass(
     for observer in observers:
         observer.before(current, shown)
     try:
-        with activity(f"pass {current.name}"):
+        with activity(f"pass {current.name}"), without_garbage_collection():
             current.apply(context, module)
     except OperationError:
         _tell_failure(current, shown, observers)

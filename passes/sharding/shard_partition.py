@@ -19,7 +19,6 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.shard.boundary import Boundary, set_argument_boundary, set_result_boundary
-from ...ir.garbage_collection import without_garbage_collection
 from ...ir.tensor_types import ranked
 from ...ir.verification import reachable_blocks
 from ...sharding.sharding import Sharding
@@ -59,14 +58,12 @@ def partition_module(module: ModuleOp, global_abi: bool = False) -> None:
 
     Raises OperationError where an annotation cannot be followed.
     """
-    with without_garbage_collection():
-        signatures = Signatures(module, global_abi)
-        emitted = [
-            (function, _emit_function(function, signatures))
-            for function in signatures.in_call_order()
-        ]
-        for function, region in emitted:
-            _replace_body(function, region, signatures)
+    signatures = Signatures(module, global_abi)
+    emitted = [
+        (function, _emit_function(function, signatures)) for function in signatures.in_call_order()
+    ]
+    for function, region in emitted:
+        _replace_body(function, region, signatures)
 
 
 def _emit_function(function: FuncOp, signatures: Signatures) -> Region:

@@ -23,7 +23,6 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.shard.dialect import GridOp
 from ...ir.diagnostics import Note, OperationError, remark, remarks_wanted
-from ...ir.garbage_collection import without_garbage_collection
 from ...ir.machine_files import read_machine
 from ...ir.usage_error import UsageError
 from ...sharding.machine import Machine, MachineError
@@ -82,17 +81,16 @@ class ShardSearchPass(ModulePass):
         grids = list(self._grids(op, machine))
         for grid, _ in grids:
             _check_annotations(graph, grid)
-        with without_garbage_collection():
-            for number, (grid, extents) in enumerate(grids):
-                left = (deadline - time.monotonic()) / (len(grids) - number)
-                try:
-                    found = GridSearch(
-                        ctx, op, graph, grid, extents, objective, time.monotonic() + left
-                    ).search()
-                except MachineError as problem:
-                    raise PassFailedException(f"machine '{self.machine}' {problem}") from problem
-                if best is None or objective.rank(found.cost) < objective.rank(best[0].cost):
-                    best = found, grid
+        for number, (grid, extents) in enumerate(grids):
+            left = (deadline - time.monotonic()) / (len(grids) - number)
+            try:
+                found = GridSearch(
+                    ctx, op, graph, grid, extents, objective, time.monotonic() + left
+                ).search()
+            except MachineError as problem:
+                raise PassFailedException(f"machine '{self.machine}' {problem}") from problem
+            if best is None or objective.rank(found.cost) < objective.rank(best[0].cost):
+                best = found, grid
         assert best is not None
         found, grid = best
         if not objective.fits(found.cost):

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...ir.diagnostics import remarks_wanted
-from ...ir.garbage_collection import without_garbage_collection
 from ...sharding.cost import known_extents
 from ...sharding.factor_propagation import Direction
 from ...sharding.grid import Grid
@@ -120,15 +119,12 @@ class ShardingPropagationPass(ModulePass):
         import_annotations(op)
         fold_known_offsets(op)
         passes = (Direction.BOTH,) if self.traversal is None else _PASSES[self.traversal]
-        with without_garbage_collection():
-            graph, start = propagated_graph(op, passes)
-            assigner, shardings = best_shardings(
-                graph, start, lambda: _propagate_again(graph, passes)
-            )
-            if remarks_wanted():
-                explain_shardings(graph)
-                explain_resharding(shardings)
-            AnnotationWriter(graph, shardings, assigner).write()
+        graph, start = propagated_graph(op, passes)
+        assigner, shardings = best_shardings(graph, start, lambda: _propagate_again(graph, passes))
+        if remarks_wanted():
+            explain_shardings(graph)
+            explain_resharding(shardings)
+        AnnotationWriter(graph, shardings, assigner).write()
 
 
 def _propagate_again(graph: ShardingGraph, passes: tuple[Direction, ...]) -> None:
