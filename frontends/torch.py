@@ -62,18 +62,7 @@ def compile(
     CompilationError as `mesh_opt.api.compile` does.
     """
     torch = _torch()
-    if isinstance(module, torch.export.ExportedProgram):
-        if examples or keywords:
-            raise ValueError("an ExportedProgram has its examples; call the result with inputs")
-        examples, keywords = module.example_inputs
-        names = [spec.arg.name for spec in module.graph_signature.input_specs]
-        names = names[len(names) - len(examples) - len(keywords) :]
-        module = module.module()
-    else:
-        names = _input_names(module, examples, keywords)
-    for name, value in zip(names, (*examples, *keywords.values()), strict=True):
-        if not isinstance(value, torch.Tensor):
-            raise TypeError(f"input {name} is {type(value).__name__}, expected a tensor")
+    module, examples, keywords, names = _with_examples(torch, module, examples, keywords)
     weights = _weights(module)
     attention = torch.nn.attention
     # The kernel for CPUs lays its result out as the sum that stands for it does not, so views of it
@@ -99,6 +88,25 @@ def compile(
     compiled = api.compile(program, pipeline, backend=backend, stages=False)
     spec = exported.call_spec.out_spec
     return Compiled(compiled, print_operation(program), module, names, tuple(keywords), spec)
+
+
+def _with_examples(
+    torch: Any, module: Any, examples: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any], list[str]]:
+    """A module with its examples and the names of its inputs. Raises ValueError, TypeError."""
+    if isinstance(module, torch.export.ExportedProgram):
+        if examples or keywords:
+            raise ValueError("an ExportedProgram has its examples; call the result with inputs")
+        examples, keywords = module.example_inputs
+        names = [spec.arg.name for spec in module.graph_signature.input_specs]
+        names = names[len(names) - len(examples) - len(keywords) :]
+        module = module.module()
+    else:
+        names = _input_names(module, examples, keywords)
+    for name, value in zip(names, (*examples, *keywords.values()), strict=True):
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"input {name} is {type(value).__name__}, expected a tensor")
+    return module, examples, keywords, names
 
 
 class Compiled:

@@ -7,7 +7,8 @@ is left at the edges is copied one by one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import product
 
 from xdsl.ir import Operation, SSAValue
@@ -123,19 +124,33 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
         spans = dict(zip([each for each, _ in cuts], pieces, strict=True))
         outside = [spans.get(each, (0, shape[each])) for each in outer]
         with loops_over(code, outside) as numbers:
-            (first_row, last_row), (first, last_column) = spans[row], spans[column]
-            row_end, end = _whole(code, spans[row], side), _whole(code, spans[column], side)
-            with code.loop(first, end, side) as c, code.loop(first_row, row_end, side) as r:
+            with _whole_blocks(code, spans[row], spans[column], side) as (r, c):
                 for down, right in product(range(0, side, square), repeat=2):
                     copy_square(at(numbers, code.add(r, down), code.add(c, right)))
-            for rest in (
-                [(first_row, row_end), (end, last_column)],
-                [(row_end, last_row), (first, last_column)],
-            ):
-                if all(start != stop for start, stop in rest):
-                    with loops_over(code, rest) as (r, c):
-                        copy(at(numbers, r, c))
+            for rest in _remainders(code, spans[row], spans[column], side):
+                with loops_over(code, rest) as (r, c):
+                    copy(at(numbers, r, c))
     return TileCount(tuple(((shape[each],), chunk) for each, chunk in cuts))
+
+
+@contextmanager
+def _whole_blocks(
+    code: AstBuilder, rows: Span, columns: Span, side: int
+) -> Generator[tuple[Term, Term]]:
+    """Loops over the whole blocks of rows and columns: where each begins."""
+    row_end, column_end = _whole(code, rows, side), _whole(code, columns, side)
+    with code.loop(columns[0], column_end, side) as c, code.loop(rows[0], row_end, side) as r:
+        yield r, c
+
+
+def _remainders(code: AstBuilder, rows: Span, columns: Span, side: int) -> Iterator[list[Span]]:
+    """The rows and columns that are in no whole block: beside the blocks, and below them."""
+    row_end, column_end = _whole(code, rows, side), _whole(code, columns, side)
+    beside: list[Span] = [(rows[0], row_end), (column_end, columns[1])]
+    below: list[Span] = [(row_end, rows[1]), columns]
+    for rest in (beside, below):
+        if all(start != stop for start, stop in rest):
+            yield rest
 
 
 def _is_less(size: Term, least: int) -> bool:

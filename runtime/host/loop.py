@@ -70,11 +70,12 @@ given, where constants lie in it, where they are copied from, how many bytes, no
 DONE, FAILED, PYTHON, CHECK, COMPILE, STACK, TIME, MEMORY, TOO_DEEP, CANCELLED, OVERFLOW, LOOK = (
     range(12)
 )
-HELP, STEP, WAIT = 12, 13, 14
+HELP, STEP, WAIT, RETURNED = 12, 13, 14, 15
 """`FAILED`: a kernel has, with `STATUS`. `CHECK`: sizes are new. `STACK`: the frames need more
 memory. `TIME`: Python is to look for signals. `OVERFLOW`: of a size. `LOOK`: at guards, after the
 instruction. `HELP`: a kernel has work for more workers than there are. `STEP`: an instruction was
-carried out. `WAIT`: an `exchange` waits for others, and Python is to look around."""
+carried out. `WAIT`: an `exchange` waits for others, and Python is to look around. `RETURNED` is
+`DONE` inside of the loop, where 0 is to go on."""
 
 SLICE_CYCLES = 1 << 27
 """Cycles after which the loop lets Python look for signals: some hundredths of a second."""
@@ -222,20 +223,16 @@ def meet(state: int, code: int, frame: int) -> int:
     known = load_word(entry)
     if known == 0:
         return PYTHON
-    is_open = load_word(known + 48)
     values = code + 8 * (3 + load_word(code + 16))
-    count = load_word(known)
-    place = known + 8 * MEETING_WORDS
     is_new = False
-    for number in range(count):
+    for number in range(load_word(known)):
         value = load_word(frame + load_word(values + 8 * (2 + number)))
-        if load_word(place + 8 * number) != value:
+        if load_word(known + 8 * (MEETING_WORDS + number)) != value:
             is_new = True
-    if is_new and is_open == 0:
+    if is_new and load_word(known + 48) == 0:
         return PYTHON
-    source = load_word(frame + load_word(values + 8))
-    block = load_word(state + 8 * BLOCK)
     first = 0
+    block = load_word(state + 8 * BLOCK)
     if block != 0:
         first = load_word(state + 8 * ROW)
         store_word(state + 8 * BLOCK, 0)
@@ -243,49 +240,66 @@ def meet(state: int, code: int, frame: int) -> int:
         block = allocate(load_word(state + 8 * POOL), load_word(known + 8))
     if block == 0:
         return MEMORY
-    sizes = place + 8 * count
+    sizes = known + 8 * (MEETING_WORDS + load_word(known))
     commands = sizes + 8 * load_word(known + 40)
-    place = commands + 32 * load_word(known + 16)
-    for _ in range(load_word(known + 24)):
-        store_word(load_word(place), source)
-        place += 8
-    for _ in range(load_word(known + 32)):
-        store_word(load_word(place), block)
-        place += 8
+    bind_meeting(known, commands, load_word(frame + load_word(values + 8)), block)
     for number in range(first, load_word(known + 16)):
-        command = commands + 32 * number
-        signature = load_word(command + 8) + 8 * SIGNATURE
-        meant = 0
-        if is_open != 0:
-            meant = load_word(signature)
-            if is_new:
-                # No other device has this number, so all of them look at the sizes again.
-                store_word(signature, -2 - load_word(state + 8 * PROCESS))
-        status = call_kernel(
-            load_word(command),
-            load_word(command + 8),
-            load_word(command + 16),
-            0,
-            load_word(command + 24),
-        )
-        if is_open != 0:
-            store_word(signature, meant)
-            if status == RESIZED or (status == MISMATCHED and is_open == 1):
-                release(load_word(state + 8 * POOL), block)
-                store_word(entry, 0)
-                return PYTHON
-        if status != 0:
-            store_word(state + 8 * STATUS, status)
+        reason = meet_once(state, known, commands + 32 * number, is_new)
+        if reason == PYTHON:
+            release(load_word(state + 8 * POOL), block)
+            store_word(entry, 0)
+        elif reason != 0:
             store_word(state + 8 * ROW, number)
-            if status == WAITING:
+            if reason == WAIT:
                 store_word(state + 8 * BLOCK, block)
-                return WAIT
-            return FAILED
+        if reason != 0:
+            return reason
     store_word(frame + load_word(code + 24), block)
     store_word(frame + load_word(code + 32), block)
     for number in range(load_word(known + 40)):
         store_word(frame + load_word(code + 40 + 8 * number), load_word(sizes + 8 * number))
     return 0
+
+
+def bind_meeting(known: int, commands: int, source: int, result: int) -> None:
+    """Let the commands of a meeting read the source and write the result."""
+    place = commands + 32 * load_word(known + 16)
+    for _ in range(load_word(known + 24)):
+        store_word(load_word(place), source)
+        place += 8
+    for _ in range(load_word(known + 32)):
+        store_word(load_word(place), result)
+        place += 8
+
+
+def meet_once(state: int, known: int, command: int, is_new: bool) -> int:
+    """Carry out one command of a meeting: 0, or why the loop has to return.
+
+    It is `PYTHON` where devices have to look at their sizes again.
+    """
+    is_open = load_word(known + 48)
+    signature = load_word(command + 8) + 8 * SIGNATURE
+    meant = 0
+    if is_open != 0:
+        meant = load_word(signature)
+        if is_new:
+            # No other device has this number, so all of them look at the sizes again.
+            store_word(signature, -2 - load_word(state + 8 * PROCESS))
+    status = call_kernel(
+        load_word(command),
+        load_word(command + 8),
+        load_word(command + 16),
+        0,
+        load_word(command + 24),
+    )
+    if is_open != 0:
+        store_word(signature, meant)
+        if status == RESIZED or (status == MISMATCHED and is_open == 1):
+            return PYTHON
+    if status == 0:
+        return 0
+    store_word(state + 8 * STATUS, status)
+    return WAIT if status == WAITING else FAILED
 
 
 def callee(state: int, code: int, frame: int) -> int:
@@ -333,6 +347,24 @@ def begin(state: int, function: int) -> None:
     begin_run(load_word(state + 8 * POOL))
 
 
+def next_round(code: int, frame: int) -> int:
+    """Carry out a `loop`: how far to jump, which is back unless it has ended."""
+    index, step = operand(code, frame, 1), operand(code, frame, 3)
+    if add_overflows(index, step) or index + step >= operand(code, frame, 2):
+        return 40
+    store_word(frame + load_word(code + 8), index + step)
+    return load_word(code + 32)
+
+
+def position(code: int, frame: int) -> int:
+    """Carry out a `position`: how far to jump, which depends on whether there is one."""
+    index, size = operand(code, frame, 3), operand(code, frame, 4)
+    if index < 0 or index >= size:
+        return load_word(code + 40)
+    store_word(frame + load_word(code + 8), operand(code, frame, 2) * size + index)
+    return 48
+
+
 def blocks(state: int, opcode: int, code: int, frame: int) -> int:
     """Carry out an instruction that makes a block; 0 if there is no memory."""
     memory = load_word(state + 8 * POOL)
@@ -344,13 +376,82 @@ def blocks(state: int, opcode: int, code: int, frame: int) -> int:
     return own(memory, block, address, operand(code, frame, 4))
 
 
-def run(state: int) -> int:
-    """Run from the state's instruction on, or a function's first; returns why it ended.
+def write_words(state: int, opcode: int, code: int, frame: int) -> int:
+    """Carry out an instruction that only reads and writes words: its bytes, 0 for any other."""
+    if opcode == MOVE:
+        store_word(frame + load_word(code + 8), operand(code, frame, 2))
+        return 24
+    if opcode >= LOAD_I8 and opcode <= LOAD_U32:
+        value = load_element(opcode, operand(code, frame, 2))
+        store_word(frame + load_word(code + 8), value)
+        return 24
+    if opcode >= STORE_8 and opcode <= STORE_64:
+        store_element(opcode, operand(code, frame, 1), operand(code, frame, 2))
+        return 24
+    if opcode == RELEASE:
+        release(load_word(state + 8 * POOL), operand(code, frame, 1))
+        return 16
+    if opcode == RETAIN:
+        retain(operand(code, frame, 1))
+        return 16
+    if opcode == DEVICE:
+        store_word(load_word(state + 8 * POOL) + 8 * CURRENT, load_word(code + 8))
+        return 16
+    if opcode == COUNT:
+        word = load_word(state + 8 * POOL) + 8 * load_word(code + 8)
+        store_word(word, load_word(word) + operand(code, frame, 2))
+        return 24
+    if opcode == GLOBAL_WORDS:
+        store_word(frame + load_word(code + 8), load_word(state + 8 * GLOBALS))
+        return 16
+    if opcode == ADDRESS:
+        store_word(frame + load_word(code + 8), frame + load_word(code + 16))
+        return 24
+    if opcode == PROCESS_NUMBER:
+        store_word(frame + load_word(code + 8), load_word(state + 8 * PROCESS))
+        return 16
+    return 0
 
-    This is one long function because nearly every branch changes `code`, `frame` or `reason`, which
-    are local variables. A function has one result, so a branch of its own would have to pass them
-    through memory.
-    """
+
+def work(state: int, opcode: int, code: int, frame: int) -> tuple[int, int]:
+    """Carry out an instruction that may end the loop: its bytes, and 0 or why the loop has to
+    return. No bytes: it is to be carried out again, or Python does it."""
+    if opcode == RUN:
+        reason = run_kernel(state, code, frame)
+        if reason != 0:
+            return 0, reason
+        bindings = load_word(code + 40)
+        return 8 * (7 + bindings + load_word(code + 48 + 8 * bindings)), look(state)
+    if opcode >= ALLOCATE and opcode <= OWN:
+        block = blocks(state, opcode, code, frame)
+        if block == 0:
+            return 0, MEMORY
+        store_word(frame + load_word(code + 8), block)
+        return 24 if opcode == ALLOCATE else 40, 0
+    if opcode == CHECK_SIZES:
+        if sizes_are_known(state, code, frame):
+            return 8 * (3 + load_word(code + 16)), 0
+        return 0, CHECK
+    if opcode == EXCHANGE:
+        reason = meet(state, code, frame)
+        if reason != 0:
+            return 0, reason
+        results = load_word(code + 16)
+        return 8 * (4 + results + load_word(code + 24 + 8 * results)), look(state)
+    if opcode == SIZE:
+        left, right = operand(code, frame, 2), operand(code, frame, 3)
+        if multiply_overflows(left, right):
+            return 0, OVERFLOW
+        store_word(frame + load_word(code + 8), left * right)
+        return 32, 0
+    if opcode == COPY:
+        copy_bytes(operand(code, frame, 1), operand(code, frame, 2), operand(code, frame, 3))
+        return 32, look(state)
+    return 0, PYTHON
+
+
+def run(state: int) -> int:
+    """Run from the state's instruction on, or a function's first; returns why it ended."""
     function = load_word(state + 8 * BEGIN)
     if function != 0:
         begin(state, function)
@@ -362,68 +463,22 @@ def run(state: int) -> int:
     reason = 0
     while reason == 0:
         opcode = load_word(code)
+        distance = 1
         if opcode >= FIRST_SCALAR:
             compute(opcode, code, frame)
             code += 8 * SCALAR_WORDS
-        elif opcode == MOVE:
-            store_word(frame + load_word(code + 8), operand(code, frame, 2))
-            code += 24
         elif opcode == JUMP:
             distance = load_word(code + 8)
             code += distance
-            if distance <= 0:
-                patience -= 1
-                if patience == 0:
-                    patience = PATIENCE
-                    reason = time_is_up(state)
         elif opcode == JUMP_IF:
             code += load_word(code + 16) if operand(code, frame, 1) != 0 else 24
         elif opcode == JUMP_UNLESS:
             code += load_word(code + 16) if operand(code, frame, 1) == 0 else 24
         elif opcode == LOOP:
-            index, step = operand(code, frame, 1), operand(code, frame, 3)
-            if not add_overflows(index, step) and index + step < operand(code, frame, 2):
-                store_word(frame + load_word(code + 8), index + step)
-                code += load_word(code + 32)
-                patience -= 1
-                if patience == 0:
-                    patience = PATIENCE
-                    reason = time_is_up(state)
-            else:
-                code += 40
-        elif opcode == RUN:
-            reason = run_kernel(state, code, frame)
-            if reason == 0:
-                bindings = load_word(code + 40)
-                code += 8 * (7 + bindings + load_word(code + 48 + 8 * bindings))
-                reason = look(state)
-        elif opcode >= LOAD_I8 and opcode <= LOAD_U32:
-            value = load_element(opcode, operand(code, frame, 2))
-            store_word(frame + load_word(code + 8), value)
-            code += 24
-        elif opcode >= STORE_8 and opcode <= STORE_64:
-            store_element(opcode, operand(code, frame, 1), operand(code, frame, 2))
-            code += 24
+            distance = next_round(code, frame)
+            code += distance
         elif opcode == POSITION:
-            index, size = operand(code, frame, 3), operand(code, frame, 4)
-            if index >= 0 and index < size:
-                store_word(frame + load_word(code + 8), operand(code, frame, 2) * size + index)
-                code += 48
-            else:
-                code += load_word(code + 40)
-        elif opcode == RELEASE:
-            release(load_word(state + 8 * POOL), operand(code, frame, 1))
-            code += 16
-        elif opcode == RETAIN:
-            retain(operand(code, frame, 1))
-            code += 16
-        elif opcode >= ALLOCATE and opcode <= OWN:
-            block = blocks(state, opcode, code, frame)
-            if block == 0:
-                reason = MEMORY
-            else:
-                store_word(frame + load_word(code + 8), block)
-                code += 24 if opcode == ALLOCATE else 40
+            code += position(code, frame)
         elif opcode in (CALL, CALL_REGISTER):
             reason = enter(state, code, frame)
             if reason == 0:
@@ -433,57 +488,27 @@ def run(state: int) -> int:
         elif opcode == RETURN:
             depth = load_word(state + 8 * DEPTH) - 1
             if depth < 0:
-                reason = DONE + 100
+                reason = RETURNED
             else:
                 store_word(state + 8 * DEPTH, depth)
                 calls = load_word(state + 8 * CALLS) + 16 * depth
                 code = load_word(calls)
                 frame -= load_word(calls + 8)
-        elif opcode == CHECK_SIZES:
-            if sizes_are_known(state, code, frame):
-                code += 8 * (3 + load_word(code + 16))
-            else:
-                reason = CHECK
-        elif opcode == EXCHANGE:
-            reason = meet(state, code, frame)
-            if reason == 0:
-                results = load_word(code + 16)
-                code += 8 * (4 + results + load_word(code + 24 + 8 * results))
-                reason = look(state)
-        elif opcode == SIZE:
-            left, right = operand(code, frame, 2), operand(code, frame, 3)
-            if multiply_overflows(left, right):
-                reason = OVERFLOW
-            else:
-                store_word(frame + load_word(code + 8), left * right)
-                code += 32
-        elif opcode == COPY:
-            copy_bytes(operand(code, frame, 1), operand(code, frame, 2), operand(code, frame, 3))
-            code += 32
-            reason = look(state)
-        elif opcode == DEVICE:
-            store_word(load_word(state + 8 * POOL) + 8 * CURRENT, load_word(code + 8))
-            code += 16
-        elif opcode == COUNT:
-            word = load_word(state + 8 * POOL) + 8 * load_word(code + 8)
-            store_word(word, load_word(word) + operand(code, frame, 2))
-            code += 24
-        elif opcode == GLOBAL_WORDS:
-            store_word(frame + load_word(code + 8), load_word(state + 8 * GLOBALS))
-            code += 16
-        elif opcode == ADDRESS:
-            store_word(frame + load_word(code + 8), frame + load_word(code + 16))
-            code += 24
-        elif opcode == PROCESS_NUMBER:
-            store_word(frame + load_word(code + 8), load_word(state + 8 * PROCESS))
-            code += 16
         else:
-            reason = PYTHON
+            size = write_words(state, opcode, code, frame)
+            if size == 0:
+                size, reason = work(state, opcode, code, frame)
+            code += size
+        if distance <= 0:
+            patience -= 1
+            if patience == 0:
+                patience = PATIENCE
+                reason = time_is_up(state)
         if reason == 0:
             reason = stepping
     store_word(state + 8 * CODE, code)
     store_word(state + 8 * FRAME, frame)
-    return 0 if reason == DONE + 100 else reason
+    return DONE if reason == RETURNED else reason
 
 
 @cache
