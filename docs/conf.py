@@ -25,7 +25,7 @@ CONTENTS = {
         " interpreter"
     ),
     "Running": "mpi cluster saved_programs long_runs",
-    "Reference": "options passes differences",
+    "Reference": "options passes operations differences",
     "Working on it": "extending development",
 }
 """The pages by the part of the sidebar that they stand in."""

@@ -21,10 +21,10 @@ from ..passes.registry import all_passes
 from .command_line import option_names, version_text
 from .console import fault_text, is_for_console, run_console
 from .diagnostics import Place, error, render
-from .driver import Driver
+from .driver import Driver, new_context
 from .options import Options, help_of_options, parse_command_line
 from .output_files import open_output
-from .plugins import PassesOfAll, loaded_passes
+from .plugins import PassesOfAll, load_dialects, loaded_passes
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 """An environment variable that switches `--verify-each` on, for test suites."""
@@ -82,6 +82,12 @@ def _information(options: Options, passes: PassTable) -> str | None:
         if options.help_pass is not None:
             return pass_help.help_pass(options.help_pass, passes)
         return pass_help.list_passes(passes) if options.list_passes else pass_help.list_pipelines()
+    if options.help_dialect is not None:
+        from .dialect_help import help_dialect
+
+        context = new_context()
+        load_dialects(context, options.load_dialect_plugin)
+        return help_dialect(options.help_dialect, context)
     if options.show_dialects:
         return "".join(f"{name}\n" for name in sorted(all_dialects()))
     if options.shell_completion is not None:

@@ -41,6 +41,7 @@ class Listing:
     help_pass: str | None = text("describe a pass and its options", shown="NAME")
     list_pipelines: bool = flag("list the named pipelines and the passes that they run")
     show_dialects: bool = flag("list the dialects")
+    help_dialect: str | None = text("describe a dialect, or one of its operations", shown="NAME")
     load_dialect_plugin: tuple[str, ...] = repeated(
         "read programs with a dialect that is no part of an installed package",
         shown="MODULE:NAME",

@@ -17,8 +17,8 @@ from ..ir.usage_error import UsageError
 from ..passes.manager.named_pipeline import NamedPipeline
 from ..passes.manager.pass_options import PassTable, type_name, unknown_pass_message, written
 from ..passes.registry import ALIASES, OWN_PASSES
+from .docstrings import WIDTH, details, summary
 
-_WIDTH = 100
 _COLUMN = 42
 
 
@@ -48,7 +48,7 @@ def list_pipelines() -> str:
     for name, factory in OWN_PASSES.items():
         pass_type = factory()
         if issubclass(pass_type, NamedPipeline):
-            parts.append(f"\n{name}: {_summary(pass_type)}\n{_stages(pass_type())}")
+            parts.append(f"\n{name}: {summary(pass_type)}\n{_stages(pass_type())}")
     return "".join(parts)
 
 
@@ -58,11 +58,10 @@ def help_pass(name: str, table: PassTable) -> str:
     if factory is None:
         raise UsageError(unknown_pass_message(name, table))
     pass_type = factory()
-    lines = [f"{pass_type.name}: {_summary(pass_type) or 'a pass without description'}"]
+    lines = [f"{pass_type.name}: {summary(pass_type) or 'a pass without description'}"]
     if names := _other_names(pass_type.name):
         lines.append(f"\nOther names: {', '.join(names)}")
-    if details := _details(pass_type):
-        lines.append(f"\n{details}")
+    lines += [f"\n{each}" for each in details(pass_type)]
     if options := _options(pass_type):
         lines.append("\nOptions:")
         lines += [line for option in options for line in _option_lines(option)]
@@ -78,7 +77,7 @@ def _row(name: str, pass_type: type[ModulePass]) -> str:
         more.append("{" + " ".join(_written_option(option) for option in options) + "}")
     if names := _other_names(name):
         more.append(f"(also {', '.join(names)})")
-    return f"  {name:<{_COLUMN - 2}} {' '.join((_summary(pass_type), *more))}"
+    return f"  {name:<{_COLUMN - 2}} {' '.join((summary(pass_type), *more))}"
 
 
 def _written_option(option: _Option) -> str:
@@ -91,34 +90,8 @@ def _other_names(name: str) -> list[str]:
 
 def _stages(pipeline: NamedPipeline) -> str:
     return "".join(
-        f"  {stage.name:<{_COLUMN - 2}} {_summary(type(stage))}\n" for stage in pipeline.passes()
+        f"  {stage.name:<{_COLUMN - 2}} {summary(type(stage))}\n" for stage in pipeline.passes()
     )
-
-
-def _paragraphs(pass_type: type[ModulePass]) -> list[str]:
-    text = inspect.cleandoc(pass_type.__doc__ or "")
-    # What `dataclass` makes up for a class without docstring.
-    if text.startswith(f"{pass_type.__name__}("):
-        return []
-    return text.split("\n\n") if text else []
-
-
-def _summary(pass_type: type[ModulePass]) -> str:
-    """The first sentence of the docstring."""
-    first = " ".join(next(iter(_paragraphs(pass_type)), "").split())
-    sentence, stop, _ = first.partition(". ")
-    return sentence + stop.rstrip()
-
-
-def _details(pass_type: type[ModulePass]) -> str:
-    """The docstring behind its first sentence."""
-    paragraphs = _paragraphs(pass_type)
-    if not paragraphs:
-        return ""
-    summary = _summary(pass_type)
-    rest = " ".join(paragraphs[0].split())[len(summary) :].strip()
-    first = [textwrap.fill(rest, _WIDTH)] if rest else []
-    return "\n\n".join([*first, *paragraphs[1:]])
 
 
 def _options(pass_type: type[ModulePass]) -> list[_Option]:
@@ -175,5 +148,5 @@ def _helps_in(body: list[ast.stmt]) -> Iterable[tuple[str, str]]:
 
 def _option_lines(option: _Option) -> list[str]:
     default = "" if option.default is None else f", by default {option.default}"
-    text = textwrap.wrap(option.help, _WIDTH - 6)
+    text = textwrap.wrap(option.help, WIDTH - 6)
     return [f"  {option.name}: {option.type}{default}", *(" " * 6 + line for line in text)]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from mesh_opt import extend
+from mesh_opt.dialects.registry import OWN_DIALECTS
 from mesh_opt.passes.registry import ALIASES, OWN_PASSES
 from mesh_opt.passes.sharding.partition import registry as partition_handlers
 from mesh_opt.tools.remarks import REMARKS
@@ -148,6 +149,12 @@ def test_every_pass_has_its_reference() -> None:
     page = (DOCS / "passes.md").read_text(encoding="utf-8")
     described = re.findall(r"<!-- mesh-opt --help-pass=([\w-]+) -->", page)
     assert described == sorted(OWN_PASSES.keys() - ALIASES.keys())
+
+
+def test_every_dialect_has_its_reference() -> None:
+    page = (DOCS / "operations.md").read_text(encoding="utf-8")
+    described = re.findall(r"<!-- mesh-opt --help-dialect=(\w+) -->", page)
+    assert described == sorted(OWN_DIALECTS)
 
 
 def test_environment_variables_are_read() -> None:
