@@ -24,7 +24,7 @@ from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.targets import GpuTarget, Target
 from .iree_codegen import DescriptionAttribute, parse_entries
 from .iree_cpu import TileTableSolver
-from .iree_encoding.interfaces import EncodingError, Tensor
+from .iree_encoding.interfaces import EncodingError, Tensor, TensorEncoding
 
 TARGET_KEYS = ("iree_codegen.target_info", "iree.gpu.target")
 """Where an executable target describes its processor: today, and in 2024."""
@@ -89,6 +89,9 @@ class GpuEncodingResolverAttr(TileTableSolver):
 
     def target(self) -> Target:
         return target_in(self.entries())
+
+    def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding | None:
+        return encodings[0]
 
 
 @irdl_attr_definition

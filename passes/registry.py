@@ -70,6 +70,10 @@ _PASSES = {
         "MaterializeEncodingsPass",
     ),
     "iree-stream-specialize-encodings": ("stream.specialize_encodings", "SpecializeEncodingsPass"),
+    "iree-stream-unify-encoding-for-globals": (
+        "stream.unify_encoding_for_globals",
+        "UnifyEncodingForGlobalsPass",
+    ),
     "loop-invariant-code-motion": (
         "general.loop_invariant_code_motion",
         "LoopInvariantCodeMotion",

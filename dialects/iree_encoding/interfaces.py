@@ -146,6 +146,11 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
         del tensor
         return 0
 
+    def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding | None:
+        """One encoding for a tensor that is wanted in several; `None` for none but its rows."""
+        del encodings
+        return None
+
     def materialize(
         self, operation: Operation, operands: Sequence[SSAValue], builder: Builder
     ) -> Sequence[SSAValue] | None:
