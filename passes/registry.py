@@ -35,6 +35,10 @@ _PASSES = {
         "codegen.materialize_encoding_into_nop",
         "MaterializeEncodingIntoNopPass",
     ),
+    "iree-codegen-materialize-host-encoding": (
+        "codegen.materialize_host_encoding",
+        "MaterializeHostEncodingPass",
+    ),
     "iree-dispatch-creation-annotate-data-tiling-hints": (
         "encoding.annotate_data_tiling_hints",
         "AnnotateDataTilingHintsPass",
@@ -60,6 +64,10 @@ _PASSES = {
         "PropagateEncodingsThroughGenericOpsPass",
     ),
     "iree-dispatch-creation-set-encoding": ("encoding.set_encoding", "SetEncodingPass"),
+    "iree-global-opt-materialize-homogeneous-encodings": (
+        "codegen.materialize_homogeneous_encodings",
+        "MaterializeHomogeneousEncodingsPass",
+    ),
     "iree-stream-encode-device-tensors": (
         "stream.encode_device_tensors",
         "EncodeDeviceTensorsPass",
