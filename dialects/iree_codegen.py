@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, StringAttr, TensorType
+from xdsl.dialects.builtin import IndexType, NoneAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
 from xdsl.irdl import (
     irdl_attr_definition,
@@ -51,42 +51,33 @@ class QueryTileSizesOp(SyntaxOperation):
 class DescriptionAttribute(ParametrizedAttribute):
     """`<key = value, ...>`, whatever is in it."""
 
-    description: StringAttr
+    description: StringAttr | NoneAttr
+    """`None` without brackets, as in `#iree_gpu.derived_thread_config`."""
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        return [StringAttr(", ".join(parse_entries(parser)))]
+        entries = parser.parse_optional_comma_separated_list(
+            parser.Delimiter.ANGLE, lambda: _parse_entry(parser)
+        )
+        return [NoneAttr() if entries is None else StringAttr(", ".join(entries))]
 
     def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.description.data}>")
+        if isinstance(self.description, StringAttr):
+            printer.print_string(f"<{self.description.data}>")
 
 
-@irdl_attr_definition
-class CompilationInfoAttr(DescriptionAttribute):
-    """How an operation is to be compiled."""
-
-    name = "iree_codegen.compilation_info"
-
-
-@irdl_attr_definition
-class ExportConfigAttr(DescriptionAttribute):
-    """How many threads run an export."""
-
-    name = "iree_codegen.export_config"
-
-
-@irdl_attr_definition
-class LoweringConfigAttr(DescriptionAttribute):
-    """By which sizes an operation is to be tiled."""
-
-    name = "iree_codegen.lowering_config"
-
-
-@irdl_attr_definition
-class TranslationInfoAttr(DescriptionAttribute):
-    """Which passes are to lower a function."""
-
-    name = "iree_codegen.translation_info"
+def described(dialect: str, *names: str) -> list[type[Attribute]]:
+    """Attributes of a dialect that tell IREE how to compile, and that mean nothing here."""
+    return [
+        irdl_attr_definition(
+            type(
+                f"{name}_attribute",
+                (DescriptionAttribute,),
+                {"__module__": __name__, "name": f"{dialect}.{name}"},
+            )
+        )
+        for name in names
+    ]
 
 
 def parse_entries(parser: AttrParser) -> list[str]:
@@ -137,5 +128,26 @@ def _parse_value(parser: AttrParser) -> str:
 IreeCodegen = Dialect(
     "iree_codegen",
     [QueryTileSizesOp],
-    [CompilationInfoAttr, ExportConfigAttr, LoweringConfigAttr, TranslationInfoAttr],
+    described(
+        "iree_codegen",
+        "compilation_info",
+        "denormal_fp_math",
+        "export_config",
+        "local_mapping",
+        "lowering_config",
+        "no_pipeline",
+        "pass_pipeline",
+        "root_op",
+        "rotate_rows",
+        "simple_target",
+        "symbolic_ukernel_provider",
+        "transform_dialect_codegen",
+        "translation_info",
+        "ukernel_descriptor",
+        "vmvx_pipeline",
+        "workgroup_local",
+        "workgroup_mapping",
+        "workgroup_scope",
+        "xor_shuffle",
+    ),
 )

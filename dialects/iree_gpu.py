@@ -22,7 +22,7 @@ from ..tiling.gpu_intrinsics import Workgroup
 from ..tiling.gpu_layouts import row_padding
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.targets import GpuTarget, Target
-from .iree_codegen import DescriptionAttribute, parse_entries
+from .iree_codegen import described, parse_entries
 from .iree_cpu import TileTableSolver
 from .iree_encoding.interfaces import EncodingError, Tensor, TensorEncoding
 
@@ -125,36 +125,32 @@ def target_in(entries: Mapping[str, Attribute]) -> GpuTarget:
     return GpuTarget("")
 
 
-@irdl_attr_definition
-class LoweringConfigAttr(DescriptionAttribute):
-    """By which sizes an operation is to be tiled."""
-
-    name = "iree_gpu.lowering_config"
-
-
-@irdl_attr_definition
-class PipelineAttr(DescriptionAttribute):
-    """Which passes are to lower a function."""
-
-    name = "iree_gpu.pipeline"
-
-
-@irdl_attr_definition
-class PipelineOptionsAttr(DescriptionAttribute):
-    """What the passes that lower a function are told."""
-
-    name = "iree_gpu.pipeline_options"
-
-
 IreeGpu = Dialect(
     "iree_gpu",
     [],
     [
         GpuEncodingResolverAttr,
         GpuPaddingResolverAttr,
-        LoweringConfigAttr,
-        PipelineAttr,
-        PipelineOptionsAttr,
         TargetAttr,
+        *described(
+            "iree_gpu",
+            "conditional_transpose",
+            "data_tiled_mma_layout",
+            "data_tiled_scaled_mma_layout",
+            "derived_thread_config",
+            "lane_id",
+            "lowering_config",
+            "mma_layout",
+            "pipeline",
+            "pipeline_options",
+            "promote_with_cache_swizzle",
+            "reorder_workgroups_strategy",
+            "scaled_mma_layout",
+            "spirv_pipeline",
+            "swizzle_operand",
+            "target_chip",
+            "use_global_load_dma",
+            "virtual_mma_layout",
+        ),
     ],
 )
