@@ -6,15 +6,27 @@ How operations are to be compiled by IREE is kept as text and means nothing here
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import IndexType, NoneAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    ArrayAttr,
+    IndexType,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+)
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     irdl_attr_definition,
     irdl_op_definition,
+    opt_prop_def,
     prop_def,
     traits_def,
+    var_operand_def,
     var_result_def,
 )
 from xdsl.parser import AttrParser
@@ -46,6 +58,60 @@ class QueryTileSizesOp(SyntaxOperation):
                 f"has {len(self.sizes)} results, but {tensor_type} has "
                 f"{tensor_type.get_num_dims()} dimensions"
             )
+
+
+@irdl_op_definition
+class InnerTiledOp(SyntaxOperation):
+    """Loops over tiles, and what an instruction does to the elements of one of each.
+
+    `indexing_maps` are about the outer dimensions. The inner ones are in the order in which the
+    instruction's lanes hold them, which `kind` tells.
+    """
+
+    name = "iree_codegen.inner_tiled"
+
+    inputs = var_operand_def(TensorType)
+    outputs = var_operand_def(TensorType)
+    indexing_maps = prop_def(ArrayAttr[AffineMapAttr])
+    iterator_types = prop_def(ArrayAttr[Attribute])
+    kind = prop_def(Attribute)
+    permutations = opt_prop_def(ArrayAttr[Attribute])
+    semantics = prop_def(Attribute)
+    results_ = var_result_def(TensorType)
+
+    traits = traits_def(Pure())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ins($inputs) outs($outputs) <indexing_maps = $indexing_maps,"
+        " iterator_types = $iterator_types, kind = $kind,"
+        "( permutations = $permutations,)? semantics = $semantics>"
+        " attr-dict : type($inputs) into type($outputs, $results_)"
+    )
+
+    def verify_(self) -> None:
+        maps = [one.data for one in self.indexing_maps]
+        if len(maps) != len(self.operands):
+            raise VerifyException(f"has {len(maps)} maps for {len(self.operands)} tensors")
+        sizes: dict[int, int] = {}
+        for map_, operand in zip(maps, self.operands, strict=True):
+            loops = loops_of(map_)
+            if map_.num_dims != len(self.iterator_types) or len(loops) != len(map_.results):
+                raise VerifyException(
+                    f"expects maps of {len(self.iterator_types)} loops, not {map_}"
+                )
+            shape = cast("TensorType[Attribute]", operand.type).get_shape()
+            if len(loops) > len(shape):
+                raise VerifyException(f"has a map to {len(loops)} dimensions of {operand.type}")
+            for loop, size in zip(loops, shape, strict=False):
+                known = sizes.setdefault(loop, size)
+                if DYNAMIC_INDEX not in (size, known) and known != size:
+                    raise VerifyException(f"has {known} and {size} tiles along loop {loop}")
+
+
+def loops_of(map_: AffineMap) -> list[int]:
+    """The loops that a map picks; fewer than it has results if some are not loops."""
+    return [one.position for one in map_.results if isinstance(one, AffineDimExpr)]
 
 
 class DescriptionAttribute(ParametrizedAttribute):
@@ -127,7 +193,7 @@ def _parse_value(parser: AttrParser) -> str:
 
 IreeCodegen = Dialect(
     "iree_codegen",
-    [QueryTileSizesOp],
+    [InnerTiledOp, QueryTileSizesOp],
     described(
         "iree_codegen",
         "compilation_info",

@@ -188,6 +188,7 @@ IreeCpu = Dialect(
             "data_tiled_mma_layout",
             "inner_tile_alignments",
             "lowering_config",
+            "mma_semantics",
             "pipeline",
             "ukernel_provider",
         ),

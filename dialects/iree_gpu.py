@@ -19,12 +19,18 @@ from xdsl.printer import Printer
 
 from ..ir.tensor_types import element_of, shape_of
 from ..tiling.gpu_intrinsics import Workgroup
-from ..tiling.gpu_layouts import row_padding
+from ..tiling.gpu_layouts import instruction_for, row_padding
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.targets import GpuTarget, Target
-from .iree_codegen import described, parse_entries
+from .iree_codegen import DescriptionAttribute, described, parse_entries
 from .iree_cpu import TileTableSolver
-from .iree_encoding.interfaces import EncodingError, Tensor, TensorEncoding
+from .iree_encoding.interfaces import (
+    ContractionEncoding,
+    EncodingError,
+    Tensor,
+    TensorEncoding,
+    TiledOperation,
+)
 
 TARGET_KEYS = ("iree_codegen.target_info", "iree.gpu.target")
 """Where an executable target describes its processor: today, and in 2024."""
@@ -90,6 +96,23 @@ class GpuEncodingResolverAttr(TileTableSolver):
     def target(self) -> Target:
         return target_in(self.entries())
 
+    def inner_tiled(self, tensor: Tensor) -> TiledOperation | None:
+        encoding, workgroup = tensor.encoding, target_in(self.entries()).workgroup
+        if not isinstance(encoding, ContractionEncoding) or workgroup is None:
+            return None
+        operand = encoding.contraction_operand()
+        roles = None if operand is None else operand.roles()
+        if operand is None or roles is None:
+            return None
+        tiled = instruction_for(workgroup, operand, roles)
+        if tiled is None:
+            return None
+        return TiledOperation(
+            DataTiledMmaLayoutAttr.new([StringAttr(str(tiled))]),
+            MmaSemanticsAttr.new([StringAttr("distributed = false, opaque = false")]),
+            tuple(one.name for one in tiled.instruction.types),
+        )
+
     def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding | None:
         return encodings[0]
 
@@ -125,17 +148,32 @@ def target_in(entries: Mapping[str, Attribute]) -> GpuTarget:
     return GpuTarget("")
 
 
+@irdl_attr_definition
+class DataTiledMmaLayoutAttr(DescriptionAttribute):
+    """Matrix instructions side by side (`TiledInstruction`)."""
+
+    name = "iree_gpu.data_tiled_mma_layout"
+
+
+@irdl_attr_definition
+class MmaSemanticsAttr(DescriptionAttribute):
+    """Whether each lane has its own part of what is multiplied."""
+
+    name = "iree_gpu.mma_semantics"
+
+
 IreeGpu = Dialect(
     "iree_gpu",
     [],
     [
+        DataTiledMmaLayoutAttr,
         GpuEncodingResolverAttr,
         GpuPaddingResolverAttr,
+        MmaSemanticsAttr,
         TargetAttr,
         *described(
             "iree_gpu",
             "conditional_transpose",
-            "data_tiled_mma_layout",
             "data_tiled_scaled_mma_layout",
             "derived_thread_config",
             "lane_id",

@@ -89,17 +89,18 @@ def bound_solvers(executable: Operation) -> tuple[EncodingSolverInterface, ...]:
 class KernelLayouts:
     """The layouts of the tensor types of one kernel.
 
-    Tiles that microkernels choose are numbers, those that a host sets storage aside for, unless
-    they are to be asked for when the kernel runs (`at_run_time`).
+    A function that names its target itself (`names_target`) is compiled for it by IREE: it asks for
+    the tiles that microkernels choose when it runs, and has the instructions of its target. In
+    others such tiles are numbers, those that a host sets storage aside for.
     """
 
     def __init__(
-        self, solvers: tuple[EncodingSolverInterface, ...], *, at_run_time: bool = False
+        self, solvers: tuple[EncodingSolverInterface, ...], *, names_target: bool = False
     ) -> None:
         self.solvers = solvers
         self.asked: dict[PackedLayout, Attribute] = {}
         """Layouts whose tiles are asked for, each with a tensor type to ask about."""
-        self._at_run_time = at_run_time
+        self._names_target = names_target
         self._layouts: dict[Attribute, PackedLayout] = {}
 
     def lowering_solver(self) -> EncodingSolverInterface | None:
@@ -109,6 +110,10 @@ class KernelLayouts:
         (solver,) = self.solvers
         own = type(solver).materialize is not EncodingSolverInterface.materialize
         return solver if own else None
+
+    def named_solver(self) -> EncodingSolverInterface | None:
+        """The solver of the target that the function names itself, if it names one."""
+        return self.solvers[0] if self._names_target and len(self.solvers) == 1 else None
 
     def layout(self, type_: Attribute, operation: Operation) -> PackedLayout:
         """How tensors of a type are packed.
@@ -128,7 +133,7 @@ class KernelLayouts:
     ) -> PackedLayout:
         if layout.is_identity:
             return IDENTITY
-        if self._at_run_time and layout.has_dynamic_tiles:
+        if self._names_target and layout.has_dynamic_tiles:
             operand = _operand_of(encoding)
             if operand is not None:
                 layout = replace(layout, asked_of=operand)
