@@ -105,7 +105,7 @@ class KernelLowering:
     def __init__(self, function: Operation, layouts: KernelLayouts) -> None:
         self._function = function
         self._layouts = layouts
-        self.values = PackedValues(layouts.asked)
+        self.values = PackedValues(layouts.asked, by_maps=layouts.names_target)
         self.unknown = UnknownSizes()
         self.bindings: dict[SSAValue, SSAValue] = {}
         """Bindings by what replaces them."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
-from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ....dialects.iree_codegen import InnerTiledOp
 from ....dialects.iree_encoding.interfaces import EncodingSolverInterface, Tensor
+from ....dialects.linalg.base import IteratorTypeAttr
 from ....dialects.linalg.structured_view import IteratorType
 from ....ir.tensor_types import element_of
 from ....tiling.contractions import Role

@@ -89,7 +89,7 @@ def bound_solvers(executable: Operation) -> tuple[EncodingSolverInterface, ...]:
 class KernelLayouts:
     """The layouts of the tensor types of one kernel.
 
-    A function that names its target itself (`names_target`) is compiled for it by IREE: it asks for
+    A function that names its target itself (`names_target`) is lowered as IREE does it: it asks for
     the tiles that microkernels choose when it runs, and has the instructions of its target. In
     others such tiles are numbers, those that a host sets storage aside for.
     """
@@ -100,7 +100,7 @@ class KernelLayouts:
         self.solvers = solvers
         self.asked: dict[PackedLayout, Attribute] = {}
         """Layouts whose tiles are asked for, each with a tensor type to ask about."""
-        self._names_target = names_target
+        self.names_target = names_target
         self._layouts: dict[Attribute, PackedLayout] = {}
 
     def lowering_solver(self) -> EncodingSolverInterface | None:
@@ -113,7 +113,7 @@ class KernelLayouts:
 
     def named_solver(self) -> EncodingSolverInterface | None:
         """The solver of the target that the function names itself, if it names one."""
-        return self.solvers[0] if self._names_target and len(self.solvers) == 1 else None
+        return self.solvers[0] if self.names_target and len(self.solvers) == 1 else None
 
     def layout(self, type_: Attribute, operation: Operation) -> PackedLayout:
         """How tensors of a type are packed.
@@ -133,7 +133,7 @@ class KernelLayouts:
     ) -> PackedLayout:
         if layout.is_identity:
             return IDENTITY
-        if self._names_target and layout.has_dynamic_tiles:
+        if self.names_target and layout.has_dynamic_tiles:
             operand = _operand_of(encoding)
             if operand is not None:
                 layout = replace(layout, asked_of=operand)

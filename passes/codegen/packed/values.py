@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from xdsl.builder import Builder
+from xdsl.dialects.affine import ApplyOp
 from xdsl.dialects.arith import CeilDivSIOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AffineMapAttr,
     ArrayAttr,
     IndexType,
     IntegerAttr,
@@ -24,6 +26,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.tensor import CastOp, CollapseShapeOp, EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
 
 from ....dialects.iree_codegen import QueryTileSizesOp
 from ....dialects.iree_encoding.interfaces import Tensor, plain
@@ -62,8 +65,10 @@ class HeldTensor:
 class PackedValues:
     """The tensors of one kernel. Forms are made in front of the operation at hand."""
 
-    def __init__(self, asked: Mapping[PackedLayout, Attribute]) -> None:
+    def __init__(self, asked: Mapping[PackedLayout, Attribute], *, by_maps: bool) -> None:
         self.dimensions = DimensionSizes()
+        self._by_maps = by_maps
+        """Whether tiles are counted by `affine.apply`, as IREE does, or by a division."""
         self._asked = asked
         """Layouts whose tiles are asked for at run time, each with a tensor type to ask about."""
         self._answers: dict[tuple[PackedLayout, Block | None], tuple[Size, ...]] = {}
@@ -209,14 +214,27 @@ class PackedValues:
             return size
         key = size, tile, self.operation.parent
         if key not in self._counts:
-            builder = self.builder
+            self._counts[key] = self._ceiling_division(size, tile)
+        return self._counts[key]
+
+    def _ceiling_division(self, size: Size, tile: Size) -> SSAValue:
+        builder = self.builder
+        if not self._by_maps:
             dividend, divisor = (
                 constant_index(each, builder) if isinstance(each, int) else each
                 for each in (size, tile)
             )
-            count = CeilDivSIOp(dividend, divisor)
-            self._counts[key] = builder.insert(count).result
-        return self._counts[key]
+            return builder.insert(CeilDivSIOp(dividend, divisor)).result
+        symbols = [each for each in (size, tile) if isinstance(each, SSAValue)]
+        dividend, divisor = (
+            AffineExpr.symbol(symbols.index(each))
+            if isinstance(each, SSAValue)
+            else AffineExpr.constant(each)
+            for each in (size, tile)
+        )
+        count = AffineBinaryOpExpr(AffineBinaryOpKind.CeilDiv, dividend, divisor)
+        map_ = AffineMap(0, len(symbols), (count,))
+        return builder.insert(ApplyOp(symbols, AffineMapAttr(map_))).result
 
     def _pack(self, held: HeldTensor, value: SSAValue, layout: PackedLayout) -> SSAValue:
         empty = self.empty(held.tensor, held.sizes, layout)
