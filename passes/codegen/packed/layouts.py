@@ -23,15 +23,22 @@ from ....dialects.iree_encoding.interfaces import (
     TensorEncoding,
     tensor_encoding,
 )
+from ....dialects.iree_encoding.layouts import (
+    IdentityResolverAttr,
+    SpecializationResolverAttr,
+    UnsupportedResolverAttr,
+)
 from ....dialects.iree_tensor_ext import DispatchTensor
 from ....dialects.stream.affinity import affinity_of
-from ....ir.diagnostics import Note, OperationError
+from ....ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ....ir.host_programs import host_operations
 from ....ir.structural_hash import AttributeNumbers
+from ....ir.symbols import symbol
 from ....tiling.contractions import RESULT, Role
 from ....tiling.packed_layouts import IDENTITY, PackedLayout
 from ....tiling.storage_sizes import static_tiles
 from ...stream.analysis.affinity_analysis import AffinityAnalysis
+from ...stream.analysis.encoding_resolution import CATEGORY
 from ...stream.kernels.exports import entry_points
 
 TARGET = "hal.executable.target"
@@ -59,11 +66,17 @@ class KernelSolvers:
 
 
 def target_solver(function: Operation) -> tuple[EncodingSolverInterface, ...]:
-    """The solver of the target that a function names itself."""
+    """The solver of the target that a function names itself; the identity's without one of use."""
     target = function.attributes.get(TARGET)
     if not isinstance(target, ExecutableTargetAttr):
-        return ()
-    return (solver_of(target),)
+        values = (value for operation in function.walk() for value in operation.results)
+        if remarks_wanted() and any(tensor_encoding(value.type) for value in values):
+            name = symbol(function, "sym_name")
+            remark(CATEGORY, function, f"@{name} names no target: its tensors are stored in rows")
+        return (IdentityResolverAttr(),)
+    solver = solver_of(target)
+    without_tiles = isinstance(solver, UnsupportedResolverAttr | SpecializationResolverAttr)
+    return (IdentityResolverAttr() if without_tiles else solver,)
 
 
 def bound_solvers(executable: Operation) -> tuple[EncodingSolverInterface, ...]:
