@@ -118,6 +118,7 @@ ALIASES = {
     "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions-pass": (
         "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions"
     ),
+    "iree-stream-conversion": "convert-to-stream",
     "materialize-encodings": "iree-codegen-materialize-device-encoding",
     "mesh-spmdization": "shard-partition",
     "propagate-encodings": "iree-dispatch-creation-propagate-encodings",
