@@ -56,7 +56,7 @@ from .packed.accesses import (
     whole_access,
 )
 from .packed.contractions import lower_contraction, lower_convolution
-from .packed.elementwise import lower_elementwise, sums_padding
+from .packed.elementwise import lower_elementwise, lower_in_memory, sums_padding
 from .packed.inner_tiled import lower_inner_tiled
 from .packed.layouts import (
     KernelLayouts,
@@ -448,6 +448,10 @@ def _compute(kernel: KernelLowering, operation: Operation) -> None:
             product = lower_convolution(kernel.values, operation, layouts)
         solved = None if product is None else [product]
     if solved is None and _may_fill_padding(kernel, operation):
+        if (stored := lower_in_memory(kernel.values, operation, layout)) is not None:
+            for result, form in zip(results, stored, strict=True):
+                kernel.replace_stored(result, layout, form)
+            return
         solved = lower_elementwise(kernel.values, operation, layout_of_tiles(layout))
     if solved is None:
         _compute_unpacked(kernel, operation)

@@ -139,6 +139,13 @@ class PackedValues:
         made = self.to_memory(tiles, self.dimensions.sizes(tiles), layout)
         return self._add(held, layout, made)
 
+    def are_stored(self, tensors: Sequence[SSAValue], layout: PackedLayout) -> bool:
+        """Whether memory holds tensors in a layout, but for those that are made of nothing."""
+        held = [self.held(value) for value in tensors]
+        there = [layout in one.forms for one in held]
+        made = [one.make is not None for one in held]
+        return any(there) and all(a or b for a, b in zip(there, made, strict=True))
+
     def _add(self, held: HeldTensor, layout: PackedLayout, form: SSAValue) -> SSAValue:
         """Keep a form for others, if it can be used wherever the original can."""
         original = next(iter(held.forms.values()), None)
