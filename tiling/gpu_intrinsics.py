@@ -149,9 +149,7 @@ class TiledInstruction:
         """As `#iree_gpu.data_tiled_mma_layout` writes it: counts of 1 are left out."""
         counts = ((count, getattr(self, count)) for count in _COUNTS)
         told = [f"{count} = {value}" for count, value in counts if value > 1]
-        if self.intrinsics_k > 1:
-            told.append(_INTERLEAVED)
-        return ", ".join([f"intrinsic = {self.instruction.name}", *told])
+        return ", ".join([f"intrinsic = {self.instruction.name}", *told, _INTERLEAVED])
 
     @staticmethod
     def parse(text: str) -> TiledInstruction | None:
@@ -166,8 +164,7 @@ class TiledInstruction:
                 counts[key] = int(value)
             else:
                 return None
-        interleaved = _INTERLEAVED in text
-        if one is None or interleaved != (counts["intrinsics_k"] > 1):
+        if one is None or (counts["intrinsics_k"] > 1 and _INTERLEAVED not in text):
             return None
         return TiledInstruction(one, **counts)
 
