@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt.api import CompilationError, compile
+from mesh_opt.runtime.abi.errors import ExecutionError
 
 MAPS = """
 #mk = affine_map<(m, n, k) -> (m, k)>
@@ -319,3 +320,30 @@ func.func @main(%x: {x}>, %y: {y}>, %z: {z}>) -> {z}> attributes {{hal.executabl
         assert used.count("linalg.transpose") == 4
         (found,) = program_["main"].run(arrays)
         np.testing.assert_array_equal(found, 2 * expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "message"),
+    [
+        ("intrinsic = MFMA_F32_4x4x4x16B_F16", "2x3x4x16", "no product by an instruction"),
+        ("intrinsic = MFMA_F32_16x16x4_F32", "2x3x16x4", "expects tiles of"),
+    ],
+    ids=["instruction", "tiles"],
+)
+def test_instructions_without_meaning(kind: str, shape: str, message: str) -> None:
+    tensors = f"tensor<{shape}xf32>", "tensor<5x3x4x16xf32>", "tensor<2x5x4x16x4xf32>"
+    text = f"""{MAPS}
+#nk = affine_map<(m, n, k) -> (n, k)>
+#p = #linalg.iterator_type<parallel>
+func.func @main(%a: {tensors[0]}, %b: {tensors[1]}, %c: {tensors[2]}) -> {tensors[2]} {{
+  %0 = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [#mk, #nk, #mn],
+    iterator_types = [#p, #p, #linalg.iterator_type<reduction>],
+    kind = #iree_gpu.data_tiled_mma_layout<{kind}>,
+    semantics = #iree_gpu.mma_semantics<distributed = false, opaque = false>>
+    : {tensors[0]}, {tensors[1]} into {tensors[2]}
+  return %0 : {tensors[2]}
+}}"""
+    shapes = [tuple(map(int, t[7:-1].split("x")[:-1])) for t in tensors]
+    program_ = compile(text, "", stages=False)
+    with pytest.raises(ExecutionError, match=message):
+        program_["main"].run([np.zeros(shape, np.float32) for shape in shapes])
