@@ -6,15 +6,27 @@ How operations are to be compiled by IREE is kept as text and means nothing here
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import IndexType, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    ArrayAttr,
+    IndexType,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+)
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     irdl_attr_definition,
     irdl_op_definition,
+    opt_prop_def,
     prop_def,
     traits_def,
+    var_operand_def,
     var_result_def,
 )
 from xdsl.parser import AttrParser
@@ -48,45 +60,90 @@ class QueryTileSizesOp(SyntaxOperation):
             )
 
 
+@irdl_op_definition
+class InnerTiledOp(SyntaxOperation):
+    """Loops over tiles, and what an instruction does to the elements of one of each.
+
+    `indexing_maps` are about the outer dimensions. The inner ones are in the order in which the
+    instruction's lanes hold them, which `kind` tells.
+    """
+
+    name = "iree_codegen.inner_tiled"
+
+    inputs = var_operand_def(TensorType)
+    outputs = var_operand_def(TensorType)
+    indexing_maps = prop_def(ArrayAttr[AffineMapAttr])
+    iterator_types = prop_def(ArrayAttr[Attribute])
+    kind = prop_def(Attribute)
+    permutations = opt_prop_def(ArrayAttr[Attribute])
+    semantics = prop_def(Attribute)
+    results_ = var_result_def(TensorType)
+
+    traits = traits_def(Pure())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ins($inputs) outs($outputs) <indexing_maps = $indexing_maps,"
+        " iterator_types = $iterator_types, kind = $kind,"
+        "( permutations = $permutations,)? semantics = $semantics>"
+        " attr-dict : type($inputs) into type($outputs, $results_)"
+    )
+
+    def verify_(self) -> None:
+        maps = [one.data for one in self.indexing_maps]
+        if len(maps) != len(self.operands):
+            raise VerifyException(f"has {len(maps)} maps for {len(self.operands)} tensors")
+        sizes: dict[int, int] = {}
+        for map_, operand in zip(maps, self.operands, strict=True):
+            loops = loops_of(map_)
+            if map_.num_dims != len(self.iterator_types) or len(loops) != len(map_.results):
+                raise VerifyException(
+                    f"expects maps of {len(self.iterator_types)} loops, not {map_}"
+                )
+            shape = cast("TensorType[Attribute]", operand.type).get_shape()
+            if len(loops) > len(shape):
+                raise VerifyException(f"has a map to {len(loops)} dimensions of {operand.type}")
+            for loop, size in zip(loops, shape, strict=False):
+                known = sizes.setdefault(loop, size)
+                if DYNAMIC_INDEX not in (size, known) and known != size:
+                    raise VerifyException(f"has {known} and {size} tiles along loop {loop}")
+
+
+def loops_of(map_: AffineMap) -> list[int]:
+    """The loops that a map picks; fewer than it has results if some are not loops."""
+    return [one.position for one in map_.results if isinstance(one, AffineDimExpr)]
+
+
 class DescriptionAttribute(ParametrizedAttribute):
     """`<key = value, ...>`, whatever is in it."""
 
-    description: StringAttr
+    description: StringAttr | NoneAttr
+    """`None` without brackets, as in `#iree_gpu.derived_thread_config`."""
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        return [StringAttr(", ".join(parse_entries(parser)))]
+        entries = parser.parse_optional_comma_separated_list(
+            parser.Delimiter.ANGLE, lambda: _parse_entry(parser)
+        )
+        return [NoneAttr() if entries is None else StringAttr(", ".join(entries))]
 
     def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.description.data}>")
+        if isinstance(self.description, StringAttr):
+            printer.print_string(f"<{self.description.data}>")
 
 
-@irdl_attr_definition
-class CompilationInfoAttr(DescriptionAttribute):
-    """How an operation is to be compiled."""
-
-    name = "iree_codegen.compilation_info"
-
-
-@irdl_attr_definition
-class ExportConfigAttr(DescriptionAttribute):
-    """How many threads run an export."""
-
-    name = "iree_codegen.export_config"
-
-
-@irdl_attr_definition
-class LoweringConfigAttr(DescriptionAttribute):
-    """By which sizes an operation is to be tiled."""
-
-    name = "iree_codegen.lowering_config"
-
-
-@irdl_attr_definition
-class TranslationInfoAttr(DescriptionAttribute):
-    """Which passes are to lower a function."""
-
-    name = "iree_codegen.translation_info"
+def described(dialect: str, *names: str) -> list[type[Attribute]]:
+    """Attributes of a dialect that tell IREE how to compile, and that mean nothing here."""
+    return [
+        irdl_attr_definition(
+            type(
+                f"{name}_attribute",
+                (DescriptionAttribute,),
+                {"__module__": __name__, "name": f"{dialect}.{name}"},
+            )
+        )
+        for name in names
+    ]
 
 
 def parse_entries(parser: AttrParser) -> list[str]:
@@ -136,6 +193,27 @@ def _parse_value(parser: AttrParser) -> str:
 
 IreeCodegen = Dialect(
     "iree_codegen",
-    [QueryTileSizesOp],
-    [CompilationInfoAttr, ExportConfigAttr, LoweringConfigAttr, TranslationInfoAttr],
+    [InnerTiledOp, QueryTileSizesOp],
+    described(
+        "iree_codegen",
+        "compilation_info",
+        "denormal_fp_math",
+        "export_config",
+        "local_mapping",
+        "lowering_config",
+        "no_pipeline",
+        "pass_pipeline",
+        "root_op",
+        "rotate_rows",
+        "simple_target",
+        "symbolic_ukernel_provider",
+        "transform_dialect_codegen",
+        "translation_info",
+        "ukernel_descriptor",
+        "vmvx_pipeline",
+        "workgroup_local",
+        "workgroup_mapping",
+        "workgroup_scope",
+        "xor_shuffle",
+    ),
 )

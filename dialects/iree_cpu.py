@@ -22,7 +22,7 @@ from ..tiling.convolutions import convolution_layout
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.solve import packed_layout
 from ..tiling.targets import Target, VmvxTarget, cpu_target, ukernels_enabled
-from .iree_codegen import DescriptionAttribute
+from .iree_codegen import described
 from .iree_encoding.interfaces import (
     ContractionEncoding,
     ConvolutionEncoding,
@@ -175,21 +175,22 @@ class VmvxEncodingSolverAttr(VmvxSolver):
     configuration: DictionaryAttr | NoneAttr
 
 
-@irdl_attr_definition
-class LoweringConfigAttr(DescriptionAttribute):
-    """By which sizes an operation is to be tiled."""
-
-    name = "iree_cpu.lowering_config"
-
-
 IreeCpu = Dialect(
     "iree_cpu",
     [],
     [
-        LoweringConfigAttr,
         CpuEncodingResolverAttr,
         CpuEncodingSolverAttr,
         VmvxEncodingResolverAttr,
         VmvxEncodingSolverAttr,
+        *described(
+            "iree_cpu",
+            "data_tiled_mma_layout",
+            "inner_tile_alignments",
+            "lowering_config",
+            "mma_semantics",
+            "pipeline",
+            "ukernel_provider",
+        ),
     ],
 )

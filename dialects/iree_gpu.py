@@ -19,12 +19,18 @@ from xdsl.printer import Printer
 
 from ..ir.tensor_types import element_of, shape_of
 from ..tiling.gpu_intrinsics import Workgroup
-from ..tiling.gpu_layouts import row_padding
+from ..tiling.gpu_layouts import instruction_for, row_padding
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.targets import GpuTarget, Target
-from .iree_codegen import DescriptionAttribute, parse_entries
+from .iree_codegen import DescriptionAttribute, described, parse_entries
 from .iree_cpu import TileTableSolver
-from .iree_encoding.interfaces import EncodingError, Tensor
+from .iree_encoding.interfaces import (
+    ContractionEncoding,
+    EncodingError,
+    Tensor,
+    TensorEncoding,
+    TiledOperation,
+)
 
 TARGET_KEYS = ("iree_codegen.target_info", "iree.gpu.target")
 """Where an executable target describes its processor: today, and in 2024."""
@@ -90,6 +96,26 @@ class GpuEncodingResolverAttr(TileTableSolver):
     def target(self) -> Target:
         return target_in(self.entries())
 
+    def inner_tiled(self, tensor: Tensor) -> TiledOperation | None:
+        encoding, workgroup = tensor.encoding, target_in(self.entries()).workgroup
+        if not isinstance(encoding, ContractionEncoding) or workgroup is None:
+            return None
+        operand = encoding.contraction_operand()
+        roles = None if operand is None else operand.roles()
+        if operand is None or roles is None:
+            return None
+        tiled = instruction_for(workgroup, operand, roles)
+        if tiled is None:
+            return None
+        return TiledOperation(
+            DataTiledMmaLayoutAttr.new([StringAttr(str(tiled))]),
+            MmaSemanticsAttr.new([StringAttr("distributed = false, opaque = false")]),
+            tuple(one.name for one in tiled.instruction.types),
+        )
+
+    def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding | None:
+        return encodings[0]
+
 
 @irdl_attr_definition
 class GpuPaddingResolverAttr(TileTableSolver):
@@ -123,35 +149,46 @@ def target_in(entries: Mapping[str, Attribute]) -> GpuTarget:
 
 
 @irdl_attr_definition
-class LoweringConfigAttr(DescriptionAttribute):
-    """By which sizes an operation is to be tiled."""
+class DataTiledMmaLayoutAttr(DescriptionAttribute):
+    """Matrix instructions side by side (`TiledInstruction`)."""
 
-    name = "iree_gpu.lowering_config"
-
-
-@irdl_attr_definition
-class PipelineAttr(DescriptionAttribute):
-    """Which passes are to lower a function."""
-
-    name = "iree_gpu.pipeline"
+    name = "iree_gpu.data_tiled_mma_layout"
 
 
 @irdl_attr_definition
-class PipelineOptionsAttr(DescriptionAttribute):
-    """What the passes that lower a function are told."""
+class MmaSemanticsAttr(DescriptionAttribute):
+    """Whether each lane has its own part of what is multiplied."""
 
-    name = "iree_gpu.pipeline_options"
+    name = "iree_gpu.mma_semantics"
 
 
 IreeGpu = Dialect(
     "iree_gpu",
     [],
     [
+        DataTiledMmaLayoutAttr,
         GpuEncodingResolverAttr,
         GpuPaddingResolverAttr,
-        LoweringConfigAttr,
-        PipelineAttr,
-        PipelineOptionsAttr,
+        MmaSemanticsAttr,
         TargetAttr,
+        *described(
+            "iree_gpu",
+            "conditional_transpose",
+            "data_tiled_scaled_mma_layout",
+            "derived_thread_config",
+            "lane_id",
+            "lowering_config",
+            "mma_layout",
+            "pipeline",
+            "pipeline_options",
+            "promote_with_cache_swizzle",
+            "reorder_workgroups_strategy",
+            "scaled_mma_layout",
+            "spirv_pipeline",
+            "swizzle_operand",
+            "target_chip",
+            "use_global_load_dma",
+            "virtual_mma_layout",
+        ),
     ],
 )

@@ -124,6 +124,7 @@ _MODULES = (
     "encodings",
     "func",
     "hal_buffers",
+    "inner_tiled",
     "kernels",
     "linalg",
     "linear_algebra",

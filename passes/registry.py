@@ -35,6 +35,10 @@ _PASSES = {
         "codegen.materialize_encoding_into_nop",
         "MaterializeEncodingIntoNopPass",
     ),
+    "iree-codegen-materialize-host-encoding": (
+        "codegen.materialize_host_encoding",
+        "MaterializeHostEncodingPass",
+    ),
     "iree-dispatch-creation-annotate-data-tiling-hints": (
         "encoding.annotate_data_tiling_hints",
         "AnnotateDataTilingHintsPass",
@@ -60,6 +64,10 @@ _PASSES = {
         "PropagateEncodingsThroughGenericOpsPass",
     ),
     "iree-dispatch-creation-set-encoding": ("encoding.set_encoding", "SetEncodingPass"),
+    "iree-global-opt-materialize-homogeneous-encodings": (
+        "codegen.materialize_homogeneous_encodings",
+        "MaterializeHomogeneousEncodingsPass",
+    ),
     "iree-stream-encode-device-tensors": (
         "stream.encode_device_tensors",
         "EncodeDeviceTensorsPass",
@@ -70,6 +78,10 @@ _PASSES = {
         "MaterializeEncodingsPass",
     ),
     "iree-stream-specialize-encodings": ("stream.specialize_encodings", "SpecializeEncodingsPass"),
+    "iree-stream-unify-encoding-for-globals": (
+        "stream.unify_encoding_for_globals",
+        "UnifyEncodingForGlobalsPass",
+    ),
     "loop-invariant-code-motion": (
         "general.loop_invariant_code_motion",
         "LoopInvariantCodeMotion",
@@ -106,6 +118,7 @@ ALIASES = {
     "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions-pass": (
         "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions"
     ),
+    "iree-stream-conversion": "convert-to-stream",
     "materialize-encodings": "iree-codegen-materialize-device-encoding",
     "mesh-spmdization": "shard-partition",
     "propagate-encodings": "iree-dispatch-creation-propagate-encodings",

@@ -46,6 +46,7 @@ def _unrolled(size: int) -> SwizzleDimension:
 class Instruction:
     """A matrix instruction: its family, its shape and the types of its three matrices."""
 
+    name: str
     family: str
     m: int
     n: int
@@ -101,7 +102,7 @@ def instruction(name: str) -> Instruction | None:
     first, second, third = types
     if first is None or second is None or third is None:
         return None
-    return Instruction(family, *shape, (first, second, third))
+    return Instruction(name, family, *shape, (first, second, third))
 
 
 def _element(word: str) -> ElementType | None:
@@ -128,6 +129,11 @@ class Workgroup:
     """How many workgroups run at once."""
 
 
+_COUNTS = ("intrinsics_m", "subgroups_m", "intrinsics_n", "subgroups_n", "intrinsics_k")
+_INTERLEAVED = "operands_interleaving_intrinsics_k = [0, 1]"
+"""What a lane loads of both factors for all instructions along K is side by side."""
+
+
 @dataclass(frozen=True, slots=True)
 class TiledInstruction:
     """Instructions side by side: how many of each lane, and by how many subgroups."""
@@ -138,6 +144,29 @@ class TiledInstruction:
     intrinsics_k: int
     subgroups_m: int
     subgroups_n: int
+
+    def __str__(self) -> str:
+        """As `#iree_gpu.data_tiled_mma_layout` writes it: counts of 1 are left out."""
+        counts = ((count, getattr(self, count)) for count in _COUNTS)
+        told = [f"{count} = {value}" for count, value in counts if value > 1]
+        return ", ".join([f"intrinsic = {self.instruction.name}", *told, _INTERLEAVED])
+
+    @staticmethod
+    def parse(text: str) -> TiledInstruction | None:
+        """What such a text stands for; `None` if its lanes are not known."""
+        counts = dict.fromkeys(_COUNTS, 1)
+        one: Instruction | None = None
+        for entry in text.replace(_INTERLEAVED, "").rstrip(", ").split(", "):
+            key, _, value = entry.partition(" = ")
+            if key == "intrinsic":
+                one = instruction(value)
+            elif key in counts and re.fullmatch(r"[1-9]\d{0,3}", value):
+                counts[key] = int(value)
+            else:
+                return None
+        if one is None or (counts["intrinsics_k"] > 1 and _INTERLEAVED not in text):
+            return None
+        return TiledInstruction(one, **counts)
 
     @property
     def tile(self) -> Tile:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .contractions import LHS, RESULT, RHS, ContractionOperand, Role
-from .gpu_intrinsics import Workgroup, restricted, tiled_instruction
+from .gpu_intrinsics import TiledInstruction, Workgroup, restricted, tiled_instruction
 from .packed_layouts import IDENTITY, PackedLayout
 from .targets import GpuTarget
 from .tiled_layouts import tiled_layout
@@ -68,14 +68,21 @@ SIDES = {LHS: (Role.M, Role.K), RHS: (Role.N, Role.K), RESULT: (Role.M, Role.N)}
 """The roles of the two dimensions of a tile."""
 
 
+def instruction_for(
+    workgroup: Workgroup, operand: ContractionOperand, roles: dict[int, Role]
+) -> TiledInstruction | None:
+    """The instructions that compute a contraction; vectors have none."""
+    if not {Role.M, Role.N, Role.K} <= set(roles.values()):
+        return None
+    sizes = (operand.size(role, roles) for role in (Role.M, Role.N))
+    return tiled_instruction(workgroup, operand.element_types, *sizes)
+
+
 def _instruction_layout(
     workgroup: Workgroup, operand: ContractionOperand, roles: dict[int, Role]
 ) -> PackedLayout:
     """Tiles and swizzles of the matrix instructions; vectors have none."""
-    if not {Role.M, Role.N, Role.K} <= set(roles.values()):
-        return IDENTITY
-    sizes = (operand.size(role, roles) for role in (Role.M, Role.N))
-    tiled = tiled_instruction(workgroup, operand.element_types, *sizes)
+    tiled = instruction_for(workgroup, operand, roles)
     if tiled is None:
         return IDENTITY
     layout = tiled_layout(operand, roles, tiled.tile, swap_result=False)

@@ -37,6 +37,15 @@ class Swizzle:
     expand_shape: tuple[tuple[SwizzleDimension, ...], ...]
     permutation: tuple[int, ...]
 
+    def sizes(self) -> list[int]:
+        """The factors that tiles are cut into, in the order of the tile's dimensions."""
+        return [factor.size for group in self.expand_shape for factor in group]
+
+    def memory_sizes(self) -> list[int]:
+        """The same in the order of memory."""
+        sizes = self.sizes()
+        return [sizes[index] for index in self.permutation]
+
 
 @dataclass(frozen=True, slots=True)
 class PackedLayout:

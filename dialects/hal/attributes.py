@@ -28,6 +28,44 @@ class CollectiveAttr(Collective):
     element: StringAttr
 
 
+class Word(ParametrizedAttribute):
+    """`<word>`, one of a few."""
+
+    WORDS: ClassVar[tuple[str, ...]]
+    word: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            position = parser.pos
+            word = parser.parse_identifier()
+            if word not in cls.WORDS:
+                found = f"expected one of {', '.join(cls.WORDS)}, found '{word}'"
+                parser.raise_error(found, position, parser.pos)
+            return [StringAttr(word)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.word.data}>")
+
+
+@irdl_attr_definition
+class AbiConventionAttr(Word):
+    """How a function that callers see waits for its arguments and tells of its results."""
+
+    name = "hal.abi.convention"
+    WORDS: ClassVar[tuple[str, ...]] = ("synchronous", "coarse_fences")
+    word: StringAttr
+
+
+@irdl_attr_definition
+class DescriptorTypeAttr(Word):
+    """What kind of binding a memref is in."""
+
+    name = "hal.descriptor_type"
+    WORDS: ClassVar[tuple[str, ...]] = ("storage_buffer", "uniform_buffer")
+    word: StringAttr
+
+
 @irdl_attr_definition
 class ExecutableObjectAttr(ParametrizedAttribute):
     """`<{path = "file.o", data = dense<...>}>`: code that is linked to an executable."""

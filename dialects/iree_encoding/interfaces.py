@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ClassVar, Literal, ParamSpec, TypeVar
 
@@ -97,6 +98,16 @@ class LayoutAttribute(Attribute, LayoutInterface, ABC):
     """A resolved layout on its own, as `layout<[...]>` lists."""
 
 
+@dataclass(frozen=True, slots=True)
+class TiledOperation:
+    """What `iree_codegen.inner_tiled` does to tiles of a product."""
+
+    kind: Attribute
+    semantics: Attribute
+    element_types: tuple[str, ...]
+    """Of the left, right and result tensors."""
+
+
 class EncodingSolverInterface(LayoutAttribute, ABC):
     """What a target offers to lay out encoded tensors: its solver, or resolver.
 
@@ -145,6 +156,16 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
         """
         del tensor
         return 0
+
+    def inner_tiled(self, tensor: Tensor) -> TiledOperation | None:
+        """The instruction for the contraction that an encoded tensor is of, if there is one."""
+        del tensor
+        return None
+
+    def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding | None:
+        """One encoding for a tensor that is wanted in several; `None` for none but its rows."""
+        del encodings
+        return None
 
     def materialize(
         self, operation: Operation, operands: Sequence[SSAValue], builder: Builder

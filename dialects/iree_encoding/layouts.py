@@ -224,7 +224,7 @@ class UnsupportedResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
 
 
 @irdl_attr_definition
-class SpecializedAttr(ParametrizedAttribute, LayoutAttribute):
+class SpecializedAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
     """`specialized<seed, type>`: what the test solver chooses. It has no size."""
 
     name = "iree_encoding.specialized"
@@ -244,6 +244,9 @@ class SpecializedAttr(ParametrizedAttribute, LayoutAttribute):
             if not isinstance(self.type, NoneAttr):
                 printer.print_string(", ")
                 printer.print_attribute(self.type)
+
+    def layouts(self) -> tuple[LayoutInterface, ...]:
+        return (self,)
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
         raise EncodingError(f"'{self.name}' is for tests only and has no layout for {tensor}")
@@ -275,6 +278,10 @@ class SpecializationResolverAttr(ParametrizedAttribute, EncodingSolverInterface)
 
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
         return SpecializedAttr(self.seed, TensorType(tensor.element_type, tensor.shape))
+
+    def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding:
+        del encodings
+        return SpecializedAttr(self.seed, NoneAttr())
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
         return SpecializedAttr(self.seed, NoneAttr()).packed_layout(tensor)

@@ -1,4 +1,4 @@
-"""Affine maps and sets as MLIR writes them: signs, parentheses and blanks."""
+"""Affine maps and sets as MLIR writes them: signs, parentheses, blanks, and any divisor."""
 
 from __future__ import annotations
 
@@ -12,6 +12,23 @@ from xdsl.ir.affine import (
     AffineExpr,
     AffineSymExpr,
 )
+from xdsl.parser import AffineParser
+from xdsl.utils.mlir_lexer import MLIRToken
+
+DIVISIONS = {
+    "ceildiv": AffineBinaryOpKind.CeilDiv,
+    "floordiv": AffineBinaryOpKind.FloorDiv,
+    "mod": AffineBinaryOpKind.Mod,
+}
+
+
+class SemiAffineParser(AffineParser):
+    """Also reads `s0 ceildiv s1`, which xDSL does not: any expression may divide."""
+
+    def _create_binop_expr(self, lhs: AffineExpr, rhs: AffineExpr, binop: MLIRToken) -> AffineExpr:
+        if binop.text in DIVISIONS and not isinstance(rhs, AffineConstantExpr):
+            return AffineBinaryOpExpr(DIVISIONS[binop.text], lhs, rhs)
+        return super()._create_binop_expr(lhs, rhs, binop)
 
 
 def affine_text(attribute: Attribute) -> str | None:

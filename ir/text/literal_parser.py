@@ -39,7 +39,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
-    AffineBinaryOpKind,
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
@@ -52,6 +51,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..nesting_limits import MAXIMUM_CONSTANT_ELEMENTS
+from .affine_text import DIVISIONS, SemiAffineParser
 from .dense_literals import Bits, BitsElement, from_stored, representable
 from .quick_parser import QuickParser
 from .source import Source
@@ -61,9 +61,6 @@ _RESOURCE = re.compile(r'([\w$.-]++)\s*+:\s*+"(0x[^"]*+)"')
 
 _handles: WeakValueDictionary[tuple[str, str], StringAttr] = WeakValueDictionary()
 """The names of resources by dialect and key: all attributes of one have the same object."""
-
-
-DIVISIONS = (AffineBinaryOpKind.Mod, AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv)
 
 
 class ResourceParser(QuickParser):
@@ -332,20 +329,20 @@ class LiteralParser(ResourceParser):
 
     def parse_affine_map(self) -> AffineMap:
         start = self.pos
-        read = super().parse_affine_map()
+        read = SemiAffineParser(self._parser_state).parse_affine_map()
         self._check_divisors(read.results, start)
         return read
 
     def parse_affine_set(self) -> AffineSet:
         start = self.pos
-        read = super().parse_affine_set()
+        read = SemiAffineParser(self._parser_state).parse_affine_set()
         self._check_divisors([one.lhs for one in read.constraints], start)
         return read
 
     def _check_divisors(self, expressions: Iterable[AffineExpr], start: int) -> None:
         """A division by zero or less has no meaning in MLIR, which reads it all the same."""
         for inner in chain.from_iterable(expression.dfs() for expression in expressions):
-            if not isinstance(inner, AffineBinaryOpExpr) or inner.kind not in DIVISIONS:
+            if not isinstance(inner, AffineBinaryOpExpr) or inner.kind not in DIVISIONS.values():
                 continue
             if isinstance(inner.rhs, AffineConstantExpr) and inner.rhs.value <= 0:
                 message = f"divides by {inner.rhs.value}; divisors are greater than 0"

@@ -56,7 +56,8 @@ from .packed.accesses import (
     whole_access,
 )
 from .packed.contractions import lower_contraction, lower_convolution
-from .packed.elementwise import lower_elementwise, sums_padding
+from .packed.elementwise import lower_elementwise, lower_in_memory, sums_padding
+from .packed.inner_tiled import lower_inner_tiled
 from .packed.layouts import (
     KernelLayouts,
     KernelSolvers,
@@ -71,7 +72,7 @@ from .packed.signature import (
     stored_type,
     update_signature,
 )
-from .packed.values import HeldTensor, PackedValues, layout_of_tiles
+from .packed.values import HeldTensor, PackedValues, layout_in_memory, layout_of_tiles
 
 COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
 """Dialects whose operations on tensors say nothing of where elements are in memory."""
@@ -95,7 +96,7 @@ class MaterializeDeviceEncodingPass(ModulePass):
                         KernelLowering(function, layouts).lower()
             elif operation.name in FUNCTIONS:
                 solver = target_solver(operation)
-                KernelLowering(operation, KernelLayouts(solver, at_run_time=True)).lower()
+                KernelLowering(operation, KernelLayouts(solver, names_target=True)).lower()
 
 
 class KernelLowering:
@@ -104,7 +105,7 @@ class KernelLowering:
     def __init__(self, function: Operation, layouts: KernelLayouts) -> None:
         self._function = function
         self._layouts = layouts
-        self.values = PackedValues(layouts.asked)
+        self.values = PackedValues(layouts.asked, by_maps=layouts.names_target)
         self.unknown = UnknownSizes()
         self.bindings: dict[SSAValue, SSAValue] = {}
         """Bindings by what replaces them."""
@@ -151,8 +152,7 @@ class KernelLowering:
             if layout == IDENTITY:
                 sizes = self.values.dimensions.sizes(new)
             self.values.dimensions.assume(old, sizes)
-            form = self.values.from_memory(new, self.values.dimensions.sizes(new), layout)
-            self.values.hold(old, HeldTensor(plain(tensor), sizes, {layout_of_tiles(layout): form}))
+            self.values.hold(old, HeldTensor(plain(tensor), sizes, {layout_in_memory(layout): new}))
         return encoded
 
     def layout(self, type_: Attribute) -> PackedLayout:
@@ -170,9 +170,22 @@ class KernelLowering:
         ]
         return solver.materialize(operation, operands, self.values.builder)
 
+    def inner_tiled(
+        self, operation: Operation, layouts: tuple[PackedLayout, ...]
+    ) -> SSAValue | None:
+        """A contraction as the target's own instruction, in a function that names its target."""
+        solver = self._layouts.named_solver()
+        return (
+            None if solver is None else lower_inner_tiled(self.values, operation, layouts, solver)
+        )
+
     def replace(self, value: SSAValue, layout: PackedLayout, form: SSAValue) -> None:
         """Note what a result has become; one that was not encoded is replaced at once."""
-        self.values.hold_form(value, layout_of_tiles(layout), form)
+        self.replace_stored(value, layout_of_tiles(layout), form)
+
+    def replace_stored(self, value: SSAValue, layout: PackedLayout, form: SSAValue) -> None:
+        """The same of a form that is as memory holds it."""
+        self.values.hold_form(value, layout_in_memory(layout), form)
         if tensor_encoding(value.type) is None:
             value.replace_all_uses_with(self.values.form(value, IDENTITY))
 
@@ -236,12 +249,10 @@ def _load(kernel: KernelLowering, operation: Operation) -> None:
     dims = [size for size in memory_sizes(packed, stored) if isinstance(size, SSAValue)]
     new = load_from(load, source, (), dims, (), whole, stored, dims)
     form = kernel.values.builder.insert(new).results[0]
-    form = kernel.values.from_memory(form, packed, layout)
-    tiles = layout_of_tiles(layout)
     if is_whole(load, sizes):
-        kernel.replace(load.result, tiles, form)
+        kernel.replace_stored(load.result, layout, form)
         return
-    held = HeldTensor(plain(bound), tuple(sizes), {tiles: form})
+    held = HeldTensor(plain(bound), tuple(sizes), {layout_in_memory(layout): form})
     kernel.values.hold(form, held)
     part = ExtractSliceOp.build(
         operands=[kernel.values.form(form, IDENTITY), load.offsets, load.sizes, load.strides],
@@ -284,7 +295,7 @@ def _store(kernel: KernelLowering, operation: Operation) -> None:
             store, f"stores a part of a tensor that is in tiles, {bound}: unpack it first"
         )
     packed = kernel.values.packed_sizes(sizes, layout)
-    value = kernel.values.to_memory(kernel.values.form(store.value, layout), packed, layout)
+    value = kernel.values.memory_form(store.value, layout)
     stored = cast(Tensor, cast(DispatchTensor, target.type).bound_type)
     dims = [size for size in memory_sizes(packed, stored) if isinstance(size, SSAValue)]
     new = type(store).build(
@@ -337,7 +348,7 @@ def _keep(kernel: KernelLowering, operation: Operation) -> None:
     values = kernel.values
     layouts = [kernel.layout(value.type) for value in operation.operands]
     forms = [
-        value if ranked(value) is None else values.form(value, layout)
+        value if ranked(value) is None else values.memory_form(value, layout)
         for value, layout in zip(operation.operands, layouts, strict=True)
     ]
     barrier = type(operation).create(
@@ -350,7 +361,7 @@ def _keep(kernel: KernelLowering, operation: Operation) -> None:
         if ranked(old) is None:
             old.replace_all_uses_with(new)
         else:
-            kernel.replace(old, layout, new)
+            kernel.replace_stored(old, layout, new)
 
 
 # Tensors made of nothing
@@ -411,10 +422,7 @@ def _return(kernel: KernelLowering, operation: Operation) -> None:
     def given(value: SSAValue) -> SSAValue:
         if not has_encoding(value.type):
             return value
-        layout = kernel.layout(value.type)
-        form = kernel.values.form(value, layout)
-        packed = () if layout.swizzle is None else kernel.values.dimensions.sizes(form)
-        return kernel.values.to_memory(form, packed, layout)
+        return kernel.values.memory_form(value, kernel.layout(value.type))
 
     returned = [given(value) for value in operation.operands]
     kernel.values.builder.insert(type(operation).create(operands=returned))
@@ -431,12 +439,19 @@ def _compute(kernel: KernelLowering, operation: Operation) -> None:
     results = operation.results
     layout = kernel.layout(results[0].type) if results else IDENTITY
     solved = kernel.solve(operation)
+    if solved is None and len(layouts) == 3 and (tiled := kernel.inner_tiled(operation, layouts)):
+        kernel.replace_stored(results[0], layout, tiled)
+        return
     if solved is None and len(layouts) == 3:
         product = lower_contraction(kernel.values, operation, layouts)
         if product is None:
             product = lower_convolution(kernel.values, operation, layouts)
         solved = None if product is None else [product]
     if solved is None and _may_fill_padding(kernel, operation):
+        if (stored := lower_in_memory(kernel.values, operation, layout)) is not None:
+            for result, form in zip(results, stored, strict=True):
+                kernel.replace_stored(result, layout, form)
+            return
         solved = lower_elementwise(kernel.values, operation, layout_of_tiles(layout))
     if solved is None:
         _compute_unpacked(kernel, operation)

@@ -11,9 +11,7 @@ Run after `form-dispatches`, which leaves nothing on the host that computes tens
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -30,8 +28,8 @@ from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import constant_index
 from ...ir.locations import builder_before
-from ...ir.rules import Rules
 from ...ir.symbols import symbol
+from ...ir.syntax.assembly_format import values
 from ...ir.tensor_types import ranked, require_ranked
 from ..sizes.dimension_sizes import constant_operand
 from .analysis.device_placement import DevicePlacement
@@ -43,6 +41,8 @@ from .conversion.control_flow import (
     retype_function,
 )
 from .conversion.executables import StoredGlobals, convert_executables
+from .conversion.flow_tensors import awaited
+from .conversion.rules import Host, conversion, dynamic_count, operands_of
 from .conversion.stored_tensors import (
     EXTERNAL,
     STAGING,
@@ -176,35 +176,26 @@ class HostProgram:
         self._done.append(operation)
 
 
-Rule = Callable[[HostProgram, Operation, Builder], None]
-
-conversion = Rules[Rule]()
-"""What becomes of each operation on tensors that a host program may have."""
-
-
-def _operands(operation: Operation, name: str) -> tuple[SSAValue, ...]:
-    """A group of operands by the name that the operation's definition gives it."""
-    return tuple(cast(Sequence[SSAValue], getattr(operation, name)))
-
-
 @conversion("hal.tensor.import")
-def _import(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _import(host: Host, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     tensor = require_ranked(operation, operation.properties["target_encoding"])
-    dims = _operands(operation, "target_dims")
+    dims = operands_of(operation, "target_dims")
     size = size_of(tensor, dims, place, builder)
     imported = stream.TensorImportOp.build(
         operands=[operation.operands[0], dims, size],
         result_types=[EXTERNAL],
         properties={"result_encoding": tensor, **at(place)},
     )
-    resource = builder.insert(imported).result
+    resource: SSAValue = builder.insert(imported).result
+    for fence in values(operation, "wait_fence"):
+        resource = awaited(resource, size, fence, place, builder)
     held = cast_resource(resource, size, UNKNOWN, place, builder)
     host.store(operation.results[0], StoredTensor(held, size, dims))
 
 
 @conversion("hal.tensor.export")
-def _export(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _export(host: Host, operation: Operation, builder: Builder) -> None:
     source = operation.operands[0]
     stored, held_at = host.stored(source, operation), host.placement.of(source)
     place = operation.properties.get("affinity") or held_at
@@ -212,7 +203,7 @@ def _export(host: HostProgram, operation: Operation, builder: Builder) -> None:
         stored = transfer(stored, held_at, place, builder)
     resource = cast_resource(stored.resource, stored.size, EXTERNAL, place, builder)
     exported = stream.TensorExportOp.build(
-        operands=[resource, _operands(operation, "source_dims"), stored.size],
+        operands=[resource, operands_of(operation, "source_dims"), stored.size],
         result_types=[operation.results[0].type],
         properties={"source_encoding": operation.properties["source_encoding"], **at(place)},
     )
@@ -221,7 +212,7 @@ def _export(host: HostProgram, operation: Operation, builder: Builder) -> None:
 
 
 @conversion("flow.tensor.transfer")
-def _transfer(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _transfer(host: Host, operation: Operation, builder: Builder) -> None:
     source = operation.operands[0]
     stored = host.stored(source, operation)
     moved = transfer(stored, host.placement.of(source), operation.properties["target"], builder)
@@ -229,31 +220,31 @@ def _transfer(host: HostProgram, operation: Operation, builder: Builder) -> None
 
 
 @conversion("flow.tensor.barrier")
-def _same(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _same(host: Host, operation: Operation, builder: Builder) -> None:
     """The same bytes, whatever they are called."""
     del builder
     host.store(operation.results[0], host.stored(operation.operands[0], operation))
 
 
 @conversion("flow.tensor.reshape")
-def _reshape(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _reshape(host: Host, operation: Operation, builder: Builder) -> None:
     del builder
     stored = host.stored(operation.operands[0], operation)
-    dims = _operands(operation, "result_dims")
+    dims = operands_of(operation, "result_dims")
     host.store(operation.results[0], StoredTensor(stored.resource, stored.size, dims))
 
 
 @conversion("flow.tensor.encode")
-def _encode(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _encode(host: Host, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     source, result = operation.operands[0], operation.results[0]
     stored = host.stored(source, operation)
-    dims = _operands(operation, "result_dims")
+    dims = operands_of(operation, "result_dims")
     size = size_of(require_ranked(operation, result.type), dims, place, builder)
     encoded = stream.TensorEncodeOp.build(
         operands=[
             stored.resource,
-            _operands(operation, "operand_dims"),
+            operands_of(operation, "operand_dims"),
             stored.size,
             dims,
             size,
@@ -269,12 +260,12 @@ def _encode(host: HostProgram, operation: Operation, builder: Builder) -> None:
 
 
 @conversion("flow.dispatch")
-def _dispatch(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _dispatch(host: Host, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     operands: list[SSAValue] = []
     sizes: list[SSAValue] = []
     encodings: list[Attribute] = []
-    for value in _operands(operation, "arguments"):
+    for value in operands_of(operation, "arguments"):
         if (tensor := ranked(value)) is not None:
             stored = host.stored(value, operation)
             operands.append(stored.resource)
@@ -283,12 +274,12 @@ def _dispatch(host: HostProgram, operation: Operation, builder: Builder) -> None
         else:
             operands.append(value)
             encodings.append(UNUSED)
-    rest = list(_operands(operation, "result_dims"))
+    rest = list(operands_of(operation, "result_dims"))
     result_sizes: list[SSAValue] = []
     result_dims: list[tuple[SSAValue, ...]] = []
     for result in operation.results:
         tensor = require_ranked(operation, result.type)
-        count = _dynamic(tensor)
+        count = dynamic_count(tensor)
         result_dims.append(tuple(rest[:count]))
         del rest[:count]
         result_sizes.append(size_of(tensor, result_dims[-1], place, builder))
@@ -302,12 +293,12 @@ def _dispatch(host: HostProgram, operation: Operation, builder: Builder) -> None
         properties["tied_operands"] = operation.properties["tied_operands"]
     dispatch = stream.TensorDispatchOp.build(
         operands=[
-            _operands(operation, "workload"),
+            operands_of(operation, "workload"),
             operands,
             sizes,
-            _operands(operation, "argument_dims"),
+            operands_of(operation, "argument_dims"),
             result_sizes,
-            _operands(operation, "result_dims"),
+            operands_of(operation, "result_dims"),
         ],
         result_types=[[UNKNOWN] * len(operation.results)],
         properties=properties,
@@ -320,7 +311,7 @@ def _dispatch(host: HostProgram, operation: Operation, builder: Builder) -> None
 
 
 @conversion("arith.constant", "flow.tensor.constant")
-def _constant(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _constant(host: Host, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     tensor = require_ranked(operation, operation.results[0].type)
     size = size_of(tensor, (), place, builder)
@@ -329,8 +320,8 @@ def _constant(host: HostProgram, operation: Operation, builder: Builder) -> None
     host.store(operation.results[0], StoredTensor(held, size, ()))
 
 
-@conversion("tensor.empty")
-def _empty(host: HostProgram, operation: Operation, builder: Builder) -> None:
+@conversion("flow.tensor.empty", "tensor.empty")
+def _empty(host: Host, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     tensor = require_ranked(operation, operation.results[0].type)
     dims = tuple(operation.operands)
@@ -343,9 +334,9 @@ def _empty(host: HostProgram, operation: Operation, builder: Builder) -> None:
     host.store(operation.results[0], StoredTensor(builder.insert(empty).result, size, dims))
 
 
-@conversion("linalg.fill", "tensor.splat")
-def _splat(host: HostProgram, operation: Operation, builder: Builder) -> None:
-    """`linalg.fill`, and `tensor.splat`: the value comes first."""
+@conversion("flow.tensor.splat", "linalg.fill", "tensor.splat")
+def _splat(host: Host, operation: Operation, builder: Builder) -> None:
+    """The value comes first."""
     place = host.placement.runs_on(operation)
     tensor = require_ranked(operation, operation.results[0].type)
     if operation.name == "linalg.fill":
@@ -362,7 +353,7 @@ def _splat(host: HostProgram, operation: Operation, builder: Builder) -> None:
 
 
 @conversion("tensor.extract")
-def _extract(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _extract(host: Host, operation: Operation, builder: Builder) -> None:
     """The host reads an element: of a copy that it can reach."""
     source = operation.operands[0]
     if tensor_encoding(source.type) is not None:
@@ -378,14 +369,14 @@ def _extract(host: HostProgram, operation: Operation, builder: Builder) -> None:
 
 
 @conversion("tensor.dim")
-def _dimension(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _dimension(host: Host, operation: Operation, builder: Builder) -> None:
     source, index = operation.operands[0], constant_operand(operation.operands[1])
     tensor = require_ranked(operation, source.type)
     if index is None or not 0 <= index < len(tensor.get_shape()):
         raise OperationError(operation, "asks for a dimension that is not a known one")
     size = tensor.get_shape()[index]
     known = (
-        host.stored(source, operation).dims[_dynamic(tensor, index)]
+        host.stored(source, operation).dims[dynamic_count(tensor, index)]
         if size < 0
         else constant_index(size, builder)
     )
@@ -393,7 +384,7 @@ def _dimension(host: HostProgram, operation: Operation, builder: Builder) -> Non
 
 
 @conversion("util.global.load")
-def _load_global(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _load_global(host: Host, operation: Operation, builder: Builder) -> None:
     stored = host.variables.load(operation, builder)
     if stored is None:
         raise OperationError(operation, f"loads {_global(operation)}, which is no tensor global")
@@ -401,7 +392,7 @@ def _load_global(host: HostProgram, operation: Operation, builder: Builder) -> N
 
 
 @conversion("util.global.store")
-def _store_global(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _store_global(host: Host, operation: Operation, builder: Builder) -> None:
     value = operation.operands[0]
     stored, place = host.stored(value, operation), host.placement.of(value)
     if not host.variables.store(operation, stored, place, builder):
@@ -416,7 +407,7 @@ def _global(operation: Operation) -> str:
 
 
 @conversion("util.optimization_barrier")
-def _barrier(host: HostProgram, operation: Operation, builder: Builder) -> None:
+def _barrier(host: Host, operation: Operation, builder: Builder) -> None:
     """`util.optimization_barrier`: of the resources."""
     for index, operand in enumerate(operation.operands):
         result = operation.results[index]
@@ -428,8 +419,3 @@ def _barrier(host: HostProgram, operation: Operation, builder: Builder) -> None:
         )
         resource = builder.insert(barrier).results[0]
         host.store(result, StoredTensor(resource, stored.size, stored.dims))
-
-
-def _dynamic(tensor: TensorType[Attribute], before: int | None = None) -> int:
-    """How many dimensions, or how many of the first ones, a type leaves open."""
-    return sum(size < 0 for size in tensor.get_shape()[:before])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt.api import CompilationError, compile
+from mesh_opt.runtime.abi.errors import ExecutionError
 
 MAPS = """
 #mk = affine_map<(m, n, k) -> (m, k)>
@@ -17,6 +18,15 @@ TARGETS = {
     "vmvx": 'ukernels = "none", iree.encoding.resolver = #iree_cpu.vmvx_encoding_resolver<>',
     "plain": "",
 }
+GPU = (
+    "iree.encoding.resolver = #iree_gpu.gpu_encoding_resolver<>, iree_codegen.target_info ="
+    ' #iree_gpu.target<arch = "gfx942", features = "", wgp = <compute = fp32, storage = b32,'
+    " subgroup = shuffle, mma = [<MFMA_F32_16x16x4_F32>, <MFMA_F32_16x16x16_F16>,"
+    " <MFMA_I32_16x16x32_I8>], subgroup_size_choices = [64], max_workgroup_sizes = [1024, 1024,"
+    " 1024], max_thread_count_per_workgroup = 1024, max_workgroup_memory_bytes = 65536,"
+    " max_workgroup_counts = [2147483647, 2147483647, 2147483647], max_load_instruction_bits ="
+    " 128, simds_per_wgp = 4, vgpr_space_bits = 16384>>"
+)
 
 
 def layout(positions: str, tiles: str, order: str, swizzle: str = "") -> str:
@@ -199,7 +209,7 @@ def functions(lhs_layout: str | None, target: str, dynamic: bool) -> str:
     )
     dims_of_passed = "" if lhs_layout else dims
     return f"""{MAPS}{encodings}
-#target = #hal.executable.target<"llvm-cpu", "x", {{{TARGETS[target]}}}>
+#target = #hal.executable.target<"llvm-cpu", "x", {{{TARGETS.get(target, GPU)}}}>
 {pack.format("lhs", lhs, numbers, passed, on, dims_of_passed)}
 {pack.format("rhs", rhs, numbers, f"{rhs}, #e1>", on, dims)}
 {pack.format("acc", result, numbers, f"{result}, #e2>", on, dims)}
@@ -218,7 +228,7 @@ func.func @unpack(%x: {result}, #e2>, {numbers}) -> {result}> {on} {{
 
 
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", [*TARGETS, "gpu"])
 @pytest.mark.parametrize("passed", ["open", "other", "swizzled"])
 def test_functions_pass_tensors_in_tiles(passed: str, target: str, dynamic: bool) -> None:
     text = functions(LAYOUTS.get(passed), target, dynamic)
@@ -234,6 +244,8 @@ def test_functions_pass_tensors_in_tiles(passed: str, target: str, dynamic: bool
         ]
         if target != "plain" or passed != "open":
             assert tiles[0].ndim > 2
+        used = {op.name for op in program_.module.walk()}
+        assert ("iree_codegen.inner_tiled" in used) == (target == "gpu")
         (packed,) = program_["product"].run([*tiles, *sizes])
         (result,) = program_["unpack"].run([packed, *sizes])
         np.testing.assert_array_equal(result, x @ y + z)
@@ -250,3 +262,88 @@ def test_a_size_of_what_is_passed_in_tiles_is_not_known() -> None:
     text = text[:start] + text[start:].replace("return", dim)
     with pytest.raises(CompilationError, match="needs a size of an argument"):
         compile(text, "materialize-encodings", stages=False)
+
+
+@pytest.mark.parametrize(
+    ("left", "result", "maps", "shapes"),
+    [
+        ("f32", "f32", ("m, k", "k, n", "m, n"), ((200, 70), (70, 130), (200, 130))),
+        ("f32", "f32", ("k, m", "n, k", "n, m"), ((70, 90), (33, 70), (33, 90))),
+        ("f16", "f32", ("b, m, k", "b, k, n", "b, m, n"), ((3, 17, 40), (3, 40, 9), (3, 17, 9))),
+        ("i8", "i32", ("b, m, k", "b, n, k", "b, m, n"), ((2, 1, 300), (2, 66, 300), (2, 1, 66))),
+    ],
+    ids=["matmul", "transposed", "batched", "integers"],
+)
+def test_instructions_of_a_graphics_processor_multiply(
+    left: str, result: str, maps: tuple[str, ...], shapes: tuple[tuple[int, ...], ...]
+) -> None:
+    loops = "b, m, n, k" if "b" in maps[0] else "m, n, k"
+    known = dict(zip(", ".join(maps).split(", "), (n for s in shapes for n in s), strict=True))
+    affine = ", ".join(f"affine_map<({loops}) -> ({each})>" for each in maps)
+    sizes = ", ".join(str(known[loop]) for loop in loops.split(", "))
+    elements = (left, left, result)
+    encodings = "\n".join(
+        f"#e{i} = #iree_encoding.encoding<operand_index = {i}, op_type = matmul, element_types ="
+        f" [{left}, {left}, {result}], user_indexing_maps = [{affine}],"
+        f" iteration_sizes = [{sizes}]>"
+        for i in range(3)
+    )
+    x, y, z = (
+        f"tensor<{'x'.join(map(str, shape))}x{element}"
+        for shape, element in zip(shapes, elements, strict=True)
+    )
+    text = f"""{encodings}
+func.func @main(%x: {x}>, %y: {y}>, %z: {z}>) -> {z}> attributes {{hal.executable.target =
+    #hal.executable.target<"rocm", "rocm-hsaco-fb", {{{GPU}}}>}} {{
+  %0 = iree_encoding.set_encoding %x : {x}> -> {x}, #e0>
+  %1 = iree_encoding.set_encoding %y : {y}> -> {y}, #e1>
+  %2 = iree_encoding.set_encoding %z : {z}> -> {z}, #e2>
+  %3 = linalg.contract indexing_maps = [{affine}] ins(%0, %1 : {x}, #e0>, {y}, #e1>)
+    outs(%2 : {z}, #e2>) -> {z}, #e2>
+  %4 = tensor.empty() : {z}, #e2>
+  %5 = linalg.add ins(%3, %3 : {z}, #e2>, {z}, #e2>) outs(%4 : {z}, #e2>) -> {z}, #e2>
+  %6 = iree_encoding.unset_encoding %5 : {z}, #e2> -> {z}>
+  return %6 : {z}>
+}}"""
+    rng = np.random.default_rng(0)
+    arrays = [
+        rng.integers(-4, 5, shape).astype({"f": "float", "i": "int"}[e[0]] + e[1:])
+        for shape, e in zip(shapes, elements, strict=True)
+    ]
+    notation = "{},{}->{}".format(*(each.replace(", ", "") for each in maps))
+    expected = arrays[2] + np.einsum(notation, *(a.astype(np.float64) for a in arrays[:2]))
+    for backend in ("interpreter", "numba"):
+        program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
+        used = [op.name for op in program_.module.walk()]
+        assert used.count("iree_codegen.inner_tiled") == 1
+        # Tiles are put in order for three encodes and a decode, and not for the sum.
+        assert used.count("linalg.transpose") == 4
+        (found,) = program_["main"].run(arrays)
+        np.testing.assert_array_equal(found, 2 * expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "message"),
+    [
+        ("intrinsic = MFMA_F32_4x4x4x16B_F16", "2x3x4x16", "no product by an instruction"),
+        ("intrinsic = MFMA_F32_16x16x4_F32", "2x3x16x4", "expects tiles of"),
+    ],
+    ids=["instruction", "tiles"],
+)
+def test_instructions_without_meaning(kind: str, shape: str, message: str) -> None:
+    tensors = f"tensor<{shape}xf32>", "tensor<5x3x4x16xf32>", "tensor<2x5x4x16x4xf32>"
+    text = f"""{MAPS}
+#nk = affine_map<(m, n, k) -> (n, k)>
+#p = #linalg.iterator_type<parallel>
+func.func @main(%a: {tensors[0]}, %b: {tensors[1]}, %c: {tensors[2]}) -> {tensors[2]} {{
+  %0 = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [#mk, #nk, #mn],
+    iterator_types = [#p, #p, #linalg.iterator_type<reduction>],
+    kind = #iree_gpu.data_tiled_mma_layout<{kind}>,
+    semantics = #iree_gpu.mma_semantics<distributed = false, opaque = false>>
+    : {tensors[0]}, {tensors[1]} into {tensors[2]}
+  return %0 : {tensors[2]}
+}}"""
+    shapes = [tuple(map(int, t[7:-1].split("x")[:-1])) for t in tensors]
+    program_ = compile(text, "", stages=False)
+    with pytest.raises(ExecutionError, match=message):
+        program_["main"].run([np.zeros(shape, np.float32) for shape in shapes])

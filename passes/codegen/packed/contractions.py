@@ -48,20 +48,31 @@ class PackedOperand:
         return next((item for item in self.tiles.items() if self.roles[item[0]] is role), None)
 
 
-def lower_contraction(
-    values: PackedValues, operation: Operation, layouts: tuple[PackedLayout, ...]
-) -> SSAValue | None:
-    """The packed result of a contraction of packed tensors.
+@dataclass(frozen=True, slots=True)
+class PackedProduct:
+    """A contraction whose tensors are in tiles of one product."""
 
-    `layouts` are those of the left, right and result tensors. `None` if the operation is no sum of
-    products, or its operands' layouts do not make one product of tiles.
+    view: StructuredView
+    operands: tuple[PackedOperand, PackedOperand, PackedOperand]
+    """The left, right and result tensors."""
+    swapped: bool
+    """Whether the result is stored transposed."""
+    unsigned: tuple[bool, bool]
+    """For each factor whether it is read as unsigned."""
+
+
+def packed_product(operation: Operation, layouts: tuple[PackedLayout, ...]) -> PackedProduct | None:
+    """The contraction that an operation is, given the layouts of its three tensors.
+
+    `None` if it is no sum of products, or its layouts do not make one product of tiles.
     """
     view = structured_view(operation)
     if view is None or len(view.inputs) != 2 or len(view.outputs) != 1 or not operation.results:
         return None
     maps = tuple(dimension_map(map_) for map_ in view.maps)
     roles = ContractionOperand(RESULT, (), maps, maps[RESULT]).roles()
-    if roles is None or unsigned_factors(view.body) is None:
+    unsigned = unsigned_factors(view.body)
+    if roles is None or unsigned is None:
         return None
     left, right, result = (
         _packed(layout, map_, roles) for layout, map_ in zip(layouts, maps, strict=True)
@@ -71,9 +82,24 @@ def lower_contraction(
     swapped = _fit(left, right, result)
     if swapped is None:
         return None
+    return PackedProduct(view, (left, right, result), swapped, unsigned)
+
+
+def lower_contraction(
+    values: PackedValues, operation: Operation, layouts: tuple[PackedLayout, ...]
+) -> SSAValue | None:
+    """The packed result of a contraction of packed tensors.
+
+    `layouts` are those of the left, right and result tensors. `None` if the operation is no sum of
+    products, or its operands' layouts do not make one product of tiles.
+    """
+    product = packed_product(operation, layouts)
+    if product is None:
+        return None
+    view, swapped, result = product.view, product.swapped, product.operands[RESULT]
     forms: list[SSAValue] = []
     shapes: list[Sequence[Size]] = []
-    tensors = zip((*view.inputs, *view.outputs), (left, right, result), strict=True)
+    tensors = zip((*view.inputs, *view.outputs), product.operands, strict=True)
     for index, (value, operand) in enumerate(tensors):
         form = values.form(value, layouts[index])
         if index != RESULT:
@@ -81,11 +107,11 @@ def lower_contraction(
         shapes.append(values.dimensions.sizes(form))
         forms.append(_as_matrix(values, form, operand, _sides(index, swapped)))
     factors = [forms[RHS], forms[LHS]] if swapped else [forms[LHS], forms[RHS]]
-    batched = Role.BATCH in roles.values()
+    batched = Role.BATCH in result.roles.values()
     kind = NAMED_CLASSES["linalg.batch_mmt4d" if batched else "linalg.mmt4d"]
-    product = kind(factors, [forms[RESULT]])
-    product.location = operation.location
-    packed = values.builder.insert(product).results[0]
+    made = kind(factors, [forms[RESULT]])
+    made.location = operation.location
+    packed = values.builder.insert(made).results[0]
     return _from_matrix(values, packed, shapes[RESULT], result, _sides(RESULT, swapped))
 
 

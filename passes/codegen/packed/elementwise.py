@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
-from ....ir.tensor_types import ranked
+from ....ir.tensor_types import ranked, shape_of
 from ....tiling.packed_layouts import IDENTITY, PackedLayout
-from .values import PackedValues, layout_of_tiles, leaves_padding
+from .values import PackedValues, layout_in_memory, layout_of_tiles, leaves_padding
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,37 @@ class PackedLoops:
 
     def tile(self, loop: int) -> int | None:
         return dict(self.tiles).get(loop)
+
+
+def lower_in_memory(
+    values: PackedValues, operation: Operation, layout: PackedLayout
+) -> list[SSAValue] | None:
+    """The results of an elementwise operation on tensors as memory holds them, swizzled alike.
+
+    `None` if it is no such operation, or nothing is gained.
+    """
+    layout = layout_in_memory(layout)
+    view = structured_view(operation)
+    if layout.swizzle is None or view is None or not operation.results:
+        return None
+    identity = AffineMap.identity(len(view.iterators))
+    tensors = (*view.inputs, *view.outputs)
+    if any(map_ != identity for map_ in view.maps) or not values.are_stored(tensors, layout):
+        return None
+    if any(op.name == "linalg.index" for op in view.body.walk()):
+        return None
+    forms = [values.memory_form(value, layout) for value in tensors]
+    rank = len(shape_of(cast("TensorType[Attribute]", forms[0].type)))
+    count = len(view.inputs)
+    generic = GenericOp(
+        forms[:count],
+        forms[count:],
+        copy_of(view.body),
+        [AffineMap.identity(rank)] * len(forms),
+        [IteratorType.PARALLEL] * rank,
+    )
+    generic.location = operation.location
+    return list(values.builder.insert(generic).results)
 
 
 def lower_elementwise(

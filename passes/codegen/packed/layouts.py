@@ -23,15 +23,22 @@ from ....dialects.iree_encoding.interfaces import (
     TensorEncoding,
     tensor_encoding,
 )
+from ....dialects.iree_encoding.layouts import (
+    IdentityResolverAttr,
+    SpecializationResolverAttr,
+    UnsupportedResolverAttr,
+)
 from ....dialects.iree_tensor_ext import DispatchTensor
 from ....dialects.stream.affinity import affinity_of
-from ....ir.diagnostics import Note, OperationError
+from ....ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ....ir.host_programs import host_operations
 from ....ir.structural_hash import AttributeNumbers
+from ....ir.symbols import symbol
 from ....tiling.contractions import RESULT, Role
 from ....tiling.packed_layouts import IDENTITY, PackedLayout
 from ....tiling.storage_sizes import static_tiles
 from ...stream.analysis.affinity_analysis import AffinityAnalysis
+from ...stream.analysis.encoding_resolution import CATEGORY
 from ...stream.kernels.exports import entry_points
 
 TARGET = "hal.executable.target"
@@ -59,11 +66,17 @@ class KernelSolvers:
 
 
 def target_solver(function: Operation) -> tuple[EncodingSolverInterface, ...]:
-    """The solver of the target that a function names itself."""
+    """The solver of the target that a function names itself; the identity's without one of use."""
     target = function.attributes.get(TARGET)
     if not isinstance(target, ExecutableTargetAttr):
-        return ()
-    return (solver_of(target),)
+        values = (value for operation in function.walk() for value in operation.results)
+        if remarks_wanted() and any(tensor_encoding(value.type) for value in values):
+            name = symbol(function, "sym_name")
+            remark(CATEGORY, function, f"@{name} names no target: its tensors are stored in rows")
+        return (IdentityResolverAttr(),)
+    solver = solver_of(target)
+    without_tiles = isinstance(solver, UnsupportedResolverAttr | SpecializationResolverAttr)
+    return (IdentityResolverAttr() if without_tiles else solver,)
 
 
 def bound_solvers(executable: Operation) -> tuple[EncodingSolverInterface, ...]:
@@ -89,17 +102,18 @@ def bound_solvers(executable: Operation) -> tuple[EncodingSolverInterface, ...]:
 class KernelLayouts:
     """The layouts of the tensor types of one kernel.
 
-    Tiles that microkernels choose are numbers, those that a host sets storage aside for, unless
-    they are to be asked for when the kernel runs (`at_run_time`).
+    A function that names its target itself (`names_target`) is lowered as IREE does it: it asks for
+    the tiles that microkernels choose when it runs, and has the instructions of its target. In
+    others such tiles are numbers, those that a host sets storage aside for.
     """
 
     def __init__(
-        self, solvers: tuple[EncodingSolverInterface, ...], *, at_run_time: bool = False
+        self, solvers: tuple[EncodingSolverInterface, ...], *, names_target: bool = False
     ) -> None:
         self.solvers = solvers
         self.asked: dict[PackedLayout, Attribute] = {}
         """Layouts whose tiles are asked for, each with a tensor type to ask about."""
-        self._at_run_time = at_run_time
+        self.names_target = names_target
         self._layouts: dict[Attribute, PackedLayout] = {}
 
     def lowering_solver(self) -> EncodingSolverInterface | None:
@@ -109,6 +123,10 @@ class KernelLayouts:
         (solver,) = self.solvers
         own = type(solver).materialize is not EncodingSolverInterface.materialize
         return solver if own else None
+
+    def named_solver(self) -> EncodingSolverInterface | None:
+        """The solver of the target that the function names itself, if it names one."""
+        return self.solvers[0] if self.names_target and len(self.solvers) == 1 else None
 
     def layout(self, type_: Attribute, operation: Operation) -> PackedLayout:
         """How tensors of a type are packed.
@@ -128,7 +146,7 @@ class KernelLayouts:
     ) -> PackedLayout:
         if layout.is_identity:
             return IDENTITY
-        if self._at_run_time and layout.has_dynamic_tiles:
+        if self.names_target and layout.has_dynamic_tiles:
             operand = _operand_of(encoding)
             if operand is not None:
                 layout = replace(layout, asked_of=operand)

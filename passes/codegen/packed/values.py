@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from xdsl.builder import Builder
+from xdsl.dialects.affine import ApplyOp
 from xdsl.dialects.arith import CeilDivSIOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    AffineMapAttr,
     ArrayAttr,
     IndexType,
     IntegerAttr,
@@ -24,6 +26,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.tensor import CastOp, CollapseShapeOp, EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
 
 from ....dialects.iree_codegen import QueryTileSizesOp
 from ....dialects.iree_encoding.interfaces import Tensor, plain
@@ -50,19 +53,22 @@ class HeldTensor:
     """Its logical type, without an encoding."""
     sizes: tuple[Size, ...]
     forms: dict[PackedLayout, SSAValue] = field(default_factory=dict[PackedLayout, SSAValue])
+    """By layout; one with a swizzle is of tiles as memory holds them."""
     make: Maker | None = None
 
     @property
     def layout(self) -> PackedLayout:
-        """The layout of the original; that of a tensor made on demand is none in particular."""
-        return next(iter(self.forms), IDENTITY)
+        """The tiles of the original; those of a tensor made on demand are none in particular."""
+        return layout_of_tiles(next(iter(self.forms), IDENTITY))
 
 
 class PackedValues:
     """The tensors of one kernel. Forms are made in front of the operation at hand."""
 
-    def __init__(self, asked: Mapping[PackedLayout, Attribute]) -> None:
+    def __init__(self, asked: Mapping[PackedLayout, Attribute], *, by_maps: bool) -> None:
         self.dimensions = DimensionSizes()
+        self._by_maps = by_maps
+        """Whether tiles are counted by `affine.apply`, as IREE does, or by a division."""
         self._asked = asked
         """Layouts whose tiles are asked for at run time, each with a tensor type to ask about."""
         self._answers: dict[tuple[PackedLayout, Block | None], tuple[Size, ...]] = {}
@@ -116,35 +122,67 @@ class PackedValues:
         held = self.held(value)
         layout = layout_of_tiles(layout)
         if layout not in held.forms:
-            made = self._make(held, layout)
-            if held.forms and self._is_local(held):
-                held.forms[layout] = made
-            return made
+            return self._add(held, layout, self._make(held, layout))
         return held.forms[layout]
 
-    def _is_local(self, held: HeldTensor) -> bool:
-        """Whether what is made here can be used wherever the original can."""
-        original = next(iter(held.forms.values()))
-        owner = original.owner
-        block = owner.parent if isinstance(owner, Operation) else owner
-        return block is self.operation.parent
+    def memory_form(self, value: SSAValue, layout: PackedLayout) -> SSAValue:
+        """A tensor in a layout as memory holds it: the elements of tiles are swizzled."""
+        layout = layout_in_memory(layout)
+        if layout.swizzle is None:
+            return self.form(value, layout)
+        held = self.held(value)
+        if layout in held.forms:
+            return held.forms[layout]
+        if held.make is not None:
+            return held.make(layout)
+        tiles = self.form(value, layout)
+        made = self.to_memory(tiles, self.dimensions.sizes(tiles), layout)
+        return self._add(held, layout, made)
+
+    def are_stored(self, tensors: Sequence[SSAValue], layout: PackedLayout) -> bool:
+        """Whether memory holds tensors in a layout, but for those that are made of nothing."""
+        held = [self.held(value) for value in tensors]
+        there = [layout in one.forms for one in held]
+        made = [one.make is not None for one in held]
+        return any(there) and all(a or b for a, b in zip(there, made, strict=True))
+
+    def _add(self, held: HeldTensor, layout: PackedLayout, form: SSAValue) -> SSAValue:
+        """Keep a form for others, if it can be used wherever the original can."""
+        original = next(iter(held.forms.values()), None)
+        if original is not None:
+            owner = original.owner
+            block = owner.parent if isinstance(owner, Operation) else owner
+            if block is self.operation.parent:
+                held.forms[layout] = form
+        return form
 
     def _make(self, held: HeldTensor, layout: PackedLayout) -> SSAValue:
         if held.make is not None:
             return held.make(layout)
-        original = held.layout
         value = held.forms.get(IDENTITY)
         if value is None:
-            value = self._unpack(held, held.forms[original], original)
-            if self._is_local(held):
-                held.forms[IDENTITY] = value
+            original = held.layout
+            tiles = self._tiles(held, original)
+            if layout == original:
+                return tiles
+            value = self._add(held, IDENTITY, self._unpack(held, tiles, original))
         return value if layout == IDENTITY else self._pack(held, value, layout)
+
+    def _tiles(self, held: HeldTensor, layout: PackedLayout) -> SSAValue:
+        """The original in tiles whose elements are in their plain order."""
+        if layout not in held.forms:
+            stored, form = next(iter(held.forms.items()))
+            tiles = self.from_memory(form, self.dimensions.sizes(form), stored)
+            return self._add(held, layout, tiles)
+        return held.forms[layout]
 
     # Relayouts
 
     def empty(self, tensor: Tensor, sizes: Sequence[Size], layout: PackedLayout) -> SSAValue:
-        """A packed tensor without contents."""
+        """A packed tensor without contents, as memory holds it if the layout has a swizzle."""
         shape = self.packed_sizes(sizes, layout)
+        if layout.swizzle is not None:
+            shape[-len(layout.inner_tiles) :] = layout.swizzle.memory_sizes()
         return self.empty_of(tensor.element_type, shape)
 
     def empty_of(self, element: Attribute, shape: Sequence[Size]) -> SSAValue:
@@ -183,14 +221,27 @@ class PackedValues:
             return size
         key = size, tile, self.operation.parent
         if key not in self._counts:
-            builder = self.builder
+            self._counts[key] = self._ceiling_division(size, tile)
+        return self._counts[key]
+
+    def _ceiling_division(self, size: Size, tile: Size) -> SSAValue:
+        builder = self.builder
+        if not self._by_maps:
             dividend, divisor = (
                 constant_index(each, builder) if isinstance(each, int) else each
                 for each in (size, tile)
             )
-            count = CeilDivSIOp(dividend, divisor)
-            self._counts[key] = builder.insert(count).result
-        return self._counts[key]
+            return builder.insert(CeilDivSIOp(dividend, divisor)).result
+        symbols = [each for each in (size, tile) if isinstance(each, SSAValue)]
+        dividend, divisor = (
+            AffineExpr.symbol(symbols.index(each))
+            if isinstance(each, SSAValue)
+            else AffineExpr.constant(each)
+            for each in (size, tile)
+        )
+        count = AffineBinaryOpExpr(AffineBinaryOpKind.CeilDiv, dividend, divisor)
+        map_ = AffineMap(0, len(symbols), (count,))
+        return builder.insert(ApplyOp(symbols, AffineMapAttr(map_))).result
 
     def _pack(self, held: HeldTensor, value: SSAValue, layout: PackedLayout) -> SSAValue:
         empty = self.empty(held.tensor, held.sizes, layout)
@@ -239,7 +290,7 @@ class PackedValues:
         swizzle = layout.swizzle
         if swizzle is None:
             return value
-        factors = [factor.size for group in swizzle.expand_shape for factor in group]
+        factors = swizzle.sizes()
         outer = packed[: cast(Tensor, value.type).get_num_dims() - len(factors)]
         inverse = [swizzle.permutation.index(index) for index in range(len(factors))]
         rank = len(outer)
@@ -255,12 +306,12 @@ class PackedValues:
         if swizzle is None:
             return value
         outer = packed[: cast(Tensor, value.type).get_num_dims() - len(layout.inner_tiles)]
-        factors = [factor.size for group in swizzle.expand_shape for factor in group]
+        factors = swizzle.sizes()
         element = cast(Tensor, value.type).element_type
         rank = len(outer)
         expanded = self.expand(value, [*outer, *factors], _factor_groups(rank, layout))
         order = [*range(rank), *(rank + index for index in swizzle.permutation)]
-        empty = self.empty_of(element, [*outer, *(factors[index] for index in swizzle.permutation)])
+        empty = self.empty_of(element, [*outer, *swizzle.memory_sizes()])
         return self.builder.insert(TransposeOp(expanded, empty, order)).results[0]
 
     def expand(
@@ -290,6 +341,11 @@ def layout_of_tiles(layout: PackedLayout) -> PackedLayout:
     return replace(layout, scalable=(), swizzle=None)
 
 
+def layout_in_memory(layout: PackedLayout) -> PackedLayout:
+    """A layout with the order inside its tiles; one form for all that change nothing."""
+    return IDENTITY if layout.is_identity else replace(layout, scalable=())
+
+
 def leaves_padding(sizes: Sequence[Size], layout: PackedLayout) -> bool:
     """Whether tiles may reach beyond a tensor of some sizes."""
     for position, tile in zip(layout.inner_positions, layout.inner_tiles, strict=True):
@@ -303,8 +359,7 @@ def memory_type(tensor: Tensor, layout: PackedLayout) -> Tensor:
     """The type of a packed tensor in memory, where tiles may be swizzled."""
     shape = list(layout.packed_shape(shape_of(tensor)))
     if layout.swizzle is not None:
-        factors = [factor.size for group in layout.swizzle.expand_shape for factor in group]
-        shape[-len(layout.inner_tiles) :] = [factors[i] for i in layout.swizzle.permutation]
+        shape[-len(layout.inner_tiles) :] = layout.swizzle.memory_sizes()
     return TensorType(tensor.element_type, [DYNAMIC_INDEX if n is None else n for n in shape])
 
 

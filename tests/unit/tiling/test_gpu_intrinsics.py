@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from mesh_opt.tiling.contractions import LHS, RESULT, RHS
 from mesh_opt.tiling.gpu_intrinsics import (
+    TiledInstruction,
     Workgroup,
     instruction,
     restricted,
@@ -202,3 +203,32 @@ def test_the_order_of_a_broadcast_operand() -> None:
     assert text(swizzle) == "T2 I4 T4 E4 x T2 I4 T16 [0,4,1,5,2,6,3]"
     assert text(restricted(swizzle, [True, False])) == "T2 I4 T4 E4 [0,1,2,3]"
     assert text(restricted(swizzle, [False, True])) == "T2 I4 T16 [0,1,2]"
+
+
+@pytest.mark.parametrize(
+    ("text", "tile"),
+    [
+        ("intrinsic = MFMA_F32_16x16x4_F32", (16, 16, 4)),
+        ("intrinsic = WMMAR3_F32_16x16x16_F16, intrinsics_m = 2, subgroups_n = 4", (32, 64, 16)),
+        ("intrinsic = MFMA_I32_16x16x32_I8, intrinsics_n = 2, intrinsics_k = 2", (16, 32, 64)),
+    ],
+)
+def test_instructions_are_read_as_they_are_written(text: str, tile: tuple[int, ...]) -> None:
+    text += ", operands_interleaving_intrinsics_k = [0, 1]"
+    tiled = TiledInstruction.parse(text)
+    assert tiled is not None
+    assert str(tiled) == text
+    assert (tiled.tile.m, tiled.tile.n, tiled.tile.k) == tile
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "intrinsic = MFMA_F32_16x16x4_F32, intrinsics_k = 2",
+        "intrinsic = MFMA_F32_4x4x4x16B_F16",
+        "intrinsic = MFMA_F32_16x16x4_F32, col_major = true",
+        "intrinsics_m = 2",
+    ],
+)
+def test_instructions_whose_lanes_are_not_known(text: str) -> None:
+    assert TiledInstruction.parse(text) is None

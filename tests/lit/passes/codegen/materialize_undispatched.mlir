@@ -38,3 +38,20 @@ stream.executable private @ex {
     }
   }
 }
+
+// A function of no target, or of one that lays nothing out, stores its tensors in rows.
+
+// CHECK-LABEL: func.func @no_target
+// CHECK-SAME: (%x: tensor<32x8xf32>) -> tensor<32x8xf32>
+// CHECK-NEXT: return %x
+func.func @no_target(%x: tensor<32x8xf32>) -> tensor<32x8xf32, #lhs> {
+  %0 = iree_encoding.set_encoding %x : tensor<32x8xf32> -> tensor<32x8xf32, #lhs>
+  return %0 : tensor<32x8xf32, #lhs>
+}
+
+// CHECK-LABEL: func.func @unsupported
+// CHECK-SAME: (%x: tensor<32x8xf32>) -> tensor<32x8xf32>
+func.func @unsupported(%x: tensor<32x8xf32>) -> tensor<32x8xf32, #lhs> attributes {hal.executable.target = #hal.executable.target<"llvm-cpu", "x", {encoding_solver = #iree_encoding.unsupported_resolver}>} {
+  %0 = iree_encoding.set_encoding %x : tensor<32x8xf32> -> tensor<32x8xf32, #lhs>
+  return %0 : tensor<32x8xf32, #lhs>
+}

@@ -1,0 +1,88 @@
+"""`iree_codegen.inner_tiled`: products of tiles whose elements are as lanes hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from ..dialects.iree_codegen import InnerTiledOp, loops_of
+from ..dialects.iree_gpu import DataTiledMmaLayoutAttr
+from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Array, Value, integer_width, is_narrow_float, shape_text, wrap
+from ..tiling.contractions import LHS, RESULT, RHS
+from ..tiling.gpu_intrinsics import TiledInstruction
+from ..tiling.packed_layouts import Swizzle
+from .frames import Frame
+from .registry import Results, impl
+
+INNER = {LHS: "YZ", RHS: "XZ", RESULT: "YX"}
+"""The rows and columns of a tile, in the notation of `np.einsum`."""
+
+
+@impl("iree_codegen.inner_tiled")
+def _inner_tiled(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    op = cast(InnerTiledOp, op)
+    tiled = _instruction(op)
+    tiles: list[Array] = []
+    letters: list[str] = []
+    extents: dict[str, int] = {}
+    for index, (operand, map_) in enumerate(zip(operands, op.indexing_maps, strict=True)):
+        array, swizzle = np.asarray(operand), tiled.swizzle(index)
+        outer = "".join(chr(ord("a") + loop) for loop in loops_of(map_.data))
+        _check(op, array, len(outer), swizzle)
+        tiles.append(_in_rows(array, len(outer), swizzle))
+        letters.append(outer + INNER[index])
+        for letter, extent in zip(outer, array.shape, strict=False):
+            if extents.setdefault(letter, extent) != extent:
+                raise OperationError(op, f"has {extents[letter]} and {extent} tiles along one loop")
+    left, right, start = tiles
+    width = integer_width(op.results[0].type)
+    compute = np.dtype(np.int64) if width is not None else start.dtype
+    if is_narrow_float(start.dtype):
+        compute = np.dtype(np.float32)
+    notation = f"{letters[LHS]},{letters[RHS]}->{letters[RESULT]}"
+    product = np.einsum(notation, left.astype(compute), right.astype(compute), optimize=True)
+    total = start.astype(compute) + product
+    total = total.astype(start.dtype) if width is None else wrap(total, width)
+    return (_in_memory(total, len(letters[RESULT]) - 2, tiled.swizzle(RESULT)),)
+
+
+def _instruction(op: InnerTiledOp) -> TiledInstruction:
+    text = op.kind.description if isinstance(op.kind, DataTiledMmaLayoutAttr) else None
+    found = TiledInstruction.parse(text.data) if isinstance(text, StringAttr) else None
+    if found is None or len(op.operands) != 3 or op.permutations is not None:
+        raise OperationError(
+            op, f"has no meaning here: no product by an instruction that is known, {op.kind}"
+        )
+    return found
+
+
+def _check(op: Operation, array: Array, outer: int, swizzle: Swizzle) -> None:
+    """Raise OperationError if the tiles of a tensor are not those of the instruction."""
+    expected = tuple(swizzle.memory_sizes())
+    if array.shape[outer:] != expected:
+        raise OperationError(
+            op,
+            f"expects tiles of {shape_text(expected)}, found {shape_text(array.shape[outer:])}",
+        )
+
+
+def _in_rows(array: Array, outer: int, swizzle: Swizzle) -> Array:
+    """Tiles in rows and columns, for those in the order of memory."""
+    inverse = [outer + swizzle.permutation.index(i) for i in range(len(swizzle.permutation))]
+    moved = array.transpose([*range(outer), *inverse])
+    return moved.reshape(*array.shape[:outer], *_sides(swizzle))
+
+
+def _in_memory(array: Array, outer: int, swizzle: Swizzle) -> Array:
+    """Tiles in the order of memory, for those in rows and columns."""
+    expanded = array.reshape(*array.shape[:outer], *swizzle.sizes())
+    return expanded.transpose([*range(outer), *(outer + i for i in swizzle.permutation)])
+
+
+def _sides(swizzle: Swizzle) -> list[int]:
+    return [int(np.prod([factor.size for factor in group])) for group in swizzle.expand_shape]

@@ -1,0 +1,54 @@
+"""Replace encoded tensors of a host program early, if all its devices are compiled for alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, SymbolRefAttr
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+
+from ...dialects.hal.affinities import DeviceAffinityAttr
+from ...dialects.hal.targets import DEVICE, ExecutableTargetAttr
+from ...dialects.stream.affinity import TargetsUnknownError
+from ...ir.structural_hash import AttributeNumbers
+from ...ir.symbols import symbol
+from ..stream.analysis.affinity_analysis import AffinityAnalysis
+from .materialize_encoding_into_nop import MaterializeEncodingIntoNopPass
+from .materialize_host_encoding import MaterializeHostEncodingPass
+
+AT_RUN_TIME = "vmvx"
+"""The backend whose tiles are chosen when programs run: its tensors are packed later."""
+
+
+@dataclass(frozen=True)
+class MaterializeHomogeneousEncodingsPass(ModulePass):
+    """Lower encoded tensors for the only target of a module; drop encodings if it has several."""
+
+    name = "iree-global-opt-materialize-homogeneous-encodings"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        targets = _targets(ctx, op)
+        if len(targets) != 1:
+            MaterializeEncodingIntoNopPass().apply(ctx, op)
+            return
+        (target,) = targets
+        if not isinstance(target, ExecutableTargetAttr) or target.backend.data != AT_RUN_TIME:
+            MaterializeHostEncodingPass().apply(ctx, op)
+
+
+def _targets(ctx: Context, module: ModuleOp) -> set[Attribute]:
+    """What the devices of a module are compiled for, as far as known."""
+    affinities = AffinityAnalysis(ctx, module, AttributeNumbers())
+    found: set[Attribute] = set()
+    for operation in module.body.block.ops:
+        if operation.name != "util.global" or operation.properties.get("type") != DEVICE:
+            continue
+        name = SymbolRefAttr(symbol(operation, "sym_name"))
+        try:
+            targets = affinities.targets(DeviceAffinityAttr.new([name, NoneAttr()]), operation)
+        except TargetsUnknownError:
+            continue
+        found.update(target.target for target in targets)
+    return found

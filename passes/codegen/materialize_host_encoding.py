@@ -1,0 +1,71 @@
+"""Replace encoded tensors of the host program by packed ones, where it runs on one target.
+
+For programs that are not taken apart into dispatches: a function is lowered as a kernel is, by the
+solver of the target that everything in it is placed on. A function that is placed nowhere is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from ...dialects.stream.affinity import TargetSolver, TargetsUnknownError, affinity_of
+from ...ir.diagnostics import Note, OperationError
+from ...ir.host_programs import ABI_AFFINITY, FUNCTIONS
+from ...ir.structural_hash import AttributeNumbers
+from ..stream.analysis.affinity_analysis import AffinityAnalysis
+from .materialize_device_encoding import KernelLowering
+from .packed.layouts import KernelLayouts
+
+
+@dataclass(frozen=True)
+class MaterializeHostEncodingPass(ModulePass):
+    """Lower encoded tensors of functions to packed tensors of the target that they run on."""
+
+    name = "iree-codegen-materialize-host-encoding"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        affinities = AffinityAnalysis(ctx, op, AttributeNumbers())
+        for function in tuple(op.body.block.ops):
+            if function.name not in FUNCTIONS:
+                continue
+            targets = _targets(function, affinities)
+            if len(targets) > 1:
+                raise OperationError(
+                    function,
+                    f"runs on {len(targets)} targets, and its tensors can have the layout of one "
+                    "only: data-tile lays tensors out for each device",
+                    [Note(f"one is {target}") for target in targets],
+                )
+            if targets:
+                solvers = tuple(target.solver for target in targets.values())
+                KernelLowering(function, KernelLayouts(solvers, names_target=True)).lower()
+
+
+def _targets(function: Operation, affinities: AffinityAnalysis) -> dict[Attribute, TargetSolver]:
+    """What a function is compiled for; nothing if it is placed nowhere, or not known."""
+    try:
+        return {
+            target.target: target
+            for affinity in dict.fromkeys(_affinities(function))
+            for target in affinities.targets(affinity, function)
+        }
+    except TargetsUnknownError:
+        return {}
+
+
+def _affinities(function: Operation) -> Iterator[Attribute]:
+    """Where the operations of a function run, and where its arguments are."""
+    arguments = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
+    for entry in () if arguments is None else arguments:
+        if ABI_AFFINITY in entry.data:
+            yield entry.data[ABI_AFFINITY]
+    for operation in function.walk():
+        if operation is not function and (affinity := affinity_of(operation)) is not None:
+            yield affinity

@@ -1,0 +1,76 @@
+"""Contractions of tiles as `iree_codegen.inner_tiled`: by the target's instruction.
+
+Its tensors are as memory holds them, so nothing is put in order in front of it.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from ....dialects.iree_codegen import InnerTiledOp
+from ....dialects.iree_encoding.interfaces import EncodingSolverInterface, Tensor
+from ....dialects.linalg.base import IteratorTypeAttr
+from ....dialects.linalg.structured_view import IteratorType
+from ....ir.tensor_types import element_of
+from ....tiling.contractions import Role
+from ....tiling.packed_layouts import PackedLayout
+from .contractions import ROLES_OF, packed_product
+from .values import PackedValues
+
+
+def lower_inner_tiled(
+    values: PackedValues,
+    operation: Operation,
+    layouts: tuple[PackedLayout, ...],
+    solver: EncodingSolverInterface,
+) -> SSAValue | None:
+    """The result of a contraction, as memory holds it.
+
+    `layouts` are those of the left, right and result tensors. `None` if the target has no
+    instruction for it.
+    """
+    if any(layout.swizzle is None for layout in layouts):
+        return None
+    product = packed_product(operation, layouts)
+    if product is None or product.swapped or any(product.unsigned):
+        return None
+    view = product.view
+    tensors = (*view.inputs, *view.outputs)
+    tiled = solver.inner_tiled(cast(Tensor, tensors[-1].type))
+    types = tuple(element_of(cast(Tensor, tensor.type)).name for tensor in tensors)
+    if tiled is None or types != tiled.element_types:
+        return None
+    if any(
+        operand.tile(role) is None
+        for index, operand in enumerate(product.operands)
+        for role in ROLES_OF[index]
+    ):
+        return None
+    forms = [
+        values.memory_form(value, layout) for value, layout in zip(tensors, layouts, strict=True)
+    ]
+    left, right, result = product.operands
+    parallel = (*result.loops(Role.BATCH), *result.loops(Role.M), *result.loops(Role.N))
+    order = (*parallel, *left.loops(Role.K))
+    maps = [
+        AffineMapAttr(AffineMap(len(order), 0, tuple(map(AffineExpr.dimension, places))))
+        for places in ([order.index(loop) for loop in one.outer] for one in (left, right, result))
+    ]
+    kinds = [IteratorType.PARALLEL] * len(parallel)
+    kinds += [IteratorType.REDUCTION] * (len(order) - len(parallel))
+    made = InnerTiledOp.build(
+        operands=[forms[:-1], forms[-1:]],
+        result_types=[[forms[-1].type]],
+        properties={
+            "indexing_maps": ArrayAttr(maps),
+            "iterator_types": ArrayAttr[Attribute](map(IteratorTypeAttr, kinds)),
+            "kind": tiled.kind,
+            "semantics": tiled.semantics,
+        },
+    )
+    made.location = operation.location
+    return values.builder.insert(made).results[0]

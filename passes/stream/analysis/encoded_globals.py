@@ -1,0 +1,204 @@
+"""Encoded globals: which constants are kept in several encodings, and who reads them.
+
+    %w = util.global.load @w
+    %s = stream.tensor.sizeof tensor<64x64xf32, #e>
+    %e = stream.tensor.encode %w : tensor<64x64xf32> -> tensor<64x64xf32, #e>{%s}
+    util.global.store %e, @w_encoded
+
+is one version of the constant `@w`, where both globals never change.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, OpResult, SSAValue, Use
+from xdsl.irdl import IRDLOperation
+
+from ....dialects.iree_encoding.interfaces import (
+    Tensor,
+    TensorEncoding,
+    plain,
+    tensor_encoding,
+)
+from ....dialects.stream.affinity import TensorPhase
+from ....dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp, TensorSizeOfOp
+from ....dialects.stream.types import NamedParameterAttr
+from ....ir.host_programs import host_operations
+from ....ir.symbols import symbol
+from ....ir.syntax.assembly_format import values
+
+LOAD, STORE = "util.global.load", "util.global.store"
+ENCODE, DISPATCH = "stream.tensor.encode", "stream.tensor.dispatch"
+COPIES = frozenset({"stream.async.cast", "stream.async.clone", "stream.async.transfer"})
+"""Operations whose result has the bytes of their source, in the same layout."""
+
+
+@dataclass(slots=True)
+class Readers:
+    """Who reads a version, as far as its bytes go without being relaid out."""
+
+    copies: list[Operation] = field(default_factory=list[Operation])
+    encodes: list[TensorEncodeOp] = field(default_factory=list[TensorEncodeOp])
+    dispatched: list[tuple[TensorDispatchOp, int]] = field(
+        default_factory=list[tuple[TensorDispatchOp, int]]
+    )
+    """Dispatches, and which of their mixed operands."""
+    others: list[tuple[Operation, str]] = field(default_factory=list[tuple[Operation, str]])
+    """Tensor operations that work on elements by their place, and the name of the operand."""
+    unknown: list[Operation] = field(default_factory=list[Operation])
+    """Operations that do not say which tensor they read."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedVersion:
+    """A global that holds a constant in one encoding."""
+
+    name: str
+    encode: TensorEncodeOp
+    size: TensorSizeOfOp
+    copies: tuple[Operation, ...]
+    """What is between the encode and the store."""
+    store: Operation
+
+    @property
+    def tensor(self) -> Tensor:
+        """The tensor as it is stored."""
+        return cast(Tensor, self.encode.result_encoding)
+
+    @property
+    def encoding(self) -> TensorEncoding:
+        """The encoding that it is stored in."""
+        return cast(TensorEncoding, self.tensor.encoding)
+
+
+class EncodedGlobals:
+    """The encoded globals of a module."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._globals = {
+            symbol(operation, "sym_name"): operation
+            for operation in module.body.block.ops
+            if operation.name == "util.global"
+        }
+        self._loads: dict[str, list[Operation]] = defaultdict(list)
+        self._stores: dict[str, list[Operation]] = defaultdict(list)
+        self._addressed: set[str] = set()
+        for operation in host_operations(module):
+            if operation.name in (LOAD, STORE):
+                found = self._loads if operation.name == LOAD else self._stores
+                found[symbol(operation, "global")].append(operation)
+            elif operation.name == "util.global.address":
+                self._addressed.add(symbol(operation, "global"))
+        self.sources: dict[tuple[str, ...], list[EncodedVersion]] = {}
+        """Versions by what they are of: a parameter, or the global that had it first."""
+        for initializer in module.body.block.ops:
+            if initializer.name == "util.initializer":
+                for operation in initializer.walk():
+                    if operation.name == ENCODE:
+                        self._add(cast(TensorEncodeOp, operation))
+
+    def _add(self, encode: TensorEncodeOp) -> None:
+        size = encode.result_size.owner
+        if tensor_encoding(encode.result_encoding) is None or not isinstance(size, TensorSizeOfOp):
+            return
+        copies: list[Operation] = []
+        user = encode.result.get_user_of_unique_use()
+        while user is not None and user.name in COPIES:
+            copies.append(user)
+            user = user.results[0].get_user_of_unique_use()
+        if user is None or user.name != STORE:
+            return
+        name = symbol(user, "global")
+        source = self._source(encode.source)
+        if source and self._is_constant(name) and len(self._stores[name]) == 1:
+            version = EncodedVersion(name, encode, size, tuple(copies), user)
+            self.sources.setdefault(source, []).append(version)
+
+    def _source(self, value: SSAValue) -> tuple[str, ...]:
+        """What a value has the bytes of; empty if that is not known."""
+        found: tuple[str, ...] = ()
+        while isinstance(value, OpResult):
+            operation: Operation = value.op
+            if operation.name == LOAD:
+                name = symbol(operation, "global")
+                if not self._is_constant(name):
+                    return ()
+                found = ("global", name)
+                if "initial_value" in self._globals[name].properties:
+                    return found
+                if len(self._stores[name]) != 1:
+                    return ()
+                value = self._stores[name][0].operands[0]
+            elif operation.name in COPIES:
+                value = operation.operands[0]
+            elif operation.name == "stream.tensor.constant":
+                parameter = operation.properties.get("value")
+                if isinstance(parameter, NamedParameterAttr):
+                    return "parameter", str(parameter.scope), parameter.key.data
+                return found
+            else:
+                return ()
+        return ()
+
+    def _is_constant(self, name: str) -> bool:
+        variable = self._globals.get(name)
+        if variable is None or name in self._addressed:
+            return False
+        return "is_mutable" not in variable.properties
+
+    def readers(self, version: EncodedVersion) -> Readers:
+        """Who reads a version."""
+        readers = Readers()
+        pending: list[SSAValue] = [load.results[0] for load in self._loads[version.name]]
+        while pending:
+            for use in tuple(pending.pop().uses):
+                pending += _read(version, use, readers)
+        return readers
+
+
+def _read(version: EncodedVersion, use: Use, readers: Readers) -> Iterator[SSAValue]:
+    """Note one reader; yield the values that have the same bytes."""
+    operation = use.operation
+    if operation.name in COPIES:
+        readers.copies.append(operation)
+        yield operation.results[0]
+    elif isinstance(operation, TensorDispatchOp):
+        index = use.index - len(operation.workload)
+        type_ = operation.operand_encodings.data[index]
+        if tensor_encoding(type_) is not None and plain(cast(Tensor, type_)) == plain(
+            version.tensor
+        ):
+            readers.dispatched.append((operation, index))
+        else:
+            readers.unknown.append(operation)
+    elif (name := _tensor_operand(operation, use.index)) is None:
+        readers.unknown.append(operation)
+    elif isinstance(operation, TensorEncodeOp):
+        readers.encodes.append(operation)
+    else:
+        readers.others.append((operation, name))
+
+
+def _tensor_operand(operation: Operation, index: int) -> str | None:
+    """The name of an operand of which the operation says what tensor it is."""
+    if not operation.has_trait(TensorPhase):
+        return None
+    for name in ("source", "target", "update"):
+        if f"{name}_encoding" in operation.properties and operand_index(operation, name) == index:
+            return name
+    return None
+
+
+def operand_index(operation: Operation, name: str) -> int:
+    """The position among all operands of the first that a definition calls `name`."""
+    index = 0
+    for each, _ in cast(IRDLOperation, operation).get_irdl_definition().operands:
+        if each == name:
+            return index
+        index += len(values(operation, each))
+    raise ValueError(f"{operation.name} has no operand {name}")

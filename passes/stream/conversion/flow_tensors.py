@@ -1,0 +1,282 @@
+"""Tensor operations of `flow` and `hal` that programs of IREE's have on the host, as resources.
+
+`form-dispatches` makes none of these but transfers and encodes.
+"""
+
+from __future__ import annotations
+
+from xdsl.builder import Builder
+from xdsl.dialects.arith import SelectOp
+from xdsl.dialects.builtin import ArrayAttr, IndexType, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.iree_encoding.interfaces import Tensor
+from ....dialects.stream import async_ops, regions
+from ....dialects.stream import tensor_ops as stream
+from ....dialects.stream.types import TimepointType
+from ....dialects.util.dialect import OptimizationBarrierOp
+from ....ir.diagnostics import OperationError
+from ....ir.index import constant_index
+from ....ir.tensor_types import element_of, ranked, require_ranked
+from .rules import Host, conversion, operands_of
+from .stored_tensors import (
+    CONSTANT,
+    STAGING,
+    UNKNOWN,
+    StoredTensor,
+    at,
+    size_of,
+    transfer,
+)
+
+TIMEPOINT = TimepointType()
+
+
+@conversion("flow.tensor.alloca")
+def _alloca(host: Host, operation: Operation, builder: Builder) -> None:
+    place = host.placement.runs_on(operation)
+    dims = tuple(operation.operands)
+    size = size_of(require_ranked(operation, operation.results[0].type), dims, place, builder)
+    alloca = async_ops.AsyncAllocaOp.create(
+        operands=[size], result_types=[UNKNOWN], properties=at(place)
+    )
+    host.store(operation.results[0], StoredTensor(builder.insert(alloca).result, size, dims))
+
+
+@conversion("flow.tensor.clone")
+def _clone(host: Host, operation: Operation, builder: Builder) -> None:
+    place = host.placement.runs_on(operation)
+    result = operation.results[0]
+    stored = host.stored(operation.operands[0], operation)
+    clone = stream.TensorCloneOp.build(
+        operands=[stored.resource, stored.dims, stored.size, stored.dims, stored.size],
+        result_types=[UNKNOWN],
+        properties={"source_encoding": result.type, "result_encoding": result.type, **at(place)},
+    )
+    held = StoredTensor(builder.insert(clone).result, stored.size, stored.dims)
+    host.store(result, held)
+
+
+@conversion("flow.tensor.bitcast")
+def _bitcast(host: Host, operation: Operation, builder: Builder) -> None:
+    """The same bytes; how many follows from the new type, as elsewhere."""
+    place = host.placement.runs_on(operation)
+    stored = host.stored(operation.operands[0], operation)
+    dims = operands_of(operation, "result_dims")
+    tensor = require_ranked(operation, operation.results[0].type)
+    clone = stream.TensorCloneOp.build(
+        operands=[
+            stored.resource,
+            stored.dims,
+            stored.size,
+            dims,
+            size := size_of(tensor, dims, place, builder),
+        ],
+        result_types=[UNKNOWN],
+        properties={
+            "source_encoding": operation.operands[0].type,
+            "result_encoding": tensor,
+            **at(place),
+        },
+    )
+    host.store(operation.results[0], StoredTensor(builder.insert(clone).result, size, dims))
+
+
+@conversion("flow.tensor.tie_shape")
+def _tie_shape(host: Host, operation: Operation, builder: Builder) -> None:
+    del builder
+    stored = host.stored(operation.operands[0], operation)
+    dims = operands_of(operation, "dynamic_dims")
+    host.store(operation.results[0], StoredTensor(stored.resource, stored.size, dims))
+
+
+@conversion("flow.tensor.slice")
+def _slice(host: Host, operation: Operation, builder: Builder) -> None:
+    place = host.placement.runs_on(operation)
+    source, result = operation.operands[0], operation.results[0]
+    starts, lengths = (operands_of(operation, name) for name in ("start_indices", "lengths"))
+    dims = operands_of(operation, "result_dims")
+    tensor = require_ranked(operation, result.type)
+    stored = host.stored(source, operation)
+    host.store(result, _part(stored, source, (starts, lengths), (tensor, dims), place, builder))
+
+
+def _part(
+    stored: StoredTensor,
+    source: SSAValue,
+    bounds: tuple[tuple[SSAValue, ...], tuple[SSAValue, ...]],
+    result: tuple[Tensor, tuple[SSAValue, ...]],
+    place: Attribute | None,
+    builder: Builder,
+) -> StoredTensor:
+    """A copy of a part of a tensor: from where, how much of it, and what tensor that is."""
+    tensor, dims = result
+    size = size_of(tensor, dims, place, builder)
+    part = stream.TensorSliceOp.build(
+        operands=[stored.resource, stored.dims, stored.size, *bounds, dims, size],
+        result_types=[UNKNOWN],
+        properties={"source_encoding": source.type, "result_encoding": tensor, **at(place)},
+    )
+    return StoredTensor(builder.insert(part).result, size, dims)
+
+
+@conversion("flow.tensor.update")
+def _update(host: Host, operation: Operation, builder: Builder) -> None:
+    place = host.placement.runs_on(operation)
+    target, update = (getattr(operation, name) for name in ("target", "update"))
+    into, what = (host.stored(value, operation) for value in (target, update))
+    updated = stream.TensorUpdateOp.build(
+        operands=[
+            into.resource,
+            into.dims,
+            into.size,
+            operands_of(operation, "start_indices"),
+            what.resource,
+            what.dims,
+            what.size,
+        ],
+        result_types=[UNKNOWN],
+        properties={
+            "target_encoding": target.type,
+            "update_encoding": update.type,
+            **at(place),
+        },
+    )
+    held = StoredTensor(builder.insert(updated).result, into.size, into.dims)
+    host.store(operation.results[0], held)
+
+
+@conversion("flow.tensor.load")
+def _load(host: Host, operation: Operation, builder: Builder) -> None:
+    """The element alone comes to where the host can reach it, or all if it shares its byte."""
+    source, indices = operation.operands[0], operands_of(operation, "indices")
+    tensor = require_ranked(operation, source.type)
+    stored, place = host.stored(source, operation), host.placement.of(source)
+    if indices and element_of(tensor).storage_bits % 8 == 0:
+        one = constant_index(1, builder)
+        tensor = TensorType(tensor.element_type, [1] * len(indices))
+        bounds = indices, (one,) * len(indices)
+        stored = _part(stored, source, bounds, (tensor, ()), place, builder)
+        indices = (constant_index(0, builder),) * len(indices)
+    reachable = transfer(stored, place, None, builder, STAGING)
+    load = stream.TensorLoadOp.build(
+        operands=[reachable.resource, stored.dims, stored.size, indices],
+        result_types=[operation.results[0].type],
+        properties={"source_encoding": tensor},
+    )
+    operation.results[0].replace_all_uses_with(builder.insert(load).result)
+
+
+@conversion("flow.tensor.store")
+def _store(host: Host, operation: Operation, builder: Builder) -> None:
+    place = host.placement.runs_on(operation)
+    value, target = (getattr(operation, name) for name in ("value", "target"))
+    indices = operands_of(operation, "indices")
+    stored = host.stored(target, operation)
+    lengths = (constant_index(1, builder),) * len(indices) if indices else ()
+    fill = stream.TensorFillOp.build(
+        operands=[stored.resource, stored.dims, stored.size, indices, lengths, value],
+        result_types=[UNKNOWN],
+        properties={"target_encoding": target.type, **at(place)},
+    )
+    held = StoredTensor(builder.insert(fill).result, stored.size, stored.dims)
+    host.store(operation.results[0], held)
+
+
+@conversion("flow.tensor.trace")
+def _trace(host: Host, operation: Operation, builder: Builder) -> None:
+    values = operands_of(operation, "values_")
+    held = [
+        transfer(host.stored(value, operation), host.placement.of(value), None, builder, STAGING)
+        for value in values
+    ]
+    trace = stream.TensorTraceOp.build(
+        operands=[
+            [one.resource for one in held],
+            [one.size for one in held],
+            [size for one in held for size in one.dims],
+        ],
+        properties={
+            "key": operation.properties["key"],
+            "resource_encodings": ArrayAttr([value.type for value in values]),
+        },
+    )
+    builder.insert(trace)
+
+
+@conversion("flow.tensor.dynamic_constant")
+def _dynamic_constant(host: Host, operation: Operation, builder: Builder) -> None:
+    """A constant whose sizes nothing may rely on."""
+    place = host.placement.runs_on(operation)
+    value = operation.properties["value"]
+    known = getattr(value, "type", None)
+    tensor = require_ranked(operation, operation.results[0].type)
+    if not isinstance(known, TensorType):
+        raise OperationError(operation, f"has contents of no tensor type: {value}")
+    dims: list[SSAValue] = []
+    for size, extent in zip(tensor.get_shape(), known.get_shape(), strict=True):
+        if size < 0:
+            barrier = OptimizationBarrierOp.create(
+                operands=[constant_index(extent, builder)], result_types=[IndexType()]
+            )
+            dims.append(builder.insert(barrier).results[0])
+    constant = stream.TensorConstantOp.build(
+        operands=[dims],
+        result_types=[CONSTANT],
+        properties={"value": value, "result_encoding": tensor, **at(place)},
+    )
+    resource = builder.insert(constant).result
+    size = size_of(tensor, dims, place, builder)
+    held = StoredTensor(resource, size, tuple(dims))
+    host.store(operation.results[0], transfer(held, place, place, builder))
+
+
+@conversion("hal.tensor.barrier")
+def _barrier(host: Host, operation: Operation, builder: Builder) -> None:
+    """A fence is reached once all tensors are there."""
+    *sources, fence = operation.operands
+    reached: list[SSAValue] = []
+    for source, result in zip(sources, operation.results, strict=True):
+        place = host.placement.of(source)
+        stored = host.stored(source, operation)
+        barrier = regions.TimepointBarrierOp.create(
+            operands=[stored.resource, stored.size],
+            result_types=[stored.resource.type, TIMEPOINT],
+            properties=at(place),
+        )
+        resource, timepoint = builder.insert(barrier).results
+        reached.append(timepoint)
+        host.store(result, StoredTensor(resource, stored.size, stored.dims))
+    if len(reached) != 1:
+        join = regions.TimepointJoinOp.create(operands=reached, result_types=[TIMEPOINT])
+        reached = [builder.insert(join).results[0]]
+    chain = regions.TimepointChainExternalOp.build(operands=[reached[0], [fence]])
+    builder.insert(chain)
+
+
+def awaited(
+    resource: SSAValue, size: SSAValue, fence: SSAValue, place: Attribute | None, builder: Builder
+) -> SSAValue:
+    """A resource once a fence is reached."""
+    imported = regions.TimepointImportOp.create(
+        operands=[fence], result_types=[TIMEPOINT], properties=at(place)
+    )
+    timepoint = builder.insert(imported).results[0]
+    wait = regions.TimepointAwaitOp.build(
+        operands=[[resource], [size], timepoint], result_types=[[resource.type]]
+    )
+    return builder.insert(wait).results[0]
+
+
+@conversion("arith.select")
+def _select(host: Host, operation: Operation, builder: Builder) -> None:
+    """Of two tensors, with their sizes."""
+    condition, *sides = operation.operands
+    if ranked(condition) is not None:
+        raise OperationError(operation, "selects elements, which kernels do")
+    one, other = (host.stored(side, operation).values() for side in sides)
+    chosen = [
+        a if a is b else builder.insert(SelectOp(condition, a, b)).result
+        for a, b in zip(one, other, strict=True)
+    ]
+    host.store(operation.results[0], StoredTensor(chosen[0], chosen[1], tuple(chosen[2:])))

@@ -1,0 +1,333 @@
+"""Keep a constant that is encoded for several operations once, in one encoding for all of them.
+
+    @w_64 = encode(@w, for M = 64)        @w_64 = encode(@w, E)
+    @w_1  = encode(@w, for M = 1)    ->   @w_1  = encode(@w, E)
+
+A solver chooses `E` (`EncodingSolverInterface.unified_encoding`); where the devices' solvers differ
+tensors are kept in rows. Kernels read `E`, other operations what they read before: it is made of
+`E` in front of them. `merge-globals` drops what is there twice afterwards. Runs before layouts are
+resolved.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...dialects.iree_encoding.interfaces import (
+    EncodingSolverInterface,
+    Tensor,
+    TensorEncoding,
+    plain,
+    with_encoding,
+)
+from ...dialects.iree_encoding.layouts import IdentityAttr
+from ...dialects.stream.affinity import TargetsUnknownError, affinity_of
+from ...dialects.stream.tensor_ops import INDEX, TensorDispatchOp, TensorEncodeOp, TensorSizeOfOp
+from ...ir.diagnostics import remark
+from ...ir.host_programs import host_operations
+from ...ir.locations import builder_before, located_builder
+from ...ir.structural_hash import AttributeNumbers
+from ...ir.syntax.assembly_format import values
+from ...ir.syntax.resource_directives import RESOURCE, dynamic_dimensions, ties_of
+from .analysis.affinity_analysis import AffinityAnalysis
+from .analysis.encoded_globals import (
+    DISPATCH,
+    LOAD,
+    STORE,
+    EncodedGlobals,
+    EncodedVersion,
+    Readers,
+    operand_index,
+)
+from .analysis.encoding_resolution import CATEGORY
+from .kernels.exports import Kernels, bound_tensor, dispatched_values, entry_points
+from .specialize_encodings import VariantPlan
+
+
+@dataclass(frozen=True)
+class UnifyEncodingForGlobalsPass(ModulePass):
+    """Give all encoded versions of one constant the same encoding."""
+
+    name = "iree-stream-unify-encoding-for-globals"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        numbers = AttributeNumbers()
+        encoded = EncodedGlobals(op)
+        affinities = AffinityAnalysis(ctx, op, numbers)
+        unifier = Unifier(op, numbers)
+        for versions in encoded.sources.values():
+            if len({version.encoding for version in versions}) == 1:
+                continue
+            reached = [(version, encoded.readers(version)) for version in versions]
+            unified = _unified_encoding(affinities, versions)
+            if unified is not None and not unifier.refuses(reached):
+                unifier.unify(reached, unified)
+        unifier.change_kernels()
+
+
+def _unified_encoding(
+    affinities: AffinityAnalysis, versions: Sequence[EncodedVersion]
+) -> TensorEncoding | None:
+    """The encoding for all versions: that of the only solver, else `identity`.
+
+    None where nothing tells which device encodes a version, or what its targets are.
+    """
+    solvers: set[EncodingSolverInterface] = set()
+    for version in versions:
+        if (affinity := affinity_of(version.encode)) is None:
+            return None
+        try:
+            targets = affinities.targets(affinity, version.encode)
+        except TargetsUnknownError:
+            return None
+        solvers.update(target.solver for target in targets)
+    if len(solvers) != 1 or len({plain(version.tensor) for version in versions}) != 1:
+        return IdentityAttr()
+    found = solvers.pop().unified_encoding([version.encoding for version in versions])
+    return IdentityAttr() if found is None else found
+
+
+class Unifier:
+    """Changes the operations of the host program, and notes what kernels are to read."""
+
+    def __init__(self, module: ModuleOp, numbers: AttributeNumbers) -> None:
+        self._module = module
+        self._numbers = numbers
+        self._kernels = Kernels(module)
+        self._sizes: dict[tuple[Operation, Attribute], SSAValue] = {}
+        self._dispatched: dict[Operation, dict[int, TensorEncoding]] = defaultdict(dict)
+
+    # What cannot be changed
+
+    def refuses(self, reached: Iterable[tuple[EncodedVersion, Readers]]) -> bool:
+        """Whether a version has to stay as it is; a remark tells why."""
+        for version, readers in reached:
+            found = next(self._obstacles(version, readers), None)
+            if found is not None:
+                operation, reason = found
+                message = f"@{version.name} keeps its encoding: '{operation.name}' {reason}"
+                remark(CATEGORY, operation, message)
+                return True
+        return False
+
+    def _obstacles(
+        self, version: EncodedVersion, readers: Readers
+    ) -> Iterator[tuple[Operation, str]]:
+        stores = (version.encode, *version.copies)
+        for use in version.size.storage_size.uses:
+            if use.operation not in stores and use.operation.name != STORE:
+                yield use.operation, "uses the number of its bytes, too"
+        for operation in readers.unknown:
+            yield operation, "reads it and does not say as what tensor"
+        for operation in readers.copies:
+            for size in operation.operands[1:]:
+                if not _can_follow(size, version.tensor):
+                    yield operation, "has a size of unknown origin"
+        for dispatch, index in readers.dispatched:
+            if (reason := self._lost_in_kernels(dispatch, index)) is not None:
+                yield dispatch, reason
+
+    def _lost_in_kernels(self, dispatch: TensorDispatchOp, index: int) -> str | None:
+        for entry in entry_points(dispatch):
+            kernel = self._kernels.of_entry_point(entry, dispatch)
+            if kernel is None:
+                return f"runs {entry}, which is no executable of stream"
+            argument = kernel.function.regions[0].block.args[index]
+            read = sum(1 for bound, _ in kernel.bindings if bound == index)
+            if len(tuple(argument.uses)) != read:
+                return f"runs {entry}, which does not read it as an encoded tensor"
+        return None
+
+    # The host program
+
+    def unify(
+        self, reached: Iterable[tuple[EncodedVersion, Readers]], encoding: TensorEncoding
+    ) -> None:
+        """Store all versions in one encoding, and change who reads them."""
+        for version, readers in reached:
+            old = version.tensor
+            new = with_encoding(old, encoding)
+            version.encode.properties["result_encoding"] = new
+            version.size.properties["encoding"] = new
+            for copy in readers.copies:
+                for index in range(1, len(copy.operands)):
+                    copy.operands[index] = self._resized(copy.operands[index], new, copy)
+            for encode in readers.encodes:
+                self._retype(encode, "source", encoding)
+            for dispatch, index in readers.dispatched:
+                self._dispatch(dispatch, index, encoding)
+            for operation, name in readers.others:
+                self._relayout(operation, name, encoding)
+
+    def _retype(self, operation: Operation, name: str, encoding: TensorEncoding) -> None:
+        type_ = with_encoding(cast(Tensor, operation.properties[f"{name}_encoding"]), encoding)
+        dims = values(operation, f"{name}_encoding_dims")
+        index = operand_index(operation, f"{name}_size")
+        operation.operands[index] = self._resized(operation.operands[index], type_, operation, dims)
+        operation.properties[f"{name}_encoding"] = type_
+
+    def _relayout(self, operation: Operation, name: str, encoding: TensorEncoding) -> None:
+        """Make of the unified encoding what an operation reads, in front of it."""
+        old = cast(Tensor, operation.properties[f"{name}_encoding"])
+        new = with_encoding(old, encoding)
+        if old == new:
+            return
+        builder = builder_before(operation)
+        affinity = operation.properties.get("affinity")
+        (source,) = values(operation, name)
+        dims = values(operation, f"{name}_encoding_dims")
+        index = operand_index(operation, f"{name}_size")
+        size = operation.operands[index]
+        stored = self._resized(size, new, operation, dims)
+        if not _is_size_of(size, old):
+            size = _size_of(old, dims, affinity, builder)
+            operation.operands[index] = size
+        made = _encode(source, (new, stored), (old, size), dims, affinity, builder)
+        operation.operands[operand_index(operation, name)] = made
+
+    def _dispatch(self, dispatch: TensorDispatchOp, index: int, encoding: TensorEncoding) -> None:
+        """Give a kernel the unified encoding; who reads a result stored in it gets the old one."""
+        types = list(dispatch.operand_encodings.data)
+        before = cast(Tensor, types[index])
+        if before.encoding == encoding:
+            return
+        types[index] = after = with_encoding(before, encoding)
+        dispatch.properties["operand_encodings"] = ArrayAttr(types)
+        self._dispatched[dispatch][index] = encoding
+        resources = [value.type.name == RESOURCE for value in dispatch.mixed_operands]
+        place = operand_index(dispatch, "operand_sizes") + sum(resources[:index])
+        dims = _dims_of(dispatch, "operand", index)
+        size = self._resized(dispatch.operands[place], after, dispatch, dims)
+        dispatch.operands[place] = size
+        for number, tie in enumerate(ties_of(dispatch, len(dispatch.results))):
+            if tie == index:
+                self._restore(dispatch, number, encoding, size)
+
+    def _restore(
+        self, dispatch: TensorDispatchOp, number: int, encoding: TensorEncoding, size: SSAValue
+    ) -> None:
+        """Encode a result that a kernel stores in the unified encoding as it was before."""
+        types = list(dispatch.result_encodings.data)
+        old = cast(Tensor, types[number])
+        types[number] = new = with_encoding(old, encoding)
+        dispatch.properties["result_encodings"] = ArrayAttr(types)
+        dispatch.operands[operand_index(dispatch, "result_sizes") + number] = size
+        result = dispatch.results[number]
+        readers = [(use.operation, use.index) for use in result.uses]
+        if not readers:
+            return
+        builder = located_builder(InsertPoint.after(dispatch), dispatch)
+        affinity = dispatch.properties.get("affinity")
+        dims = _dims_of(dispatch, "result", number)
+        before = _size_of(old, dims, affinity, builder)
+        made = _encode(result, (new, size), (old, before), dims, affinity, builder)
+        for operation, index in readers:
+            operation.operands[index] = made
+
+    def _resized(
+        self, size: SSAValue, tensor: Tensor, user: Operation, dims: Sequence[SSAValue] = ()
+    ) -> SSAValue:
+        """The bytes of a tensor in the unified encoding, for a number of those that it had."""
+        maker = size.owner
+        if isinstance(maker, TensorSizeOfOp):
+            key = maker, tensor
+            if key not in self._sizes:
+                builder = located_builder(InsertPoint.after(maker), maker)
+                affinity = maker.properties.get("affinity")
+                made = _size_of(tensor, tuple(maker.encoding_dims), affinity, builder)
+                self._sizes[key] = made
+            return self._sizes[key]
+        if isinstance(maker, Operation) and maker.name == LOAD:
+            return size
+        return _size_of(tensor, dims, user.properties.get("affinity"), builder_before(user))
+
+    # Kernels
+
+    def change_kernels(self) -> None:
+        """Let kernels read what is dispatched; who runs them with something else gets a copy."""
+        changed = {
+            kernel.function
+            for dispatch in self._dispatched
+            for entry in entry_points(dispatch)
+            if (kernel := self._kernels.of_entry_point(entry, dispatch)) is not None
+        }
+        plan = VariantPlan(self._numbers)
+        for operation in host_operations(self._module):
+            if operation.name != DISPATCH:
+                continue
+            for position, entry in enumerate(entry_points(operation)):
+                kernel = self._kernels.of_entry_point(entry, operation)
+                if kernel is None or kernel.function not in changed:
+                    continue
+                types = tuple(
+                    self._bound(operation, argument, subspan)
+                    for argument, subspan in kernel.bindings
+                )
+                plan.add(kernel, (), types, operation, position)
+        plan.apply(self._module)
+
+    def _bound(self, dispatch: Operation, argument: int, subspan: Operation) -> Attribute:
+        tensor = cast(Tensor, bound_tensor(subspan))
+        unified = self._dispatched.get(dispatch, {})
+        if argument < len(dispatched_values(dispatch)) and argument in unified:
+            return with_encoding(tensor, unified[argument])
+        return tensor
+
+
+def _is_size_of(size: SSAValue, tensor: Tensor) -> bool:
+    return isinstance(size.owner, TensorSizeOfOp) and size.owner.encoding == tensor
+
+
+def _can_follow(size: SSAValue, tensor: Tensor) -> bool:
+    """Whether a number of bytes can be told anew when the encoding changes."""
+    maker = size.owner
+    if isinstance(maker, TensorSizeOfOp):
+        return plain(cast(Tensor, maker.encoding)) == plain(tensor)
+    return isinstance(maker, Operation) and (maker.name == LOAD or dynamic_dimensions(tensor) == 0)
+
+
+def _dims_of(dispatch: TensorDispatchOp, side: str, index: int) -> tuple[SSAValue, ...]:
+    """The sizes of the dynamic dimensions of one operand or result of a dispatch."""
+    types = cast("ArrayAttr[Attribute]", dispatch.properties[f"{side}_encodings"]).data
+    first = sum(dynamic_dimensions(type_) for type_ in types[:index])
+    dims = values(dispatch, f"{side}_encoding_dims")
+    return dims[first : first + dynamic_dimensions(types[index])]
+
+
+def _size_of(
+    tensor: Tensor, dims: Sequence[SSAValue], affinity: Attribute | None, builder: Builder
+) -> SSAValue:
+    properties: dict[str, Attribute | None] = {"encoding": tensor, "affinity": affinity}
+    size = TensorSizeOfOp.build(operands=[dims], result_types=[INDEX], properties=properties)
+    return builder.insert(size).storage_size
+
+
+def _encode(
+    source: SSAValue,
+    stored: tuple[Tensor, SSAValue],
+    wanted: tuple[Tensor, SSAValue],
+    dims: Sequence[SSAValue],
+    affinity: Attribute | None,
+    builder: Builder,
+) -> SSAValue:
+    """A tensor in another encoding: both sides are a type and the bytes of it."""
+    encode = TensorEncodeOp.build(
+        operands=[source, dims, stored[1], dims, wanted[1]],
+        result_types=[source.type],
+        properties={
+            "source_encoding": stored[0],
+            "result_encoding": wanted[0],
+            "affinity": affinity,
+        },
+    )
+    return builder.insert(encode).result
