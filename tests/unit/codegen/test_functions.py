@@ -26,6 +26,9 @@ FUNCTIONS = {
     "tanh": (np.tanh, np.linspace(-12, 12, 20011)),
     "erf": (special.erf, np.linspace(-6, 6, 20011)),
 }
+MOST = {"tanh": 1.4, "expm1": 1.5, "log1p": 1.5}
+"""The error that is stated, in units in the last place; that of the others is 1."""
+
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-42, -1e-42]
 PAYLOADS = np.array([0x7FC00003, 0x7FFFFFFF, 0xFFC00002], np.uint32).view(np.float32)
 
@@ -51,7 +54,7 @@ func.func @main(%a: {kind}) -> {kind} {{
     assert np.array_equal(found[np.isinf(exact)], exact[np.isinf(exact)])
     assert np.array_equal(np.signbit(found[exact == 0]), np.signbit(exact[exact == 0]))
     worst = np.argmax(np.where(is_plain, error, 0))
-    assert error[worst] < 2, (inputs[worst], found[worst], wanted[worst])
+    assert error[worst] < MOST.get(name, 1), (inputs[worst], found[worst], wanted[worst])
 
 
 def test_half_precision() -> None:
