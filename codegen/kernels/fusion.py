@@ -9,7 +9,7 @@ before anything else may be refused: the first error counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, TensorType
@@ -22,6 +22,7 @@ from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
+from .element_loops import is_element_loop
 from .expressions import (
     FREE,
     RESHAPES,
@@ -127,6 +128,14 @@ def is_kernel(operation: Operation) -> bool:
     """Whether an operation's results are computed by kernels."""
     if not operation.results or not isinstance(operation.results[0].type, TensorType | AnyFloat):
         return False
+    if operation.name == "scf.for":
+        body = operation.regions[0].blocks.first
+        return (
+            is_element_loop(operation)
+            and _has_known_elements(operation)
+            and body is not None
+            and _is_known_body(body, BODY_OPERATIONS | {"tensor.insert"})
+        )
     known = (
         operation.name in KERNEL_ONLY
         or has_tosa_kernel(operation)
@@ -163,11 +172,11 @@ def _has_known_bodies(operation: Operation) -> bool:
     return all(_is_known_body(block) for block in blocks)
 
 
-def _is_known_body(block: Block) -> bool:
+def _is_known_body(block: Block, names: Set[str] = BODY_OPERATIONS) -> bool:
     for operation in block.ops:
         if operation is block.last_op:
             continue
-        if operation.name not in BODY_OPERATIONS and not is_scalar_operation(operation.name):
+        if operation.name not in names and not is_scalar_operation(operation.name):
             return False
         if not _has_known_elements(operation):
             return False
@@ -409,7 +418,7 @@ def _may_divide_by_zero(operation: Operation) -> bool:
 
 def _is_aligned(value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:
     """Whether a kernel reads a tensor only at the indices of the element that it writes next."""
-    if is_pointwise(root):
+    if is_pointwise(root) or root.name == "scf.for":
         return max(accesses) <= Access.SAME
     # A packed product adds its sums to the initial values, one after the other.
     view = structured_view(root) if root.name in PACKED_PRODUCTS else None

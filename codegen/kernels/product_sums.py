@@ -15,12 +15,15 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.linalg.structured_view import StructuredView
-from ...runtime.abi.elements import NATIVE_WIDTHS, Element, integer_element
+from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, integer_element
 from .ast_builder import Term
 from .static_values import constant_attribute, shape_of, splat_value
 from .writer import Indices, KernelWriter
 
 I32 = integer_element(32)
+
+TOTALS = (F32, F64, I32, integer_element(64))
+"""What sums may be kept in: elements that are held as they are stored."""
 
 _LINEAR = (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul)
 _SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}

@@ -26,13 +26,13 @@ from math import prod
 from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
-from ...runtime.abi.elements import F32, F64, Element, integer_element
+from ...runtime.abi.elements import Element
 from ..microkernels.products import tile_of
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
 from .product_sums import (
-    I32,
+    TOTALS,
     Operand,
     has_windows,
     initial_scalar,
@@ -42,9 +42,6 @@ from .product_sums import (
 )
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
-
-TOTALS = (F32, F64, I32, integer_element(64))
-"""What sums may be kept in: elements that are held as they are stored."""
 
 MOST_DEPTH = 1024
 """Terms of a sum in one strip, which is then at most 64 KiB. Convolutions with more have several
