@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
@@ -32,6 +33,7 @@ from .expressions import (
     written_loops,
 )
 from .index_ranges import unproven
+from .product_sums import has_windows, product_factors
 from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
@@ -39,6 +41,9 @@ from .writer import BODY_OPERATIONS
 
 LARGEST_GROUP = 48
 """Operations computed on the way in one kernel: beyond that, compile time outweighs traffic."""
+
+LEAST_READS = 16
+"""How often a convolution reads an element that is moved for it beforehand."""
 
 KERNEL_ONLY = frozenset(("linalg.softmax",))
 """Operations with a kernel of their own that are no loop nest over elements."""
@@ -195,6 +200,17 @@ def _is_free(operation: Operation) -> bool:
         return False
     body = view.body
     return body.first_op is body.last_op
+
+
+def _slides_over(root: Operation, operation: Operation) -> bool:
+    """Whether a convolution reads each element so often that it had better lie in order."""
+    view = structured_view(root)
+    if view is None or product_factors(view.body) is None or not has_windows(view):
+        return False
+    loops, shape = view.loop_sizes(), shape_of(operation.results[0])
+    if None in loops or min(shape, default=0) <= 0:
+        return False
+    return prod(size or 0 for size in loops) >= LEAST_READS * prod(shape)
 
 
 def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
@@ -384,7 +400,11 @@ class _Planner:
         if any(len(self.plan.groups.get(root, ())) >= LARGEST_GROUP for root in roots):
             return None
         if _is_free(operation):
-            return roots
+            slides = any(
+                access is Access.MANY and _slides_over(root, operation)
+                for root, access in roots.items()
+            )
+            return None if slides else roots
         if len(roots) != 1 or operation.name == "tensor.insert_slice":
             return None
         ((root, access),) = roots.items()
