@@ -32,6 +32,9 @@ Tensors = Sequence[SSAValue]
 LONG = 128
 """How many elements are sorted by counting which come before each of them; more are merged."""
 
+LOW_BITS = 1 << 31
+"""What places are subtracted from, so that the first of equal keys is the largest."""
+
 FEW = 64
 """How many of the largest elements are looked for one after the other."""
 
@@ -157,7 +160,9 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
     offsets, strides = [0] * rank, [1] * rank
     if shape(source)[-1] > LONG:
         if isinstance(count, int) and count <= FEW:
-            first = _largest(e, keys, count, greater)
+            is_narrow = found.width <= 32 and shape(source)[-1] < LOW_BITS
+            largest = _largest_packed if is_narrow else _largest
+            first = largest(e, keys, count, greater)
         else:
             order = sorted_order(
                 e,
@@ -194,6 +199,58 @@ def _precedes(
     larger = e.compare_integers(greater, one[0], other[0])
     equal = e.compare_integers("eq", one[0], other[0])
     return e.either(larger, e.both(equal, e.compare_integers("slt", one[1], other[1])))
+
+
+def _largest_packed(e: Emitter, keys: SSAValue, count: int, greater: str) -> SSAValue:
+    """Where the largest narrow keys along the last dimension are: one after the other in a loop.
+
+    A key and its place are packed in 64 bits, so that each turn is a maximum: of what is less than
+    the last one that was found.
+    """
+    rank, outer = len(shape(keys)), e.sizes(keys)[:-1]
+    least = -(1 << 63)
+
+    def packed(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        key = scalar.op("arith.extsi", args[0], to=i64)
+        if greater == "ugt":
+            key = scalar.op("arith.extui", args[0], to=i64)
+            key = scalar.op("arith.subi", key, scalar.constant(LOW_BITS, i64))
+        high = scalar.op("arith.shli", key, scalar.constant(32, i64))
+        place = scalar.op("arith.index_cast", scalar.loop_index(rank - 1), to=i64)
+        low = scalar.op("arith.subi", scalar.constant(LOW_BITS - 1, i64), place)
+        return [scalar.op("arith.ori", high, low)]
+
+    pairs = e.pointwise([keys], i64, packed)
+    most = e.fill(e.constant((1 << 63) - 1, i64), outer)
+    order = e.empty([*outer, count], i64)
+    block = Block(arg_types=[INDEX, most.type, order.type])
+    inner = e.inside(block)
+    row, last = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
+
+    def larger(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        is_open = scalar.compare_integers("slt", args[0], args[1])
+        pair = scalar.select(is_open, args[0], scalar.constant(least, i64))
+        return [scalar.op("arith.maxsi", args[2], pair)]
+
+    (best,) = inner.loops(
+        [pairs, block.args[1]],
+        [row, last],
+        [inner.fill(inner.constant(least, i64), outer)],
+        [last],
+        larger,
+        [*[PARALLEL] * (rank - 1), REDUCTION],
+    )
+
+    def place(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        mask = scalar.constant(LOW_BITS - 1, i64)
+        return [scalar.op("arith.subi", mask, scalar.op("arith.andi", args[0], mask))]
+
+    column = inner.reshape(inner.pointwise([best], i64, place), [*outer, 1])
+    at = [*[0] * (rank - 1), block.args[0]]
+    found = inner.insert_slice(column, block.args[2], at, [1] * rank)
+    inner.add_op(scf.YieldOp(best, found))
+    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [most, order], Region(block))
+    return e.add_op(loop).results[1]
 
 
 def _largest(e: Emitter, keys: SSAValue, count: int, greater: str) -> SSAValue:

@@ -430,6 +430,26 @@ def test_a_failed_check_says_where_and_how_far(backend: str) -> None:
     assert "finds 2.5 at [1], expected 2.0: 1 of 2 elements differ, this one by 0.5" in errors
 
 
+@pytest.mark.parametrize(("element", "k"), [("i32", 64), ("ui32", 64), ("i64", 4)])
+def test_the_largest_integers_of_many(element: str, k: int) -> None:
+    """The extremes of the type among equal ones."""
+    limits = np.iinfo({"i32": np.int32, "ui32": np.uint32, "i64": np.int64}[element])
+    text = f"""
+func.func @main(%a: tensor<3x129x{element}>) -> (tensor<3x{k}x{element}>, tensor<3x{k}xi32>) {{
+  %v, %i = chlo.top_k(%a, k = {k}) : tensor<3x129x{element}> -> (tensor<3x{k}x{element}>, tensor<3x{k}xi32>)
+  return %v, %i : tensor<3x{k}x{element}>, tensor<3x{k}xi32>
+}}"""
+    few = [limits.min, limits.max, limits.min + 1, limits.max - 1, limits.max // 2 + 1]
+    given = np.random.default_rng(0).choice(np.array(few, limits.dtype), (3, 129))
+    given[2] = limits.min
+    order = [sorted(range(129), key=lambda place: -int(row[place]))[:k] for row in given]
+    main = api.compile(text)["main"]
+    for backend in ("interpreter", "numba"):
+        values, places = main.run([given], backend=backend)
+        np.testing.assert_array_equal(places, order)
+        np.testing.assert_array_equal(values, np.take_along_axis(given, np.array(order), 1))
+
+
 @pytest.mark.parametrize("split", ["[{}, {}]", '[{"x"}, {}]', '[{}, {"x"}]'])
 def test_the_largest_of_many(split: str) -> None:
     """NaN first, then by size; of equal ones the first, also where the row is split."""
