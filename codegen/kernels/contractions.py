@@ -179,9 +179,11 @@ class PackedProduct:
             self.tile.lanes,
         )
         base = writer.address(panels)
-        with writer.code.loop("first", "last") as work:
-            packing.write(base, work, writer.code.add(first, work))
-        return writer.finish(TileCount((((packed,), 1),)))
+        code, together = writer.code, packing.together
+        with code.loop("first", "last") as tile:
+            start = code.multiply(tile, together)
+            packing.write(base, first, start, code.minimum(code.add(start, together), packed))
+        return writer.finish(TileCount((((packed,), together),)))
 
     def _multiply(self) -> KernelText:
         contraction, tile = self.contraction, self.tile
