@@ -413,6 +413,32 @@ def test_a_long_sort_is_stable() -> None:
     assert run(LONG_SORT) == (0, "")
 
 
+@pytest.mark.parametrize("count", [129, 131, 160])
+def test_long_sorts(count: int) -> None:
+    """Runs of every length that divides the dimension, or of 1; NaN and zeros of both signs."""
+    floats, integers = f"tensor<2x{count}x3xf32>", f"tensor<2x{count}x3xi32>"
+    text = f"""
+func.func @main(%a: {floats}, %i: {integers}) -> ({floats}, {integers}) {{
+  %0:2 = "stablehlo.sort"(%a, %i) <{{dimension = 1 : i64, is_stable = true}}> ({{
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>, %p: tensor<i32>, %q: tensor<i32>):
+    %l = stablehlo.compare GT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }}) : ({floats}, {integers}) -> ({floats}, {integers})
+  return %0#0, %0#1 : {floats}, {integers}
+}}"""
+    rng = np.random.default_rng(count)
+    given = rng.choice(np.float32([np.nan, -np.nan, -0.0, 0.0, 1.5, np.inf, 1e-42]), (2, count, 3))
+    given = np.float32(given)
+    places = np.broadcast_to(np.arange(count, dtype=np.int32)[:, None], given.shape).copy()
+    bits = given.view(np.int32)
+    order = np.argsort(-(bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64), 1, kind="stable")
+    main = api.compile(text)["main"]
+    for backend in ("interpreter", "numba"):
+        found = main.run([given, places], backend=backend)
+        np.testing.assert_array_equal(found[1], order)
+        np.testing.assert_array_equal(found[0].view(np.int32), np.take_along_axis(bits, order, 1))
+
+
 FAILING = """
 func.func @main() {
   %a = stablehlo.constant dense<[1.0, 2.5]> : tensor<2xf32>
