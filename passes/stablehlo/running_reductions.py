@@ -75,7 +75,7 @@ def _has_identity(op: Operation) -> bool:
         is_largest = body.name == "stablehlo.minimum"
         half = 1 << (found.width - 1)
         limit = half if found.name == "signed" else 0
-        # The bits of a number without a sign may be printed as one with it.
+        # The attribute of a number without a sign may hold a negative one of the same bits.
         return (number - limit + is_largest) % (2 * half) == 0
     return number == _IDENTITIES.get(body.name)
 
