@@ -40,6 +40,37 @@ func.func @main() {
   check.expect_eq_const %8, dense<[1, 49, 0, 101]> : tensor<4xi8>
   return
 }""",
+    # What is compared and chosen is known.
+    "known_numbers": """
+func.func @main() {
+  %m = stablehlo.constant dense<-1> : tensor<i32>
+  %n = stablehlo.constant dense<1> : tensor<i32>
+  %u = stablehlo.constant dense<4294967295> : tensor<ui32>
+  %v = stablehlo.constant dense<1> : tensor<ui32>
+  %0 = stablehlo.compare LT, %m, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  check.expect_eq_const %0, dense<true> : tensor<i1>
+  %1 = stablehlo.compare LT, %u, %v, UNSIGNED : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+  check.expect_eq_const %1, dense<false> : tensor<i1>
+  %2 = stablehlo.select %0, %m, %n : tensor<i1>, tensor<i32>
+  check.expect_eq_const %2, dense<-1> : tensor<i32>
+  %a = stablehlo.constant dense<[5, -7]> : tensor<2xi32>
+  %b = stablehlo.constant dense<[0, 2]> : tensor<2xi32>
+  %3 = stablehlo.select %1, %a, %b : tensor<i1>, tensor<2xi32>
+  check.expect_eq_const %3, dense<[0, 2]> : tensor<2xi32>
+  %4 = stablehlo.not %0 : tensor<i1>
+  %5 = stablehlo.select %4, %a, %b : tensor<i1>, tensor<2xi32>
+  check.expect_eq_const %5, dense<[0, 2]> : tensor<2xi32>
+  %6 = stablehlo.compare GE, %n, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %7 = stablehlo.convert %6 : (tensor<i1>) -> tensor<i32>
+  check.expect_eq_const %7, dense<1> : tensor<i32>
+  %8 = stablehlo.convert %a : (tensor<2xi32>) -> tensor<2xi32>
+  %9 = stablehlo.remainder %8, %8 : tensor<2xi32>
+  check.expect_eq_const %9, dense<0> : tensor<2xi32>
+  %t = stablehlo.constant dense<true> : tensor<i1>
+  %10 = stablehlo.select %t, %a, %b : tensor<i1>, tensor<2xi32>
+  check.expect_eq_const %10, dense<[5, -7]> : tensor<2xi32>
+  return
+}""",
     "approximate_top_k": """
 func.func private @greater(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
   %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
