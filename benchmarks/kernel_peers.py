@@ -1,21 +1,29 @@
-"""JAX and IREE for `benchmarks.kernels`, in a Python that has them, on one thread.
+"""JAX and IREE for `benchmarks.kernels`, in a Python that has them, on `--workers N` threads.
 
-Reads lines `prepare PEER CASE` and `run PEER REPEATS`, and answers with a line each: `ok`, the
-least seconds of a run, or `failed`.
+Reads lines `prepare PEER CASE`, `run PEER REPEATS` and `versions - -`, and answers with a line
+each: `ok`, the least seconds of a run, names and versions, or `failed`.
 """
 
 # pyright: basic
+# ruff: noqa: E402
 from __future__ import annotations
 
 import os
 import sys
 import time
+from importlib.metadata import version
 
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+from benchmarks.thread_count import keep_to_cpus, workers
+
+# JAX has as many threads as there are CPUs for the process.
+keep_to_cpus(workers())
+if workers() == 1:
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import iree.compiler
 import iree.runtime
+import iree.runtime.flags
 import jax
 import jax.numpy as jnp
 import ml_dtypes  # noqa: F401  (NumPy knows bfloat16 by it)
@@ -48,7 +56,8 @@ def prepare(peer, case):
         target_backends=["llvm-cpu"],
         extra_args=["--iree-llvmcpu-target-cpu=host", "--iree-opt-data-tiling"],
     )
-    config = iree.runtime.Config("local-sync")
+    iree.runtime.flags.parse_flags(f"--task_topology_group_count={workers()}")
+    config = iree.runtime.Config("local-sync" if workers() == 1 else "local-task")
     module = iree.runtime.VmModule.copy_buffer(config.vm_instance, code)
     main = iree.runtime.load_vm_module(module, config)["main"]
     device = config.device
@@ -80,6 +89,10 @@ def main():
                 ready[peer] = prepare(peer, CASES[rest])
                 ready[peer]()
                 answer = "ok"
+            elif command == "versions":
+                answer = ", ".join(
+                    f"{name} {version(name)}" for name in ("jax", "iree-base-compiler")
+                )
             else:
                 best = float("inf")
                 for _ in range(int(rest)):

@@ -1,17 +1,23 @@
-"""Native kernels against NumPy, JAX and IREE, on one thread each.
+"""Native kernels against NumPy, JAX and IREE, on one thread each or on several.
 
-    MESH_OPT_PEERS_PYTHON=... python -m benchmarks.kernels [--rounds 9] [--only matmul]
+    MESH_OPT_PEERS_PYTHON=... python -m benchmarks.kernels --rounds 9 --only matmul --workers 2
 
 One table in one run: ours as it is and after `compile`, NumPy, and JAX and IREE where the Python
-of the peers has them. A round runs each once after the other; the figures are the least
-milliseconds of all rounds, and `ratio` is the best of the others over the better of ours: larger is
-better. Pin it to one CPU (`taskset -c 0`) on a machine that does nothing else.
+of the peers has them, below the machine and the versions. A round runs each once after the other;
+the figures are the least milliseconds of all rounds, and `ratio` is the best of the others over the
+better of ours: larger is better. Run it on a machine that does nothing else; all processes keep to
+as many CPUs as they have threads.
 """
+
+# Libraries count CPUs when they are loaded.
+# ruff: noqa: E402
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -20,13 +26,17 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+from .thread_count import keep_to_cpus, workers
 
+keep_to_cpus(workers())
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(workers())
+
+import llvmlite
 import ml_dtypes
 import numpy as np
 from mesh_opt import api
 from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.microkernels.vectors import vector_bits
 
 from .kernel_cases import CASES, Case
 
@@ -53,7 +63,7 @@ class Peers:
     def __init__(self, python: str | None) -> None:
         self._process = None
         if python:
-            command = [python, "-m", "benchmarks.kernel_peers"]
+            command = [python, "-m", "benchmarks.kernel_peers", "--workers", str(workers())]
             self._process = subprocess.Popen(
                 command,
                 cwd=Path(__file__).parents[1],
@@ -93,7 +103,8 @@ def runners(case: Case) -> dict[str, Run]:
     found: dict[str, Run] = {}
     results: list[np.ndarray] = []
     for name, pipeline in (("plain", ()), ("compile", "compile")):
-        compiled = compile_program(api.compile(case.text, pipeline, stages=False).module)
+        module = api.compile(case.text, pipeline, stages=False).module
+        compiled = compile_program(module, workers=workers())
         results.append(compiled.run("main", given)[0])
         found[name] = lambda program=compiled: program.run("main", given)
     reference = case.reference
@@ -123,12 +134,43 @@ def measure(name: str, case: Case, peers: Peers, rounds: int) -> dict[str, float
     return {column: 1e3 * taken for column, taken in best.items()}
 
 
+def blas() -> str:
+    """The version and the kernels of the OpenBLAS that NumPy has loaded, as it says itself."""
+    maps = Path("/proc/self/maps")
+    lines = maps.read_text().splitlines() if maps.exists() else []
+    for path in {line.split()[-1] for line in lines if "openblas" in line}:
+        library = ctypes.CDLL(path)
+        for name in ("scipy_openblas_get_config64_", "openblas_get_config64_"):
+            function = getattr(library, name, None)
+            if function is not None:
+                function.restype = ctypes.c_char_p
+                return str(function().decode())
+    return "its BLAS"
+
+
+def machine() -> str:
+    """The CPU, as the kernel names it."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def print_setting(peers: Peers) -> None:
+    """What the figures depend on."""
+    print(f"{machine()}, vectors of {vector_bits()} bits, {workers()} of {os.cpu_count()} CPUs")
+    print(f"llvmlite {llvmlite.__version__}, NumPy {np.__version__} with {blas()}")
+    print(f"peers: {peers.ask('versions', '-', '-')}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="rows whose names hold this")
+    parser.add_argument("--workers", type=int, default=1, help="threads of everyone")
     options = parser.parse_args()
     peers = Peers(os.environ.get("MESH_OPT_PEERS_PYTHON"))
+    print_setting(peers)
     print(
         f"{'case':28}",
         *(f"{each:>8}" for each in (*COLUMNS, "ratio")),

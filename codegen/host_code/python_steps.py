@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from ...interpreter.frames import Device, Exit, Frame, check_result, executed, result_check
+from ...interpreter.frames import (
+    Device,
+    Exit,
+    Frame,
+    ResultType,
+    check_result,
+    executed,
+    result_check,
+)
 from ...interpreter.registry import find_entry
 from ...interpreter.spmd import run_lockstep
 from ...ir.attribute_access import operation_name
@@ -110,6 +118,7 @@ def _interpreted(
     symbols, grid = lowering.program.symbols, lowering.program.grid
     for result in op.results:
         element_dtype(result.type, op)
+    checks = [result_check(result.type) for result in op.results]
 
     def call(machine: VirtualMachine, numbers: Numbers) -> Numbers:
         rest = iter(numbers)
@@ -119,8 +128,8 @@ def _interpreted(
         with np.errstate(all="ignore"):
             results = _execute(op, frame)
         words: list[int] = []
-        for result, content in zip(op.results, results, strict=True):
-            words += _words(machine, op, result, np.asarray(content))
+        for result, content, expected in zip(op.results, results, checks, strict=True):
+            words += _words(machine, op, result, np.asarray(content), expected)
         return words
 
     return call
@@ -156,15 +165,20 @@ def _execute(op: Operation, frame: Frame) -> Sequence[Value]:
     return results.values if isinstance(results, Exit) else results
 
 
-def _words(machine: VirtualMachine, op: Operation, result: OpResult, array: Any) -> list[int]:
+def _words(
+    machine: VirtualMachine,
+    op: Operation,
+    result: OpResult,
+    array: Any,
+    expected: ResultType | None,
+) -> list[int]:
     """A result as words: a tensor in a block of its own, with its open sizes."""
     static = type_shape(result.type, op)
     if static is None:
         return [word_of(array)]
-    expected = result_check(result.type)
     if expected is not None:
         check_result(op, result.index, expected, array.shape, array.dtype)
-    data = np.array(array, order="C", copy=True).reshape(-1).view(np.uint8)
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     block = machine.pool.store(data)
     sizes = [size for size, known in zip(array.shape, static, strict=True) if known < 0]
     return [block, block, *sizes]

@@ -72,6 +72,8 @@ class ShapeResolver:
         rule = _RULES.get(name)
         if rule is not None:
             return (rule(self, operation),)
+        if name == "scf.for":
+            return self.shapes(operation.operands[3:])
         view = structured_view(operation)
         if view is not None:
             shapes = self.shapes((*view.inputs, *view.outputs))

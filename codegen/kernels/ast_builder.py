@@ -13,6 +13,8 @@ from contextlib import ExitStack, contextmanager
 from math import isfinite
 
 from ...ir.index_folding import FoldingIndices
+from . import intervals
+from .intervals import Interval
 
 Term = str | int
 """The name of a variable in the generated code, or an integer known while generating it."""
@@ -160,6 +162,33 @@ class AstBuilder(FoldingIndices[str]):
         name = self.assign(expression)
         self.remember(key, name)
         return name
+
+    def bound(self, name: Term, low: Term, high: Term) -> None:
+        """Note that an index is at least `low` and less than `high` in the current block."""
+        if isinstance(low, int) and isinstance(high, int):
+            self.remember(("range", name), Interval(low, high - 1))
+
+    def _range(self, term: Term) -> Interval | None:
+        found = Interval(term, term) if isinstance(term, int) else self.recall(("range", term))
+        return found if isinstance(found, Interval) else None
+
+    def subtract(self, left: Term, right: Term) -> Term:
+        """`left - right`."""
+        result = super().subtract(left, right)
+        first, second = self._range(left), self._range(right)
+        if first is not None and second is not None:
+            self.remember(("range", result), intervals.subtract(first, second))
+        return result
+
+    def compare(self, predicate: str, left: Term, right: Term) -> Term:
+        """A comparison: 0 or 1 if the ranges of the operands tell, else a condition."""
+        first, second = self._range(left), self._range(right)
+        if predicate == "slt" and first is not None and second is not None:
+            if first.high < second.low:
+                return 1
+            if first.low >= second.high:
+                return 0
+        return super().compare(predicate, left, right)
 
     def call(self, primitive: str, *arguments: Term) -> str:
         """The result of a primitive without effects."""

@@ -3,17 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
 
+from ...dialects.linalg.structured_view import structured_view
+from ...ir.attribute_access import integer
+from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import Term
+from .static_values import shape_of
 from .writer import Indices, KernelWriter
+
+MOST_PIECES = 16
+"""Tensors of a concatenation that are copied by loops of their own."""
 
 
 def inside(writer: KernelWriter, index: Term, size: Term) -> Term:
     """Whether `0 <= index < size`."""
     code = writer.code
     return code.both(code.compare("sge", index, 0), code.compare("slt", index, size))
+
+
+def concatenation_breaks(writer: KernelWriter, results: Sequence[SSAValue]) -> set[int]:
+    """Where along the last dimension the elements of results begin to come from another tensor."""
+    found: set[int] = set()
+    for value in results:
+        operation = value.owner
+        if not isinstance(operation, Operation):
+            continue
+        if value not in writer.results and not writer.is_inline(value):
+            continue
+        if operation.name == "tensor.concat":
+            sizes = [shape_of(operand)[-1] for operand in operation.operands]
+            is_last = integer(operation, "dim") == len(shape_of(value)) - 1
+            if is_last and min(sizes) >= 0 and len(sizes) <= MOST_PIECES:
+                found.update(accumulate(sizes[:-1]))
+        else:
+            found |= concatenation_breaks(writer, _at_same_indices(operation))
+    return found
+
+
+def _at_same_indices(operation: Operation) -> list[SSAValue]:
+    """The tensors of which an elementwise operation reads the element at the result's indices."""
+    if is_scalar_operation(operation.name):
+        return [each for each in operation.operands if isinstance(each.type, TensorType)]
+    view = structured_view(operation)
+    if view is None or len(set(view.output_maps)) != 1:
+        return []
+    pairs = zip(view.inputs, view.input_maps, strict=True)
+    return [operand for operand, affine_map in pairs if affine_map == view.output_maps[0]]
 
 
 def write_concatenation(

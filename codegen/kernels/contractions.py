@@ -24,14 +24,13 @@ from ...runtime.abi.elements import (
     F64,
     NATIVE_WIDTHS,
     Element,
-    integer_element,
 )
 from ..microkernels.products import tile_of
 from .ast_builder import Term
 from .expressions import write_element
 from .kernel_text import Bound, KernelText, Panels, Portion, TileCount
 from .panels import Loops, PanelPacking, set_loops
-from .product_sums import Factor, product_factors
+from .product_sums import I32, Factor, product_factors
 from .reduction_loops import FEW_ROWS, loop_sizes
 from .register_tiles import register_tiles
 from .writer import Indices, KernelWriter
@@ -57,8 +56,6 @@ FIRST_COLUMN, COLUMNS = Portion("first column panel"), Portion("column panels")
 
 SCRATCH_SCOPE = 3
 """The alias scope of the finished tile: after those of the result and the two operands."""
-
-I32 = integer_element(32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +179,11 @@ class PackedProduct:
             self.tile.lanes,
         )
         base = writer.address(panels)
-        with writer.code.loop("first", "last") as work:
-            packing.write(base, work, writer.code.add(first, work))
-        return writer.finish(TileCount((((packed,), 1),)))
+        code, together = writer.code, packing.together
+        with code.loop("first", "last") as tile:
+            start = code.multiply(tile, together)
+            packing.write(base, first, start, code.minimum(code.add(start, together), packed))
+        return writer.finish(TileCount((((packed,), together),)))
 
     def _multiply(self) -> KernelText:
         contraction, tile = self.contraction, self.tile

@@ -9,8 +9,9 @@ before anything else may be refused: the first error counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
@@ -22,6 +23,7 @@ from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
+from .element_loops import is_element_loop
 from .expressions import (
     FREE,
     RESHAPES,
@@ -31,6 +33,7 @@ from .expressions import (
     written_loops,
 )
 from .index_ranges import unproven
+from .product_sums import has_windows, product_factors
 from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
@@ -38,6 +41,9 @@ from .writer import BODY_OPERATIONS
 
 LARGEST_GROUP = 48
 """Operations computed on the way in one kernel: beyond that, compile time outweighs traffic."""
+
+LEAST_READS = 16
+"""How often a convolution reads an element that is moved for it beforehand."""
 
 KERNEL_ONLY = frozenset(("linalg.softmax",))
 """Operations with a kernel of their own that are no loop nest over elements."""
@@ -127,6 +133,14 @@ def is_kernel(operation: Operation) -> bool:
     """Whether an operation's results are computed by kernels."""
     if not operation.results or not isinstance(operation.results[0].type, TensorType | AnyFloat):
         return False
+    if operation.name == "scf.for":
+        body = operation.regions[0].blocks.first
+        return (
+            is_element_loop(operation)
+            and _has_known_elements(operation)
+            and body is not None
+            and _is_known_body(body, BODY_OPERATIONS | {"tensor.insert"})
+        )
     known = (
         operation.name in KERNEL_ONLY
         or has_tosa_kernel(operation)
@@ -163,11 +177,11 @@ def _has_known_bodies(operation: Operation) -> bool:
     return all(_is_known_body(block) for block in blocks)
 
 
-def _is_known_body(block: Block) -> bool:
+def _is_known_body(block: Block, names: Set[str] = BODY_OPERATIONS) -> bool:
     for operation in block.ops:
         if operation is block.last_op:
             continue
-        if operation.name not in BODY_OPERATIONS and not is_scalar_operation(operation.name):
+        if operation.name not in names and not is_scalar_operation(operation.name):
             return False
         if not _has_known_elements(operation):
             return False
@@ -186,6 +200,17 @@ def _is_free(operation: Operation) -> bool:
         return False
     body = view.body
     return body.first_op is body.last_op
+
+
+def _slides_over(root: Operation, operation: Operation) -> bool:
+    """Whether a convolution reads each element so often that it had better lie in order."""
+    view = structured_view(root)
+    if view is None or product_factors(view.body) is None or not has_windows(view):
+        return False
+    loops, shape = view.loop_sizes(), shape_of(operation.results[0])
+    if None in loops or min(shape, default=0) <= 0:
+        return False
+    return prod(size or 0 for size in loops) >= LEAST_READS * prod(shape)
 
 
 def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
@@ -375,7 +400,11 @@ class _Planner:
         if any(len(self.plan.groups.get(root, ())) >= LARGEST_GROUP for root in roots):
             return None
         if _is_free(operation):
-            return roots
+            slides = any(
+                access is Access.MANY and _slides_over(root, operation)
+                for root, access in roots.items()
+            )
+            return None if slides else roots
         if len(roots) != 1 or operation.name == "tensor.insert_slice":
             return None
         ((root, access),) = roots.items()
@@ -409,7 +438,7 @@ def _may_divide_by_zero(operation: Operation) -> bool:
 
 def _is_aligned(value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:
     """Whether a kernel reads a tensor only at the indices of the element that it writes next."""
-    if is_pointwise(root):
+    if is_pointwise(root) or root.name == "scf.for":
         return max(accesses) <= Access.SAME
     # A packed product adds its sums to the initial values, one after the other.
     view = structured_view(root) if root.name in PACKED_PRODUCTS else None

@@ -52,7 +52,11 @@ class _Ranges:
             for size in sizes
         ]
         block = operation.regions[0].blocks.first
-        if view is None and block is not None:
+        if operation.name == "scf.for":
+            low, high = (self.of(bound) for bound in operation.operands[:2])
+            index = operation.regions[0].block.args[0]
+            self._known[index] = Interval(low.low, max(low.low, high.high - 1))
+        elif view is None and block is not None:
             # A `tensor.pad` or `generate` gives its body the indices of an element.
             self._known.update(zip(block.args, self._loops, strict=False))
 
@@ -94,8 +98,8 @@ class _Ranges:
 
     def is_safe(self, op: Operation) -> bool:
         """Whether an operation surely stays inside its operands."""
-        if op.name == "tensor.extract":
-            tensor, *indices = op.operands
+        if op.name in ("tensor.extract", "tensor.insert"):
+            tensor, *indices = op.operands[op.name == "tensor.insert" :]
             pairs = zip(indices, shape_of(tensor), strict=True)
             return all(size >= 0 and self.of(index).is_within(size) for index, size in pairs)
         if op.name == "tensor.dim":

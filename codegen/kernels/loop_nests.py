@@ -19,6 +19,8 @@ from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import blamed
 from ..scalar_ops.scalars import is_scalar_operation, write_scalar_operation
 from .ast_builder import Term
+from .choices import concatenation_breaks
+from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
 from .fusion import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
@@ -46,6 +48,8 @@ def write_kernel(
     Raises OperationError if the operation, or one computed on the way, has no kernel.
     """
     writer = KernelWriter(operation, tuple(results), is_inline, write_element)
+    if operation.name == "scf.for":
+        return writer.finish(write_element_loop(writer, operation))
     if operation.name == "linalg.softmax":
         return writer.finish(_write_softmax(writer, operation))
     if operation.name == "linalg.pack":
@@ -138,7 +142,8 @@ def _write_pointwise(writer: KernelWriter) -> TileCount:
     def inner(indices: Indices) -> None:
         store_all(indices, code.linear(indices, shape))
 
-    return write_transpose(writer) or write_tiled_loops(code, shape, inner)
+    breaks = sorted(concatenation_breaks(writer, results))
+    return write_transpose(writer) or write_tiled_loops(code, shape, inner, breaks)
 
 
 def is_flat(value: SSAValue, is_inline: Callable[[SSAValue], bool], root: bool = False) -> bool:

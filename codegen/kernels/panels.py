@@ -21,6 +21,9 @@ from .writer import Indices, KernelWriter
 
 Loops = tuple[int, ...]
 
+TOGETHER = 4
+"""Panels of an operand whose rows lie along them that are written at once."""
+
 Store = Callable[[Term, Term, Term], None]
 """Sets an element of a panel, by its step and its place in that."""
 
@@ -72,7 +75,43 @@ class PanelPacking:
             and constant_attribute(value) is None
         )
 
-    def write(self, base: Term, work: Term, number: Term) -> None:
+    @property
+    def together(self) -> int:
+        """How many panels are written at once: their rows are read in longer pieces."""
+        return TOGETHER if self._is_vector and self.terms == 1 else 1
+
+    def write(self, base: Term, before: Term, start: Term, stop: Term) -> None:
+        """Write panels from `start` to `stop`, before which there are some that are not packed."""
+        code, together = self.writer.code, self.together
+        if together == 1:
+            self._write_panel(base, start, code.add(before, start))
+            return
+        count, steps = (
+            code.product([self.sizes[loop] for loop in loops])
+            for loops in (self.across, self.depth)
+        )
+        panel_count = code.ceiling_divide(count, self.width)
+        number = code.add(before, start)
+        batch = code.floor_divide(number, panel_count)
+        first = code.multiply(code.modulo(number, panel_count), self.width)
+        size = code.multiply(steps, self.width)
+
+        def store(step: Term, lane: Term, value: Term) -> None:
+            assert isinstance(lane, int)
+            panel, within = divmod(lane, self.width)
+            at = code.multiply(code.add(start, panel), size)
+            place = code.add(at, code.add(code.multiply(step, self.width), within))
+            code.run(f"vstore_{self.element.name}_{self.lanes}_0", base, place, value)
+
+        lanes = code.minimum(
+            code.subtract(count, first), code.multiply(code.subtract(stop, start), self.width)
+        )
+        with code.when(code.compare("sge", lanes, together * self.width)):
+            self._write_vectors(batch, first, steps, store, together)
+        with code.otherwise(), code.loop(start, stop) as work:
+            self._write_panel(base, work, code.add(before, work))
+
+    def _write_panel(self, base: Term, work: Term, number: Term) -> None:
         """Write panel `number` of all as panel `work` at an address."""
         code, width, name = self.writer.code, self.width, self.element.name
         count, depth = (
@@ -114,11 +153,13 @@ class PanelPacking:
         with code.loop(0, steps) as step, code.loop(lanes, width) as lane:
             store(step, lane, zero)
 
-    def _write_vectors(self, batch: Term, first: Term, steps: Term, store: Store) -> None:
-        """All steps of a panel that is full."""
+    def _write_vectors(
+        self, batch: Term, first: Term, steps: Term, store: Store, panels: int = 1
+    ) -> None:
+        """All steps of panels that are full; a panel's lanes follow those of the one before."""
         code = self.writer.code
         with code.loop(0, steps) as step:
-            for lane in range(0, self.width, self.lanes):
+            for lane in range(0, panels * self.width, self.lanes):
                 values: list[Term] = []
                 for term in range(self.terms):
                     at = code.add(code.multiply(step, self.terms), term)

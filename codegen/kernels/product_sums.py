@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -14,10 +15,15 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.linalg.structured_view import StructuredView
-from ...runtime.abi.elements import NATIVE_WIDTHS, Element, integer_element
+from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, integer_element
 from .ast_builder import Term
 from .static_values import constant_attribute, shape_of, splat_value
-from .writer import KernelWriter
+from .writer import Indices, KernelWriter
+
+I32 = integer_element(32)
+
+TOTALS = (F32, F64, I32, integer_element(64))
+"""What sums may be kept in: elements that are held as they are stored."""
 
 _LINEAR = (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul)
 _SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
@@ -118,6 +124,34 @@ def operand_of(
             return None
         return Operand(value, affine_map, element, factor, True, is_stored, stride)
     return Operand(value, affine_map, element, factor, False, is_stored)
+
+
+def paired_loop(
+    operands: tuple[Operand, Operand],
+    shared: Operand,
+    reductions: Sequence[int],
+    sizes: Indices,
+    total: Element,
+) -> int | None:
+    """The loop of which two terms of narrow integers are multiplied and added at once.
+
+    The terms lie next to each other in the operand that gives numbers, and there is no rest.
+    """
+    numbers = [each for each in operands if not each.is_vector]
+    if total != I32 or len(numbers) != 1 or not numbers[0].is_stored:
+        return None
+    for each in operands:
+        width = each.element.width + each.factor.is_unsigned
+        if width > 16 or each.element.width not in NATIVE_WIDTHS:
+            return None
+    last = numbers[0].map.results[-1]
+    if not isinstance(last, AffineDimExpr) or last.position not in reductions:
+        return None
+    others = AffineMap(numbers[0].map.num_dims, 0, numbers[0].map.results[:-1])
+    size = sizes[last.position]
+    is_even = isinstance(size, int) and size % 2 == 0
+    is_alone = last.position not in others.used_dims() and shared.uses(last.position)
+    return last.position if is_even and is_alone and shared.stride == 1 else None
 
 
 def _coefficient(expression: AffineExpr, loops: int, loop: int) -> int:

@@ -9,6 +9,8 @@ tile of sums stays in registers over the whole depth:
         for depth: sums[row][vector] += left[row] * right[vector]
         store the sums
 
+A matrix of few columns needs no strip: it lies in the order of its use.
+
 An operand without the column loop gives one number for each row, any other a vector. The terms of a
 sum are added in the order of the loops, each with its product rounded once. Narrow integers are
 multiplied in pairs of terms, which takes half as many instructions.
@@ -21,26 +23,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
-from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, integer_element
+from ...runtime.abi.elements import Element
 from ..microkernels.products import tile_of
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
-from .product_sums import Operand, has_windows, initial_scalar, operand_of, product_factors
+from .product_sums import (
+    TOTALS,
+    Operand,
+    has_windows,
+    initial_scalar,
+    operand_of,
+    paired_loop,
+    product_factors,
+)
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
-
-I32 = integer_element(32)
-
-TOTALS = (F32, F64, I32, integer_element(64))
-"""What sums may be kept in: elements that are held as they are stored."""
 
 MOST_DEPTH = 1024
 """Terms of a sum in one strip, which is then at most 64 KiB. Convolutions with more have several
 strips, one after the other."""
+
+FEW_COLUMNS = 16
+"""Columns of a matrix that is read where it lies, whatever the depth, if nothing widens it."""
 
 SMALL_OPERAND = 1 << 18
 """Elements of the operand that is copied strip by strip; rows of 512 are 512 long."""
@@ -103,9 +111,17 @@ class RegisterTiles:
         self.fold = long[-1] if long else None
         self.repeated = [loop for loop in repeated if loop != self.fold]
         self.outer = [loop for loop in outer if loop not in repeated]
-        self.paired = self._paired()
+        self.paired = paired_loop(operands, self.shared, self.reductions, sizes, total)
         self.tile = self._tile()
-        self.chunk = self._chunk()
+        columns = sizes[row]
+        self.is_in_place = (
+            isinstance(columns, int)
+            and columns <= FEW_COLUMNS
+            and self.shared.stride == 1
+            and self.shared.element == total
+            and not has_windows(view)
+        )
+        self.chunk = None if self.is_in_place else self._chunk()
         self._first_term: Term = 0
         self.result = view.operation.results[0]
 
@@ -127,28 +143,6 @@ class RegisterTiles:
         if isinstance(size, int):
             rows = min(rows, max(1, size))
         return Shape(rows, vectors, lanes)
-
-    def _paired(self) -> int | None:
-        """The loop of which two terms of narrow integers are multiplied and added at once.
-
-        The terms lie next to each other in the operand that gives numbers, and there is no rest.
-        """
-        numbers = [each for each in self.operands if not each.is_vector]
-        if self.total != I32 or len(numbers) != 1 or not numbers[0].is_stored:
-            return None
-        for each in self.operands:
-            width = each.element.width + each.factor.is_unsigned
-            if width > 16 or each.element.width not in NATIVE_WIDTHS:
-                return None
-        last = numbers[0].map.results[-1]
-        if not isinstance(last, AffineDimExpr) or last.position not in self.reductions:
-            return None
-        others = AffineMap(numbers[0].map.num_dims, 0, numbers[0].map.results[:-1])
-        size = self.sizes[last.position]
-        is_even = isinstance(size, int) and size % 2 == 0
-        is_alone = last.position not in others.used_dims() and self.shared.uses(last.position)
-        is_alone = is_alone and self.shared.stride == 1
-        return last.position if is_even and is_alone else None
 
     def _chunk(self) -> int | None:
         """How many steps of the first loop over terms a strip has, `None` for all of them."""
@@ -173,7 +167,7 @@ class RegisterTiles:
         for loop in (*self.repeated, *([] if self.fold is None else [self.fold])):
             size = self.sizes[loop]
             count *= size if isinstance(size, int) else 1024
-        return count >= 3 * self.tile.rows
+        return count >= (1 if self.is_in_place else 3) * self.tile.rows
 
     @property
     def is_small(self) -> bool:
@@ -188,10 +182,7 @@ class RegisterTiles:
     def write(self) -> TileCount:
         """Write the loops; a tile of work has some rows and some strips of columns."""
         code, sizes = self.code, self.sizes
-        depth = prod(self._steps(loop) for loop in self._strip_loops())
-        if self.chunk is not None:
-            depth = depth // self._steps(self.reductions[0]) * self.chunk
-        scratch = code.load(f"scratch_{self.total.name}_{depth * self.tile.columns}")
+        scratch = self._scratch()
         cuts = self._cuts()
         with code.loop("first", "last") as work:
             pieces = tile_spans(code, work, [(sizes[loop], chunk) for loop, chunk in cuts])
@@ -200,6 +191,15 @@ class RegisterTiles:
             with self._over(self.outer, point, spans):
                 self._strips(point, spans, scratch)
         return TileCount(tuple(((sizes[loop],), chunk) for loop, chunk in cuts))
+
+    def _scratch(self) -> Term:
+        """The address of the strip."""
+        if self.is_in_place:
+            return 0
+        depth = prod(self._steps(loop) for loop in self._strip_loops())
+        if self.chunk is not None:
+            depth = depth // self._steps(self.reductions[0]) * self.chunk
+        return self.code.load(f"scratch_{self.total.name}_{depth * self.tile.columns}")
 
     def _cuts(self) -> list[tuple[int, int]]:
         """Loops that are cut into tiles of work, outermost first, and how long the pieces are."""
@@ -252,7 +252,8 @@ class RegisterTiles:
     ) -> None:
         """All rows of a strip, over its whole depth or one chunk of terms after the other."""
         if self.chunk is None:
-            self._pack(point, shape, scratch)
+            if not self.is_in_place:
+                self._pack(point, shape, scratch)
             with self._over(self.repeated, point, spans):
                 self._rows(point, spans, shape, scratch)
             return
@@ -441,6 +442,8 @@ class RegisterTiles:
             return self._splat(operand, point, shape.lanes)
         if operand is not self.shared:
             return self._load(operand, point, vector, shape)
+        if self.is_in_place:
+            return self._load(operand, first, vector, shape)
         name = self.total.name
         primitive = f"vload_{name}_{name}_{shape.lanes}_{STRIP_SCOPE}"
         return self.code.call(primitive, scratch, self._place(first, vector, shape))
@@ -487,10 +490,10 @@ def register_tiles(
     columns = sizes[row]
     if not depth or work < LEAST_WORK or (columns in (0, 1)):
         return None
-    if depth > MOST_DEPTH and not has_windows(view):
+    tiles = RegisterTiles(writer, view, (left, right), total, sizes, row)
+    if depth > MOST_DEPTH and not (tiles.is_in_place or has_windows(view)):
         # Whole panels of both operands are better.
         return None
-    tiles = RegisterTiles(writer, view, (left, right), total, sizes, row)
     if any(each.stride > 1 and each is not tiles.shared for each in (left, right)):
         return None
     # What few rows read is better read in the order in which it lies.

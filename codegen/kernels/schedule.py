@@ -118,7 +118,8 @@ def _aligned(
     """
     if kernel is None or len(kernel.writes) != 1 or kernel.failures:
         return frozenset()
-    if not is_pointwise(operation) and packed_tile(operation, plan.inline.__contains__) is None:
+    is_loop = operation.name == "scf.for" or is_pointwise(operation)
+    if not is_loop and packed_tile(operation, plan.inline.__contains__) is None:
         return frozenset()
     return frozenset(plan.aligned.get(operation, ()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 from .ast_builder import AstBuilder, Term
 from .kernel_text import TileCount
@@ -11,9 +12,16 @@ from .writer import Indices
 
 
 def write_tiled_loops(
-    code: AstBuilder, sizes: Indices, inner: Callable[[Indices], None]
+    code: AstBuilder,
+    sizes: Indices,
+    inner: Callable[[Indices], None],
+    breaks: Sequence[int] = (),
 ) -> TileCount:
-    """Loops over all of `sizes`, whose outermost one or two that matter are cut into tiles."""
+    """Loops over all of `sizes`, whose outermost one or two that matter are cut into tiles.
+
+    At `breaks` the last dimension is cut into pieces with loops of their own. The code of each
+    knows that its index lies there.
+    """
     long = [dimension for dimension, size in enumerate(sizes) if size != 1]
     cut = long[:2] if len(long) > 2 else long[: max(1, len(long) - 1)]
     if not cut:
@@ -21,18 +29,30 @@ def write_tiled_loops(
             inner((0,) * len(sizes))
         return TileCount()
 
+    last = len(sizes) - 1
+    pieces = list(pairwise((0, *breaks, sizes[last])))
+
     def nest(dimension: int, indices: Indices) -> None:
         if dimension == len(sizes):
             inner(indices)
         elif dimension in cut or sizes[dimension] == 1:
             nest(dimension + 1, indices)
         else:
-            with code.loop(0, sizes[dimension]) as index:
-                nest(
-                    dimension + 1,
-                    (*indices[:dimension], index, *indices[dimension + 1 :]),
-                )
+            for start, stop in pieces if dimension == last else [(0, sizes[dimension])]:
+                with code.loop(start, stop) as index:
+                    code.bound(index, start, stop)
+                    nest(
+                        dimension + 1,
+                        (*indices[:dimension], index, *indices[dimension + 1 :]),
+                    )
 
+    if breaks and cut == [last]:
+        for piece in pieces:
+            begin = code.call("maxsi_i64", "first", piece[0])
+            with code.loop(begin, code.minimum("last", piece[1])) as tile:
+                code.bound(tile, *piece)
+                nest(0, (*(0,) * last, tile))
+        return TileCount((((sizes[last],), 1),))
     with code.loop("first", "last") as tile:
         start: list[Term] = [0] * len(sizes)
         if len(cut) == 1:

@@ -59,7 +59,8 @@ ElementRule = Callable[["KernelWriter", SSAValue, Indices], Term]
 class KernelWriter:
     """One kernel: `is_inline` tells which tensors it computes on the way, `write_inline` how.
 
-    `results` are the tensors it stores, and `operation` is where its errors are reported.
+    `results` are the tensors it stores, and `operation` is where its errors are reported. `places`
+    are tensors that lie where results do while they are set.
     """
 
     operation: Operation
@@ -67,6 +68,7 @@ class KernelWriter:
     is_inline: Callable[[SSAValue], bool]
     write_inline: ElementRule
     code: AstBuilder = field(default_factory=AstBuilder)
+    places: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     _bindings: dict[Bound, int] = field(default_factory=dict[Bound, int])
     _constants: dict[Constant, int] = field(default_factory=dict[Constant, int])
     _failures: dict[Failure, int] = field(default_factory=dict[Failure, int])
@@ -126,6 +128,7 @@ class KernelWriter:
 
     def load(self, value: SSAValue, position: Term) -> Term:
         """The element at a row-major position of a tensor that is stored."""
+        value = self.places.get(value, value)
         binding = self._binding(value)
         primitive = f"load_{self.element_of(value).name}_{binding}"
         if value in self.results:
@@ -251,6 +254,9 @@ class KernelWriter:
             return (self._dimension(operation),)
         if name == "scf.if":
             return self._if(operation, loops)
+        if name == "tensor.insert":
+            self._insert(operation)
+            return ("",)
         raise OperationError(operation, "is an operation that the numba backend does not compile")
 
     def _extract(self, operation: Operation) -> Term:
@@ -272,6 +278,13 @@ class KernelWriter:
         for index, size in zip(indices, shape, strict=True):
             inside = code.both(inside, code.call("cmpiult_i64", index, size))
         return code.choose(inside, lambda: self.element(tensor, indices), lambda: self.zero(tensor))
+
+    def _insert(self, operation: Operation) -> None:
+        """Set an element of a tensor that lies where a result does, at proven indices."""
+        element, tensor, *operands = operation.operands
+        indices = [self.scalar(operand) for operand in operands]
+        position = self.code.linear(indices, self.shape(tensor))
+        self.store(self.places[tensor], position, self.scalar(element))
 
     def _dimension(self, operation: Operation) -> Term:
         """The size of a tensor along a dimension that may be computed."""

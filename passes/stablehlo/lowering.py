@@ -24,6 +24,7 @@ from ...ir.locations import located_builder
 from ...ir.symbols import symbol
 from .elements import converted, is_computed, kind
 from .emitter import Emitter, first_number, shape
+from .folding import folded
 from .rules import scalar_rule, tensor_rule
 
 MAXIMUM_INLINED = 64
@@ -112,7 +113,8 @@ class Lowering:
         if rule is not None:
             return rule(self, operation, operands)
         if operation.name in scalar_rule:
-            return [self.elementwise(operation, operands)]
+            known = folded(self.emit, operation, operands)
+            return [self.elementwise(operation, operands) if known is None else known]
         raise OperationError(operation, "is not supported: there is no conversion to linalg")
 
     def elementwise(self, operation: Operation, operands: Sequence[SSAValue]) -> SSAValue:

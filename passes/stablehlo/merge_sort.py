@@ -1,39 +1,59 @@
 """A stable sort of long dimensions: runs are merged, each element finding its place by itself.
 
-A loop doubles the length of the runs. Within it all elements are independent: the one at position k
-of two merged runs asks by bisection how many of the first k elements come from the left run (the
-"merge path"). So loops hold nothing but loop nests, which run in any order and on any part.
+Short runs are sorted first, by counting. A loop doubles their length. Within it all elements are
+independent: the one at position k of two merged runs asks by bisection how many of the first k
+elements come from the left run (the "merge path"). So loops hold nothing but loop nests, which run
+in any order and on any part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Region, SSAValue
 
 from ...ir.attribute_access import element_type
+from ...ir.index import IndexOrInt
 from .elements import kind
 from .emitter import BOOL, INDEX, Emitter, shape
+from .rank_sort import Less, placed, ranks
 from .shapes import iota
 
-Less = Callable[[Emitter, Sequence[SSAValue], Sequence[SSAValue]], SSAValue]
-"""Whether elements, one of each key, come before others."""
+SHORT_RUN = 32
+"""How many elements a run that is sorted by counting has at most."""
 
 
 def sorted_order(e: Emitter, keys: Sequence[SSAValue], dimension: int, less: Less) -> SSAValue:
     """For each place along a dimension of known size, the index of what belongs there."""
     count = shape(keys[0])[dimension]
-    steps = (count - 1).bit_length()
-    first = iota(e, e.sizes(keys[0]), dimension, kind(i64))
+    run = next(each for each in range(SHORT_RUN, 0, -1) if count % each == 0)
+    steps = (count // run - 1).bit_length()
+    first = _sorted_runs(e, keys, dimension, run, less)
     block = Block(arg_types=[INDEX, first.type])
     inner = e.inside(block)
-    length = inner.op("arith.shli", inner.index(1), block.args[0])
-    merged = _merged(inner, keys, block.args[1], dimension, length, less)
+    runs = inner.op("arith.shli", inner.index(1), block.args[0])
+    length = inner.op("arith.muli", runs, inner.index(run))
+    turns = inner.add(block.args[0], run.bit_length())
+    merged = _merged(inner, keys, block.args[1], dimension, length, turns, less)
     inner.add_op(scf.YieldOp(merged))
     loop = scf.ForOp(e.index(0), e.index(steps), e.index(1), [first], Region(block))
     return e.add_op(loop).results[0]
+
+
+def _sorted_runs(
+    e: Emitter, keys: Sequence[SSAValue], dimension: int, run: int, less: Less
+) -> SSAValue:
+    """The order of the elements in each run of a length that divides the dimension."""
+    sizes = e.sizes(keys[0])
+    first = iota(e, sizes, dimension, kind(i64))
+    if run == 1:
+        return first
+    count = shape(keys[0])[dimension]
+    cut = [*sizes[:dimension], count // run, run, *sizes[dimension + 1 :]]
+    found = ranks(e, [e.reshape(key, cut) for key in keys], dimension + 1, less)
+    return e.reshape(placed(e, e.reshape(first, cut), found, dimension + 1), sizes)
 
 
 def in_order(e: Emitter, value: SSAValue, order: SSAValue, dimension: int) -> SSAValue:
@@ -95,10 +115,10 @@ def _merged(
     order: SSAValue,
     dimension: int,
     length: SSAValue,
+    turns: IndexOrInt,
     less: Less,
 ) -> SSAValue:
-    """Each pair of runs of a length merged."""
-    steps = shape(order)[dimension].bit_length()
+    """Each pair of runs of a length merged, for which bisections take some turns."""
     sizes = e.sizes(order)
 
     def limits(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -144,6 +164,6 @@ def _merged(
     inner = e.inside(block)
     outputs = [inner.empty(sizes, i64), inner.empty(sizes, i64)]
     inner.add_op(scf.YieldOp(*inner.loops(block.args[1:], None, outputs, None, halved)))
-    bisection = scf.ForOp(e.index(0), e.index(steps), e.index(1), bounds, Region(block))
+    bisection = scf.ForOp(e.index(0), e.index(turns), e.index(1), bounds, Region(block))
     low = e.add_op(bisection).results[0]
     return e.loops([low], None, [e.empty(sizes, i64)], None, chosen)[0]

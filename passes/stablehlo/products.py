@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from math import prod
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
@@ -19,7 +22,7 @@ from .elements import Kind, kind
 from .emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
 from .lowering import Lowering
 from .rules import tensor_rule
-from .shapes import pad, reverse
+from .shapes import pad, result_sizes, reverse, transpose
 from .window_loops import window_count
 
 Tensors = Sequence[SSAValue]
@@ -181,6 +184,9 @@ def convolve(
     turned = [numbers.data[1].index(n) for n, window in enumerate(windows) if window.reverse]
     if turned:
         kernel = reverse(e, kernel, turned)
+        windows = [replace(window, reverse=False) for window in windows]
+    if _has_phases(op, windows) and not padded:
+        return _convolve_phases(e, op, (image, kernel), windows)
     if not padded:
         image = _padded(e, image, windows, places, kinds[0])
     counts = [
@@ -191,6 +197,10 @@ def convolve(
     image_names = _names(numbers.data[0], "s", f="i")
     kernel_names = _names(numbers.data[1], "w")
     result_names = _names(numbers.data[2], "s", f="o")
+    if result_names[-1] == "o" != kernel_names[-1]:
+        # Rows of the result are made of rows of the kernel.
+        order = sorted(range(len(kernel_names)), key=lambda each: kernel_names[each] == "o")
+        kernel, kernel_names = transpose(e, kernel, order), [kernel_names[each] for each in order]
     if groups * batches > 1:
         image = _split(e, image, image_names, "i" if groups > 1 else "b", groups * batches)
         kernel = _split(e, kernel, kernel_names, "o", groups * batches)
@@ -222,6 +232,60 @@ def convolve(
         at = result_names.index("g")
         merged[at : at + 2] = [e.multiply(*merged[at : at + 2])]
         result = e.reshape(result, merged)
+    return result
+
+
+MOST_PHASES = 16
+"""Convolutions that one of an image with zeros between its elements is cut into."""
+
+
+def _has_phases(op: Operation, windows: Sequence[Window]) -> bool:
+    dilated = [window for window in windows if window.base_dilation > 1]
+    return (
+        bool(dilated)
+        and all(window.stride == window.dilation == 1 for window in dilated)
+        and prod(window.base_dilation for window in windows) <= MOST_PHASES
+        and result_kind(op).name != "complex"
+        and min(*shape(op.operands[0]), *shape(op.operands[1]), *result_sizes(op)) >= 0
+    )
+
+
+def _convolve_phases(
+    e: Emitter, op: Operation, operands: Tensors, windows: Sequence[Window]
+) -> SSAValue:
+    """A convolution of an image with zeros between its elements, which are not multiplied.
+
+    Where elements are `s` apart, the results at `p`, `p + s`, ... meet the same elements of the
+    window, every `s`-th one: such a phase is a convolution of the image as it is. With `s = 2`, a
+    window `u v w` and the image `a b c`, which is `a 0 b 0 c`, the phases are `u w` on `a b c` for
+    even `p`, and `v` on `b c` for odd ones.
+    """
+    image, kernel = operands
+    numbers = convolution_numbers(op)
+    found = result_kind(op)
+    sizes = result_sizes(op)
+    result = e.fill(e.constant(0, found.type), sizes)
+    for phase in product(*(range(window.base_dilation) for window in windows)):
+        starts, taps, steps = [0] * len(sizes), list(shape(kernel)), [1] * len(sizes)
+        offsets, counts, strides = [0] * len(sizes), list(sizes), [1] * len(sizes)
+        parts = list(windows)
+        for n, (window, first) in enumerate(zip(windows, phase, strict=True)):
+            own, to = numbers.data[1].index(n), numbers.data[2].index(n)
+            apart = window.base_dilation
+            start = (window.low - first) % apart if apart > 1 else 0
+            starts[own], steps[own] = start, apart
+            taps[own] = max(-(-(window.size - start) // apart), 0)
+            offsets[to], strides[to] = first, apart
+            counts[to] = max(-(-(sizes[to] - first) // apart), 0)
+            if apart > 1:
+                low = (window.low - first - start) // apart
+                extent = shape(image)[numbers.data[0].index(n)]
+                high = counts[to] + taps[own] - 1 - low - extent
+                parts[n] = Window(taps[own], low=low, high=high)
+        if 0 in (*taps, *counts):
+            continue
+        part = convolve(e, op, (image, e.extract_slice(kernel, starts, taps, steps)), parts)
+        result = e.insert_slice(part, result, offsets, strides)
     return result
 
 

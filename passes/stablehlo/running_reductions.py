@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.stablehlo.windows import Window
 from ...ir.attribute_access import attribute
+from .arithmetic import operand_kind
 from .combiners import Combiner, only_operation
 from .elements import Kind
 from .emitter import Emitter, dims, shape
@@ -35,6 +36,9 @@ _IDENTITIES = {
     "stablehlo.minimum": float("inf"),
 }
 """Bodies that may be applied in any groups, and the numbers that change nothing."""
+
+_LIMITS = frozenset({"stablehlo.maximum", "stablehlo.minimum"})
+"""Bodies that the least or the largest integer of a type does not change."""
 
 _THROUGH = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
 
@@ -66,7 +70,14 @@ def _has_identity(op: Operation) -> bool:
     value = attribute(initial, "value") if isinstance(initial, Operation) else None
     if not isinstance(value, DenseIntOrFPElementsAttr) or not value.is_splat():
         return False
-    return next(value.iter_attrs()).value.data == _IDENTITIES.get(body.name)
+    number, found = next(value.iter_attrs()).value.data, operand_kind(op)
+    if body.name in _LIMITS and found.name in ("signed", "unsigned"):
+        is_largest = body.name == "stablehlo.minimum"
+        half = 1 << (found.width - 1)
+        limit = half if found.name == "signed" else 0
+        # The attribute of a number without a sign may hold a negative one of the same bits.
+        return (number - limit + is_largest) % (2 * half) == 0
+    return number == _IDENTITIES.get(body.name)
 
 
 def running_reduction(

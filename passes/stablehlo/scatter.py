@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import scf
+from xdsl.dialects.tensor import InsertOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.stablehlo.attributes import ScatterAttr
@@ -27,13 +28,17 @@ Tensors = Sequence[SSAValue]
 MOST_POINTS = 1 << 22
 """How many pairs of an element and an index vector are looked at; beyond, windows are updated."""
 
+MOST_SINGLE_POINTS = 1 << 16
+"""The same where windows are single elements: a kernel sets these one after the other."""
+
 
 @tensor_rule("stablehlo.scatter")
 def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Updates outside of the tensor reach no element. Those of one element come in order.
 
     In small tensors every element asks each index vector whether its window covers it: that is one
-    loop nest, which can be split. In large ones a loop over index vectors updates their windows.
+    loop nest, which can be split. In large ones a loop over index vectors updates their windows,
+    or sets single elements.
     """
     numbers = attribute(op, "scatter_dimension_numbers")
     if not isinstance(numbers, ScatterAttr):
@@ -41,7 +46,7 @@ def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     scatter = _Scatter(lowering, op, operands, numbers)
     if 0 in (*shape(scatter.updates[0]), *shape(scatter.inputs[0])):
         return scatter.inputs
-    return scatter.window_updates() if scatter.is_large() else scatter.loops()
+    return scatter.updates_in_order() if scatter.is_large() else scatter.loops()
 
 
 class _Scatter:
@@ -102,10 +107,18 @@ class _Scatter:
         if operand_kind(self.op).name == "complex":
             return False
         updates = [shape(self.updates[0])[place] for place in self.batch]
-        return prod(map(abs, (*shape(self.inputs[0]), *updates))) > MOST_POINTS
+        most = MOST_SINGLE_POINTS if self._has_single_elements() else MOST_POINTS
+        return prod(map(abs, (*shape(self.inputs[0]), *updates))) > most
 
-    def window_updates(self) -> list[SSAValue]:
+    def _has_single_elements(self) -> bool:
+        """Whether each window is one element of a tensor of known sizes."""
+        windows = [shape(self.updates[0])[place] for place in self.windows]
+        extents = shape(self.inputs[0])
+        return all(size == 1 for size in windows) and all(size > 0 for size in extents)
+
+    def updates_in_order(self) -> list[SSAValue]:
         """A loop over the index vectors; each updates the part of its window that is inside."""
+        update = self._updated_element if self._has_single_elements() else self._updated
         e = self.lowering.emit
         combined = combiner(self.lowering, self.op, self.op.regions[0], self.count, widen=False)
         inputs = self._promoted(e, combined.carried)
@@ -121,7 +134,7 @@ class _Scatter:
         for size in reversed(sizes):
             batch.insert(0, inner.remainder(rest, size))
             rest = inner.divide(rest, size)
-        inner.add_op(scf.YieldOp(*self._updated(inner, combined, batch, carried)))
+        inner.add_op(scf.YieldOp(*update(inner, combined, batch, carried)))
         loop = scf.ForOp(e.index(0), e.index(total), e.index(1), inputs, Region(block))
         return list(e.add_op(loop).results)
 
@@ -172,6 +185,34 @@ class _Scatter:
         return [
             e.insert_slice(new, old, offsets, strides, sizes)
             for new, old in zip(made, carried, strict=True)
+        ]
+
+    def _updated_element(
+        self,
+        e: Emitter,
+        combined: Combiner,
+        batch: Sequence[IndexOrInt],
+        carried: Sequence[SSAValue],
+    ) -> list[SSAValue]:
+        """One element set: to what it was, if the index vector leads out of the tensor."""
+        hit = e.constant(1, BOOL)
+        places: list[SSAValue] = []
+        for start, extent in zip(self._starts(e, batch), shape(self.inputs[0]), strict=True):
+            index = e.index(start)
+            bounded = e.op("arith.minsi", index, e.index(extent - 1))
+            bounded = e.op("arith.maxsi", bounded, e.index(0))
+            hit = e.both(hit, e.compare_integers("eq", index, bounded))
+            places.append(bounded)
+        indices: list[IndexOrInt] = [0] * len(shape(self.updates[0]))
+        for place, each in zip(self.batch, batch, strict=True):
+            indices[place] = each
+        old = [e.element(value, places) for value in carried]
+        values = [e.element(update, indices) for update in self.updates]
+        given = element_kinds(self.op, self.count + 1, self.count)
+        added = combined.combine(e, old, values, given)
+        return [
+            e.insert(InsertOp(e.select(hit, new, before), value, places))
+            for new, before, value in zip(added, old, carried, strict=True)
         ]
 
     def _starts(self, e: Emitter, batch: Sequence[IndexOrInt]) -> list[IndexOrInt]:

@@ -24,6 +24,7 @@ from .elements import kind
 from .emitter import INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
 from .merge_sort import in_order, sorted_order
+from .rank_sort import placed, ranks
 from .rules import call_rule, tensor_rule
 from .shapes import iota
 
@@ -31,6 +32,9 @@ Tensors = Sequence[SSAValue]
 
 LONG = 128
 """How many elements are sorted by counting which come before each of them; more are merged."""
+
+LOW_BITS = 1 << 31
+"""What places are subtracted from, so that the first of equal keys is the largest."""
 
 FEW = 64
 """How many of the largest elements are looked for one after the other."""
@@ -72,68 +76,16 @@ def _sorted(lowering: Lowering, operands: Tensors, dimension: int, comparator: R
     """Tensors in the order of a comparator of scalars along a dimension."""
     if shape(operands[0])[dimension] in (0, 1):
         return operands
+
+    def less(e: Emitter, one: Tensors, other: Tensors) -> SSAValue:
+        pairs = [value for pair in zip(one, other, strict=True) for value in pair]
+        return lowering.scalars(comparator, pairs, e)[0]
+
     if shape(operands[0])[dimension] > LONG:
-
-        def less(e: Emitter, one: Tensors, other: Tensors) -> SSAValue:
-            pairs = [value for pair in zip(one, other, strict=True) for value in pair]
-            return lowering.scalars(comparator, pairs, e)[0]
-
         order = sorted_order(lowering.emit, operands, dimension, less)
         return [in_order(lowering.emit, value, order, dimension) for value in operands]
-    ranks = _ranks(lowering, comparator, operands, dimension)
-    return [_placed(lowering.emit, value, ranks, dimension) for value in operands]
-
-
-def _ranks(lowering: Lowering, comparator: Region, operands: Tensors, dimension: int) -> SSAValue:
-    """How many elements come before each one: those that are less, and equal ones in front."""
-    e = lowering.emit
-    rank = len(shape(operands[0]))
-    sizes = e.sizes(operands[0])
-    here = dims(*range(rank), loops=rank + 1)
-    there = dims(*(rank if i == dimension else i for i in range(rank)), loops=rank + 1)
-    count = len(operands)
-
-    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        mine, others = args[:count], args[count : 2 * count]
-        pairs = [(other, own) for own, other in zip(mine, others, strict=True)]
-        less = lowering.scalars(comparator, [v for pair in pairs for v in pair], inner)[0]
-        more = lowering.scalars(comparator, [v for pair in pairs for v in pair[::-1]], inner)[0]
-        in_front = inner.compare_integers(
-            "slt", inner.loop_index(rank), inner.loop_index(dimension)
-        )
-        before = inner.either(less, inner.select(more, inner.constant(0, less.type), in_front))
-        one = inner.op("arith.extui", before, to=i64)
-        return [inner.op("arith.addi", args[-1], one)]
-
-    return e.loops(
-        [*operands, *operands],
-        [*[here] * count, *[there] * count],
-        [e.fill(e.constant(0, i64), sizes)],
-        [here],
-        body,
-        [*[PARALLEL] * rank, REDUCTION],
-    )[0]
-
-
-def _placed(e: Emitter, value: SSAValue, ranks: SSAValue, dimension: int) -> SSAValue:
-    """The elements of a tensor at their ranks."""
-    rank = len(shape(value))
-    here = dims(*range(rank), loops=rank + 1)
-    there = dims(*(rank if i == dimension else i for i in range(rank)), loops=rank + 1)
-    sizes: list[IndexOrInt] = e.sizes(value)
-
-    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        place = inner.from_index(inner.loop_index(dimension), i64)
-        return [inner.select(inner.compare_integers("eq", args[1], place), args[0], args[2])]
-
-    return e.loops(
-        [value, ranks],
-        [there, there],
-        [e.fill(e.constant(0, element_type(value.type)), sizes)],
-        [here],
-        body,
-        [*[PARALLEL] * rank, REDUCTION],
-    )[0]
+    found = ranks(lowering.emit, operands, dimension, less)
+    return [placed(lowering.emit, value, found, dimension) for value in operands]
 
 
 @tensor_rule("chlo.top_k")
@@ -152,38 +104,24 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
             [source], IntegerType(found.width), lambda inner, args: [total_order(inner, args[0])]
         )
     greater = "ugt" if found.name in ("unsigned", "bool") else "sgt"
+
+    def is_greater(inner: Emitter, one: Tensors, other: Tensors) -> SSAValue:
+        return inner.compare_integers(greater, one[0], other[0])
+
     positions = iota(e, e.sizes(source), rank - 1, kind(op.result_types[1]))
     sizes = [*e.sizes(source)[:-1], count]
     offsets, strides = [0] * rank, [1] * rank
     if shape(source)[-1] > LONG:
         if isinstance(count, int) and count <= FEW:
-            first = _largest(e, keys, count, greater)
+            is_narrow = found.width <= 32 and shape(source)[-1] < LOW_BITS
+            largest = _largest_packed if is_narrow else _largest
+            first = largest(e, keys, count, greater)
         else:
-            order = sorted_order(
-                e,
-                [keys],
-                rank - 1,
-                lambda inner, one, other: inner.compare_integers(greater, one[0], other[0]),
-            )
+            order = sorted_order(e, [keys], rank - 1, is_greater)
             first = e.extract_slice(order, offsets, sizes, strides)
         return [in_order(e, value, first, rank - 1) for value in (source, positions)]
-    here = dims(*range(rank), loops=rank + 1)
-    there = dims(*range(rank - 1), rank, loops=rank + 1)
-
-    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        other = args[1], inner.loop_index(rank)
-        before = _precedes(inner, greater, other, (args[0], inner.loop_index(rank - 1)))
-        return [inner.op("arith.addi", args[2], inner.op("arith.extui", before, to=i64))]
-
-    ranks = e.loops(
-        [keys, keys],
-        [here, there],
-        [e.fill(e.constant(0, i64), e.sizes(source))],
-        [here],
-        body,
-        [*[PARALLEL] * rank, REDUCTION],
-    )[0]
-    results = [_placed(e, value, ranks, rank - 1) for value in (source, positions)]
+    found_ranks = ranks(e, [keys], rank - 1, is_greater)
+    results = [placed(e, value, found_ranks, rank - 1) for value in (source, positions)]
     return [e.extract_slice(value, offsets, sizes, strides) for value in results]
 
 
@@ -194,6 +132,58 @@ def _precedes(
     larger = e.compare_integers(greater, one[0], other[0])
     equal = e.compare_integers("eq", one[0], other[0])
     return e.either(larger, e.both(equal, e.compare_integers("slt", one[1], other[1])))
+
+
+def _largest_packed(e: Emitter, keys: SSAValue, count: int, greater: str) -> SSAValue:
+    """Where the largest narrow keys along the last dimension are: one after the other in a loop.
+
+    A key and its place are packed in 64 bits, so that each turn is a maximum: of what is less than
+    the last one that was found.
+    """
+    rank, outer = len(shape(keys)), e.sizes(keys)[:-1]
+    least = -(1 << 63)
+
+    def packed(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        key = scalar.op("arith.extsi", args[0], to=i64)
+        if greater == "ugt":
+            key = scalar.op("arith.extui", args[0], to=i64)
+            key = scalar.op("arith.subi", key, scalar.constant(LOW_BITS, i64))
+        high = scalar.op("arith.shli", key, scalar.constant(32, i64))
+        place = scalar.op("arith.index_cast", scalar.loop_index(rank - 1), to=i64)
+        low = scalar.op("arith.subi", scalar.constant(LOW_BITS - 1, i64), place)
+        return [scalar.op("arith.ori", high, low)]
+
+    pairs = e.pointwise([keys], i64, packed)
+    most = e.fill(e.constant((1 << 63) - 1, i64), outer)
+    order = e.empty([*outer, count], i64)
+    block = Block(arg_types=[INDEX, most.type, order.type])
+    inner = e.inside(block)
+    row, last = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
+
+    def larger(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        is_open = scalar.compare_integers("slt", args[0], args[1])
+        pair = scalar.select(is_open, args[0], scalar.constant(least, i64))
+        return [scalar.op("arith.maxsi", args[2], pair)]
+
+    (best,) = inner.loops(
+        [pairs, block.args[1]],
+        [row, last],
+        [inner.fill(inner.constant(least, i64), outer)],
+        [last],
+        larger,
+        [*[PARALLEL] * (rank - 1), REDUCTION],
+    )
+
+    def place(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        mask = scalar.constant(LOW_BITS - 1, i64)
+        return [scalar.op("arith.subi", mask, scalar.op("arith.andi", args[0], mask))]
+
+    column = inner.reshape(inner.pointwise([best], i64, place), [*outer, 1])
+    at = [*[0] * (rank - 1), block.args[0]]
+    found = inner.insert_slice(column, block.args[2], at, [1] * rank)
+    inner.add_op(scf.YieldOp(best, found))
+    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [most, order], Region(block))
+    return e.add_op(loop).results[1]
 
 
 def _largest(e: Emitter, keys: SSAValue, count: int, greater: str) -> SSAValue:

@@ -125,6 +125,27 @@ func.func @main(%a: tensor<2x3xf32>, %b: tensor<4x2xf32>) -> tensor<4x8xf32> {
   %d = math.tanh %c : tensor<4x8xf32>
   return %d : tensor<4x8xf32>
 }""",
+    # Pieces of two concatenations, one inside the other, some of them empty.
+    "concatenations_along_rows": """
+func.func @main(%a: tensor<3x9xf32>, %b: tensor<3x0xf32>, %c: tensor<3x1xf32>, %d: tensor<3x17xf32>)
+    -> tensor<3x18xf32> {
+  %0 = tensor.concat dim(1) %b, %c, %a, %b : (tensor<3x0xf32>, tensor<3x1xf32>, tensor<3x9xf32>,
+      tensor<3x0xf32>) -> tensor<3x10xf32>
+  %n = arith.negf %0 : tensor<3x10xf32>
+  %x = tensor.extract_slice %a[0, 1] [3, 8] [1, 1] : tensor<3x9xf32> to tensor<3x8xf32>
+  %1 = tensor.concat dim(1) %x, %n : (tensor<3x8xf32>, tensor<3x10xf32>) -> tensor<3x18xf32>
+  %2 = tensor.concat dim(1) %d, %c : (tensor<3x17xf32>, tensor<3x1xf32>) -> tensor<3x18xf32>
+  %3 = arith.mulf %1, %2 : tensor<3x18xf32>
+  return %3 : tensor<3x18xf32>
+}""",
+    "concatenations_of_vectors": """
+func.func @main(%a: tensor<1x131xf32>, %b: tensor<1x1xf32>, %c: tensor<13xi8>, %d: tensor<0xi8>)
+    -> (tensor<1x263xf32>, tensor<13xi8>) {
+  %0 = tensor.concat dim(1) %a, %b, %a : (tensor<1x131xf32>, tensor<1x1xf32>, tensor<1x131xf32>)
+      -> tensor<1x263xf32>
+  %1 = tensor.concat dim(0) %d, %c : (tensor<0xi8>, tensor<13xi8>) -> tensor<13xi8>
+  return %0, %1 : tensor<1x263xf32>, tensor<13xi8>
+}""",
     "reshapes": """
 func.func @main(%a: tensor<6x4xf32>) -> (tensor<2x3x4xf32>, tensor<24xf32>, tensor<6x1x4xf32>) {
   %n = arith.negf %a : tensor<6x4xf32>

@@ -46,6 +46,8 @@ LARGE = {
     "transposed": ("70x64xf32 mk", "70x64xf32 nk", "70x70xf32 nm"),
     "left_by_columns": ("83x61xf64 km", "83x70xf64 kn", "61x70xf64 mn"),
     "batched": ("3x40x50xf32 bmk", "3x50x60xf32 bkn", "3x40x60xf32 bmn"),
+    # Panels that are written together, and some that belong to two matrices.
+    "many_panels": ("3x13x20xf32 bmk", "3x20x150xf32 bkn", "3x13x150xf32 bmn"),
     "rows_of_two_loops": ("5x13x70xf32 amk", "70x66xf32 kn", "5x13x66xf32 amn"),
     "depth_of_two_loops": ("65x8x9xf32 mak", "8x9x66xf32 akn", "65x66xf32 mn"),
     "dynamic": ("?x80xf32 mk", "80x?xf32 kn", "?x?xf32 mn"),

@@ -150,6 +150,14 @@ TILES = {
         (),
         "",
     ),
+    "few_columns": (tensors("17x1031xf32", "1031x13xf32", "17x13xf32"), "mnk", MATRICES, (), ""),
+    "few_columns_of_a_batch": (
+        tensors("2x7x1033xf64", "1033x2x15xf64", "2x7x15xf64"),
+        "bmnk",
+        ["b, m, k", "k, b, n", "b, m, n"],
+        (),
+        "-0.0",
+    ),
     "depthwise": (
         tensors("1x9x9x11xf32", "3x3x11xf32", "1x7x7x11xf32"),
         "nhwcab",
@@ -220,10 +228,12 @@ def test_thin_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check(product(*THIN[name]))
 
 
-def test_special_numbers() -> None:
+@pytest.mark.parametrize("columns", [13, 21])
+def test_special_numbers(columns: int) -> None:
     """NaN, infinities and zeros with a sign, in whole tiles and in what is left of them."""
     rng = np.random.default_rng(2)
-    text = product(tensors("21x8xf32", "8x21xf32", "21x21xf32"), "mnk", MATRICES)
+    types = tensors("21x8xf32", f"8x{columns}xf32", f"21x{columns}xf32")
+    text = product(types, "mnk", MATRICES)
     inputs = [random_input(each, rng) for each in api.compile(text)["main"].argument_types]
     for array in inputs:
         flat = array.reshape(-1)

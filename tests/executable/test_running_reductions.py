@@ -35,7 +35,14 @@ def program(body: str, identity: str, kind: str, shape: tuple[int, ...], place: 
     }}"""
 
 
-TYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "bf16": ml_dtypes.bfloat16}
+TYPES = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "i32": np.int32,
+    "i8": np.int8,
+    "ui32": np.uint32,
+    "bf16": ml_dtypes.bfloat16,
+}
 
 CASES: dict[str, tuple[str, str, str, tuple[int, ...], int, str, Running]] = {
     "sum": ("add", "0.0", "f32", (3, 2100, 2), 1, "first", np.cumsum),
@@ -43,6 +50,14 @@ CASES: dict[str, tuple[str, str, str, tuple[int, ...], int, str, Running]] = {
     "sum_of_integers": ("add", "0", "i32", (2, 65), 1, "first", np.cumsum),
     "narrow_sum": ("add", "0.0", "bf16", (100, 2), 0, "first", np.cumsum),
     "product": ("multiply", "1.0", "f32", (96,), 0, "first", np.cumprod),
+    "maximum_of_integers": (
+        *("maximum", "-2147483648", "i32", (2, 70), 1, "first", np.maximum.accumulate),
+    ),
+    "minimum_of_integers": (*("minimum", "127", "i8", (70, 2), 0, "last", np.minimum.accumulate),),
+    "maximum_without_sign": ("maximum", "0", "ui32", (97,), 0, "first", np.maximum.accumulate),
+    "minimum_without_sign": (
+        *("minimum", "4294967295", "ui32", (97,), 0, "first", np.minimum.accumulate),
+    ),
     "maximum": ("maximum", "0xFF800000", "f32", (70, 3), 0, "last", np.maximum.accumulate),
 }
 
@@ -57,7 +72,9 @@ def test_running_reductions(name: str) -> None:
     values = np.random.default_rng(0).standard_normal(shape)
     if body == "multiply":
         values = 1 + values / 100
-    given = (values * 9 if kind == "i32" else values).astype(dtype)
+    if dtype.kind in "iu":
+        values = np.round(values * 30).astype(np.int64)
+    given = values.astype(dtype)
     wide = given.astype(np.int64 if kind == "i32" else np.float64)
     turned = np.flip(wide, place) if end == "last" else wide
     expected = numpy(turned, axis=place)

@@ -40,6 +40,37 @@ func.func @main() {
   check.expect_eq_const %8, dense<[1, 49, 0, 101]> : tensor<4xi8>
   return
 }""",
+    # What is compared and chosen is known.
+    "known_numbers": """
+func.func @main() {
+  %m = stablehlo.constant dense<-1> : tensor<i32>
+  %n = stablehlo.constant dense<1> : tensor<i32>
+  %u = stablehlo.constant dense<4294967295> : tensor<ui32>
+  %v = stablehlo.constant dense<1> : tensor<ui32>
+  %0 = stablehlo.compare LT, %m, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  check.expect_eq_const %0, dense<true> : tensor<i1>
+  %1 = stablehlo.compare LT, %u, %v, UNSIGNED : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+  check.expect_eq_const %1, dense<false> : tensor<i1>
+  %2 = stablehlo.select %0, %m, %n : tensor<i1>, tensor<i32>
+  check.expect_eq_const %2, dense<-1> : tensor<i32>
+  %a = stablehlo.constant dense<[5, -7]> : tensor<2xi32>
+  %b = stablehlo.constant dense<[0, 2]> : tensor<2xi32>
+  %3 = stablehlo.select %1, %a, %b : tensor<i1>, tensor<2xi32>
+  check.expect_eq_const %3, dense<[0, 2]> : tensor<2xi32>
+  %4 = stablehlo.not %0 : tensor<i1>
+  %5 = stablehlo.select %4, %a, %b : tensor<i1>, tensor<2xi32>
+  check.expect_eq_const %5, dense<[0, 2]> : tensor<2xi32>
+  %6 = stablehlo.compare GE, %n, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %7 = stablehlo.convert %6 : (tensor<i1>) -> tensor<i32>
+  check.expect_eq_const %7, dense<1> : tensor<i32>
+  %8 = stablehlo.convert %a : (tensor<2xi32>) -> tensor<2xi32>
+  %9 = stablehlo.remainder %8, %8 : tensor<2xi32>
+  check.expect_eq_const %9, dense<0> : tensor<2xi32>
+  %t = stablehlo.constant dense<true> : tensor<i1>
+  %10 = stablehlo.select %t, %a, %b : tensor<i1>, tensor<2xi32>
+  check.expect_eq_const %10, dense<[5, -7]> : tensor<2xi32>
+  return
+}""",
     "approximate_top_k": """
 func.func private @greater(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
   %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -413,6 +444,32 @@ def test_a_long_sort_is_stable() -> None:
     assert run(LONG_SORT) == (0, "")
 
 
+@pytest.mark.parametrize("count", [129, 131, 160])
+def test_long_sorts(count: int) -> None:
+    """Runs of every length that divides the dimension, or of 1; NaN and zeros of both signs."""
+    floats, integers = f"tensor<2x{count}x3xf32>", f"tensor<2x{count}x3xi32>"
+    text = f"""
+func.func @main(%a: {floats}, %i: {integers}) -> ({floats}, {integers}) {{
+  %0:2 = "stablehlo.sort"(%a, %i) <{{dimension = 1 : i64, is_stable = true}}> ({{
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>, %p: tensor<i32>, %q: tensor<i32>):
+    %l = stablehlo.compare GT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }}) : ({floats}, {integers}) -> ({floats}, {integers})
+  return %0#0, %0#1 : {floats}, {integers}
+}}"""
+    rng = np.random.default_rng(count)
+    given = rng.choice(np.float32([np.nan, -np.nan, -0.0, 0.0, 1.5, np.inf, 1e-42]), (2, count, 3))
+    given = np.float32(given)
+    places = np.broadcast_to(np.arange(count, dtype=np.int32)[:, None], given.shape).copy()
+    bits = given.view(np.int32)
+    order = np.argsort(-(bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64), 1, kind="stable")
+    main = api.compile(text)["main"]
+    for backend in ("interpreter", "numba"):
+        found = main.run([given, places], backend=backend)
+        np.testing.assert_array_equal(found[1], order)
+        np.testing.assert_array_equal(found[0].view(np.int32), np.take_along_axis(bits, order, 1))
+
+
 FAILING = """
 func.func @main() {
   %a = stablehlo.constant dense<[1.0, 2.5]> : tensor<2xf32>
@@ -428,6 +485,26 @@ def test_a_failed_check_says_where_and_how_far(backend: str) -> None:
     code, errors = run(FAILING, f"--backend={backend}")
     assert code == 1
     assert "finds 2.5 at [1], expected 2.0: 1 of 2 elements differ, this one by 0.5" in errors
+
+
+@pytest.mark.parametrize(("element", "k"), [("i32", 64), ("ui32", 64), ("i64", 4)])
+def test_the_largest_integers_of_many(element: str, k: int) -> None:
+    """The extremes of the type among equal ones."""
+    limits = np.iinfo({"i32": np.int32, "ui32": np.uint32, "i64": np.int64}[element])
+    text = f"""
+func.func @main(%a: tensor<3x129x{element}>) -> (tensor<3x{k}x{element}>, tensor<3x{k}xi32>) {{
+  %v, %i = chlo.top_k(%a, k = {k}) : tensor<3x129x{element}> -> (tensor<3x{k}x{element}>, tensor<3x{k}xi32>)
+  return %v, %i : tensor<3x{k}x{element}>, tensor<3x{k}xi32>
+}}"""
+    few = [limits.min, limits.max, limits.min + 1, limits.max - 1, limits.max // 2 + 1]
+    given = np.random.default_rng(0).choice(np.array(few, limits.dtype), (3, 129))
+    given[2] = limits.min
+    order = [sorted(range(129), key=lambda place: -int(row[place]))[:k] for row in given]
+    main = api.compile(text)["main"]
+    for backend in ("interpreter", "numba"):
+        values, places = main.run([given], backend=backend)
+        np.testing.assert_array_equal(places, order)
+        np.testing.assert_array_equal(values, np.take_along_axis(given, np.array(order), 1))
 
 
 @pytest.mark.parametrize("split", ["[{}, {}]", '[{"x"}, {}]', '[{}, {"x"}]'])

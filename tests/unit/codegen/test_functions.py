@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from mesh_opt import api
 from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.microkernels.vectors import cpu_has
 from scipy import special
 
 FUNCTIONS = {
@@ -26,6 +27,12 @@ FUNCTIONS = {
     "tanh": (np.tanh, np.linspace(-12, 12, 20011)),
     "erf": (special.erf, np.linspace(-6, 6, 20011)),
 }
+MOST = {"tanh": 1.4, "expm1": 1.5, "log1p": 1.5}
+"""The error that is stated, in units in the last place; that of the others is 1."""
+
+UNFUSED = 0.2
+"""What is added where products are rounded before they are added."""
+
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-42, -1e-42]
 PAYLOADS = np.array([0x7FC00003, 0x7FFFFFFF, 0xFFC00002], np.uint32).view(np.float32)
 
@@ -51,7 +58,8 @@ func.func @main(%a: {kind}) -> {kind} {{
     assert np.array_equal(found[np.isinf(exact)], exact[np.isinf(exact)])
     assert np.array_equal(np.signbit(found[exact == 0]), np.signbit(exact[exact == 0]))
     worst = np.argmax(np.where(is_plain, error, 0))
-    assert error[worst] < 2, (inputs[worst], found[worst], wanted[worst])
+    most = MOST.get(name, 1) + (0 if cpu_has("fma") else UNFUSED)
+    assert error[worst] < most, (inputs[worst], found[worst], wanted[worst])
 
 
 def test_half_precision() -> None:

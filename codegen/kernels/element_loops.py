@@ -1,0 +1,115 @@
+"""Loops over numbers that set elements of tensors one after the other, such as scatters.
+
+    %r = scf.for %i = %low to %high step %step iter_args(%t = %initial) -> tensor<256xi32> {
+      %old = tensor.extract %t[%at]                  # and scalar operations
+      %n = tensor.insert %new into %t[%at]
+      scf.yield %n
+    }
+
+Nothing but the loop sees a carried tensor between two turns, so its elements are set where they
+lie. One thread runs the turns in order.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...ir.attribute_access import flag
+from .index_ranges import unproven
+from .kernel_text import TileCount
+from .static_values import constant_attribute, shape_of
+from .writer import KernelWriter
+
+
+def is_element_loop(operation: Operation) -> bool:
+    """Whether a loop does nothing but set elements that surely lie inside of its tensors.
+
+    That its other operations are known to kernels is for the caller to see.
+    """
+    if operation.name != "scf.for" or flag(operation, "unsignedCmp"):
+        return False
+    region = operation.regions[0]
+    last = region.blocks.first.last_op if region.blocks.first is not None else None
+    if len(region.blocks) != 1 or not operation.results or last is None:
+        return False
+    bounds = [_known_number(each) for each in operation.operands[:3]]
+    if None in bounds or (bounds[2] or 0) <= 0:
+        return False
+    block = region.block
+    carried, yielded = block.args[1:], last.operands
+    if not len(carried) == len(yielded) == len(operation.results) == len(operation.operands) - 3:
+        return False
+    return (
+        all(
+            len({initial.type, tensor.type, new.type, result.type}) == 1
+            and _is_set_last(block, tensor, new)
+            for initial, tensor, new, result in zip(
+                operation.operands[3:], carried, yielded, operation.results, strict=True
+            )
+        )
+        and all(
+            not isinstance(result.type, TensorType)
+            or inner.name == "arith.constant"
+            or result in yielded
+            for inner in block.walk()
+            for result in inner.results
+        )
+        and not unproven(operation)
+    )
+
+
+def _known_number(value: SSAValue) -> int | None:
+    attribute = constant_attribute(value)
+    return attribute.value.data if isinstance(attribute, IntegerAttr) else None
+
+
+def _is_set_last(block: Block, tensor: SSAValue, new: SSAValue) -> bool:
+    """Whether one element of a carried tensor is set, after all that are read."""
+    insert = new.owner
+    if not isinstance(insert, Operation) or insert.name != "tensor.insert":
+        return False
+    if insert.parent_block() is not block or insert.operands[1] is not tensor:
+        return False
+    if not new.has_one_use() or any(size < 0 for size in shape_of(tensor)):
+        return False
+    for use in tensor.uses:
+        reader = block.find_ancestor_op_in_block(use.operation)
+        if use.operation is not insert and (
+            use.operation.name != "tensor.extract"
+            or reader is None
+            or not reader.is_before_in_block(insert)
+        ):
+            return False
+    return True
+
+
+def write_element_loop(writer: KernelWriter, operation: Operation) -> TileCount:
+    """The loops of a kernel: the initial values are copied unless they are in place, then set."""
+    code, block = writer.code, operation.regions[0].block
+    low, high, step = (writer.number(each) for each in operation.operands[:3])
+    carried = block.args[1:]
+    with code.loop("first", "last"):
+        for initial, result in zip(operation.operands[3:], operation.results, strict=True):
+            _copy(writer, initial, result)
+        for tensor, result in zip(carried, operation.results, strict=True):
+            writer.places[tensor] = result
+        with code.loop(low, high, step) as turn:
+            writer.body(block, (turn,))
+    return TileCount()
+
+
+def _copy(writer: KernelWriter, initial: SSAValue, result: SSAValue) -> None:
+    code, shape = writer.code, writer.shape(result)
+    is_stored = not writer.is_inline(initial) and constant_attribute(initial) is None
+    is_elsewhere = (
+        code.compare("ne", writer.address(initial), writer.address(result)) if is_stored else 1
+    )
+    with (
+        nullcontext() if is_elsewhere == 1 else code.when(is_elsewhere),
+        code.loops(shape) as indices,
+    ):
+        element = writer.element(initial, indices)
+        writer.store(result, code.linear(indices, shape), element)

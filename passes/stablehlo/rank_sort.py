@@ -1,0 +1,64 @@
+"""A stable sort of short dimensions: each element counts what comes before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from ...ir.attribute_access import element_type
+from ...ir.index import IndexOrInt
+from .emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+
+Less = Callable[[Emitter, Sequence[SSAValue], Sequence[SSAValue]], SSAValue]
+"""Whether elements, one of each key, come before others."""
+
+
+def ranks(e: Emitter, keys: Sequence[SSAValue], dimension: int, less: Less) -> SSAValue:
+    """How many elements come before each one: those that are less, and equal ones in front."""
+    rank = len(shape(keys[0]))
+    sizes = e.sizes(keys[0])
+    here = dims(*range(rank), loops=rank + 1)
+    there = dims(*(rank if i == dimension else i for i in range(rank)), loops=rank + 1)
+    count = len(keys)
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        mine, others = args[:count], args[count : 2 * count]
+        is_less, is_more = less(inner, others, mine), less(inner, mine, others)
+        in_front = inner.compare_integers(
+            "slt", inner.loop_index(rank), inner.loop_index(dimension)
+        )
+        equal = inner.select(is_more, inner.constant(0, is_less.type), in_front)
+        one = inner.op("arith.extui", inner.either(is_less, equal), to=i64)
+        return [inner.op("arith.addi", args[-1], one)]
+
+    return e.loops(
+        [*keys, *keys],
+        [*[here] * count, *[there] * count],
+        [e.fill(e.constant(0, i64), sizes)],
+        [here],
+        body,
+        [*[PARALLEL] * rank, REDUCTION],
+    )[0]
+
+
+def placed(e: Emitter, value: SSAValue, found: SSAValue, dimension: int) -> SSAValue:
+    """The elements of a tensor at their ranks."""
+    rank = len(shape(value))
+    here = dims(*range(rank), loops=rank + 1)
+    there = dims(*(rank if i == dimension else i for i in range(rank)), loops=rank + 1)
+    sizes: list[IndexOrInt] = e.sizes(value)
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        place = inner.from_index(inner.loop_index(dimension), i64)
+        return [inner.select(inner.compare_integers("eq", args[1], place), args[0], args[2])]
+
+    return e.loops(
+        [value, found],
+        [there, there],
+        [e.fill(e.constant(0, element_type(value.type)), sizes)],
+        [here],
+        body,
+        [*[PARALLEL] * rank, REDUCTION],
+    )[0]
