@@ -210,8 +210,6 @@ def _slice(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         -(-(limit - start) // stride)
         for start, limit, stride in zip(starts, limits, strides, strict=True)
     ]
-    # An empty slice may begin behind the last element.
-    starts = [start if size else 0 for start, size in zip(starts, sizes, strict=True)]
     return [lowering.emit.extract_slice(operands[0], starts, sizes, strides)]
 
 

@@ -245,6 +245,10 @@ func.func @main() {
   check.expect_eq_const %e7, dense<1.0> : tensor<2x6xf32>
   %e8 = stablehlo.dot_general %e5, %e6, contracting_dims = [1] x [0] : (tensor<6x0xf32>, tensor<0x6xf32>) -> tensor<6x6xf32>
   check.expect_eq_const %e8, dense<0.0> : tensor<6x6xf32>
+  %o = stablehlo.constant dense<1.0> : tensor<2x6xf32>
+  %e9 = stablehlo.pad %o, %z, low = [0, -4], high = [0, -2], interior = [0, 0] : (tensor<2x6xf32>, tensor<f32>) -> tensor<2x0xf32>
+  %e10 = stablehlo.dot_general %e9, %e9, contracting_dims = [1] x [1] : (tensor<2x0xf32>, tensor<2x0xf32>) -> tensor<2x2xf32>
+  check.expect_eq_const %e10, dense<0.0> : tensor<2x2xf32>
   %p = stablehlo.partition_id : tensor<ui32>
   check.expect_eq_const %p, dense<0> : tensor<ui32>
   return
