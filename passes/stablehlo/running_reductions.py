@@ -13,6 +13,7 @@ the blocks have theirs, and each block is added to the total before it, as XLA d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
@@ -56,9 +57,12 @@ def _has_identity(op: Operation) -> bool:
     while isinstance(initial, Operation) and initial.name in _THROUGH:
         initial = initial.operands[0].owner
     value = attribute(initial, "value") if isinstance(initial, Operation) else None
-    if not isinstance(value, DenseIntOrFPElementsAttr) or not is_splat(value):
+    if not isinstance(value, DenseIntOrFPElementsAttr):
         return False
-    return first_number(value) in _identities(body.name, kind(op.regions[0].block.args[0].type))
+    number = cast("DenseIntOrFPElementsAttr[Any]", value)
+    return is_splat(number) and first_number(number) in _identities(
+        body.name, kind(op.regions[0].block.args[0].type)
+    )
 
 
 def _identities(body: str, found: Kind) -> Sequence[float]:
