@@ -454,3 +454,17 @@ func.func @main(%a: tensor<4x150xf32> {{sdy.sharding = #sdy.sharding<@mesh, {spl
         values, places = main.run([given], backend=backend)
         np.testing.assert_array_equal(places, order)
         np.testing.assert_array_equal(values, np.take_along_axis(given, order, 1))
+
+
+def test_unsigned_numbers_in_uneven_shards() -> None:
+    """Their sign is cast away at the boundary, where the sizes of shards are open."""
+    text = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<3xui8> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<3xui8> {
+  %r = stablehlo.add %a, %a : tensor<3xui8>
+  return %r : tensor<3xui8>
+}"""
+    main = api.compile(text, "compile")["main"]
+    values = np.array([1, 2, 200], np.uint8)
+    for backend in ("interpreter", "numba"):
+        np.testing.assert_array_equal(main.run([values], backend=backend)[0], 2 * values)
