@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 
+import ml_dtypes
 import numpy as np
 import pytest
 from mesh_opt import api
@@ -468,3 +469,19 @@ func.func @main(%a: tensor<3xui8> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
     values = np.array([1, 2, 200], np.uint8)
     for backend in ("interpreter", "numba"):
         np.testing.assert_array_equal(main.run([values], backend=backend)[0], 2 * values)
+
+
+def test_narrow_floats_move_between_devices() -> None:
+    """They have no kernels, but what is only moved is bytes."""
+    text = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x2xf8E5M2> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4x2xf8E5M2> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, tensor<2x2xf8E5M2> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+  %r = stablehlo.slice %a [1:3, 0:2] : (tensor<4x2xf8E5M2>) -> tensor<2x2xf8E5M2>
+  return %a, %r : tensor<4x2xf8E5M2>, tensor<2x2xf8E5M2>
+}"""
+    values = np.arange(8).reshape(4, 2).astype(ml_dtypes.float8_e5m2)
+    whole, part = api.compile(text, "spmd")["main"].run([values])
+    assert whole.dtype == part.dtype == values.dtype
+    np.testing.assert_array_equal(whole.astype(np.float32), values.astype(np.float32))
+    np.testing.assert_array_equal(part.astype(np.float32), values[1:3].astype(np.float32))
