@@ -250,6 +250,16 @@ func.func @main() {
   %e9 = stablehlo.pad %o, %z, low = [0, -4], high = [0, -2], interior = [0, 0] : (tensor<2x6xf32>, tensor<f32>) -> tensor<2x0xf32>
   %e10 = stablehlo.dot_general %e9, %e9, contracting_dims = [1] x [1] : (tensor<2x0xf32>, tensor<2x0xf32>) -> tensor<2x2xf32>
   check.expect_eq_const %e10, dense<0.0> : tensor<2x2xf32>
+  %e11 = "stablehlo.select_and_scatter"(%o, %e9, %z) <{window_dimensions = array<i64: 1, 9>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %s : tensor<i1>
+  }, {
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<2x6xf32>, tensor<2x0xf32>, tensor<f32>) -> tensor<2x6xf32>
+  check.expect_eq_const %e11, dense<1.0> : tensor<2x6xf32>
   %p = stablehlo.partition_id : tensor<ui32>
   check.expect_eq_const %p, dense<0> : tensor<ui32>
   return
