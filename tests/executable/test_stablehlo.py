@@ -352,6 +352,13 @@ func.func @main() {
   check.expect_eq_const %o#1, dense<[2.0, 3.0]> : tensor<2xf32>
   check.expect_eq_const %o#2, dense<[1.0, 1.0]> : tensor<2xf32>
   check.expect_eq_const %o#0, dense<[[0.0, 0.0], [20.0, 40.0]]> : tensor<2x2xf32>
+  %mean = stablehlo.constant dense<[1.0, 3.0]> : tensor<2xf32>
+  %v = stablehlo.constant dense<3.0> : tensor<2xf32>
+  %g = stablehlo.constant dense<[[1.0, 0.0], [0.0, 1.0]]> : tensor<2x2xf32>
+  %d:3 = "stablehlo.batch_norm_grad"(%a, %b, %mean, %v, %g) <{epsilon = 1.0 : f32, feature_index = 1 : i64}> : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>)
+  check.expect_eq_const %d#0, dense<[[2.5, -3.75], [-2.5, 3.75]]> : tensor<2x2xf32>
+  check.expect_eq_const %d#1, dense<[0.0, 0.5]> : tensor<2xf32>
+  check.expect_eq_const %d#2, dense<1.0> : tensor<2xf32>
   return
 }""",
     # The bits of XLA.
