@@ -353,6 +353,8 @@ def dynamic_pad(
         between = e.multiply(e.maximum(e.add(own[place], -1), 0), interior[place])
         total = e.add(e.add(own[place], between), e.add(low[place], high[place]))
         sizes.append(size if size >= 0 else total)
+    if 0 in shape(source):
+        return e.fill(value, sizes)
     empty = e.empty(sizes, element_type(source.type))
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:

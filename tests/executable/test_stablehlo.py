@@ -260,6 +260,9 @@ func.func @main() {
     stablehlo.return %s : tensor<f32>
   }) : (tensor<2x6xf32>, tensor<2x0xf32>, tensor<f32>) -> tensor<2x6xf32>
   check.expect_eq_const %e11, dense<1.0> : tensor<2x6xf32>
+  %two = stablehlo.constant dense<[2, 0]> : tensor<2xi32>
+  %e12 = stablehlo.dynamic_pad %e, %z, %two, %two, %two : (tensor<0x3xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x3xf32>
+  check.expect_eq_const %e12, dense<1.0> : tensor<4x3xf32>
   %p = stablehlo.partition_id : tensor<ui32>
   check.expect_eq_const %p, dense<0> : tensor<ui32>
   return
