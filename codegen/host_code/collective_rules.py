@@ -15,7 +15,7 @@ from ...interpreter.shard import resolve_grid
 from ...interpreter.signatures import collective_signature, message_signature, reduction_kind
 from ...ir.attribute_access import flag, integer, integer_lists, integers, mixed
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.elements import Element, element_of
+from ...runtime.abi.elements import Element, element_of, moved_element
 from ...runtime.collectives import Collective, Group, Shape, group_of
 from ...sharding.collective_matching import (
     ANY_SIZE,
@@ -48,9 +48,10 @@ def _group(call: CollectiveCall, op: Operation) -> tuple[Grid, Axes, Group]:
     return grid, axes, group_of(grid, call.device.process, axes)
 
 
-def _elements(op: Operation) -> tuple[Element, Element]:
-    source = element_of(tensor_element(op.operands[0]), op)
-    return source, element_of(tensor_element(op.results[0]), op)
+def _elements(op: Operation, *, reduces: bool = False) -> tuple[Element, Element]:
+    """The elements of operand and result. What is only moved may be floats that fit in a byte."""
+    of = element_of if reduces else moved_element
+    return of(tensor_element(op.operands[0]), op), of(tensor_element(op.results[0]), op)
 
 
 def _shapes_of_group(
@@ -109,7 +110,7 @@ def _meet(
     axis, concat_axis = (*along, 0, 0)[:2]
     signature = collective_signature(op, group.processes, source.shape, **numbers)
     shapes = _shapes_of_group(call, op, group, signature)
-    source_element, result_element = _elements(op)
+    source_element, result_element = _elements(op, reduces=row.reduces)
     reduction = _reduction(op, result_element) if row.reduces else ReductionKind.SUM
     collective = Collective(
         row.name,

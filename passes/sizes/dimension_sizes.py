@@ -318,6 +318,7 @@ size_rule(
     "iree_encoding.set_encoding",
     "iree_tensor_ext.compute_barrier.end",
     "iree_tensor_ext.compute_barrier.start",
+    "tensor.bitcast",
     "tensor.cast",
 )(_like(0))
 size_rule("iree_encoding.unset_encoding")(_listed("result_dims", 0))

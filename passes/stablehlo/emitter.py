@@ -177,8 +177,10 @@ class Emitter(ScalarEmitter):
         sizes: Sequence[IndexOrInt],
         strides: Sequence[int],
     ) -> SSAValue:
-        """A part of a tensor, of the same rank."""
+        """A part of a tensor, of the same rank. An empty one may begin behind the last element."""
         lists = [[_folded(each) for each in part] for part in (offsets, sizes)]
+        if 0 in lists[1]:
+            return self.empty(sizes, element_type(source.type))
         if isinstance(element_type(source.type), ComplexType):
             return self._extract_elements(source, lists[0], lists[1], strides)
         result = tensor_type(lists[1], element_type(source.type))

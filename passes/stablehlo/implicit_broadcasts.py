@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i64
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 
 from ...dialects.chlo import BROADCASTING
-from ...ir.attribute_access import attribute, integer, number_list
+from ...ir.attribute_access import attribute, element_type, integer, number_list
 from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
 from .arithmetic import operand_kind, result_kind
@@ -85,19 +86,30 @@ def _epsilon(op: Operation) -> float:
     return found.value.data
 
 
+def _by_feature(e: Emitter, op: Operation, values: Tensors, term: Term) -> SSAValue:
+    """A tensor of the operand's shape; a value of rank 1 has one element for each feature."""
+    empty = e.empty(e.sizes(values[0]), operand_kind(op).type)
+    maps = _maps(op, values)
+    return e.loops(values, maps, [empty], None, lambda inner, args: [term(inner, args[:-1]).value])[
+        0
+    ]
+
+
+def _maps(op: Operation, values: Tensors) -> list[AffineMap]:
+    rank, place = len(shape(values[0])), integer(op, "feature_index")
+    whole, along = dims(*range(rank), loops=rank), dims(place, loops=rank)
+    return [whole if len(shape(value)) == rank else along for value in values]
+
+
 def _normalised(e: Emitter, op: Operation, operand: SSAValue, features: Tensors) -> SSAValue:
     """scale * (x - mean) / sqrt(variance + epsilon) + offset, feature by feature."""
-    rank, place = len(shape(operand)), integer(op, "feature_index")
-    along = dims(place, loops=rank)
 
-    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        x, scale, offset, mean, variance = (Number(inner, each) for each in args[:5])
+    def term(inner: Emitter, args: Sequence[SSAValue]) -> Number:
+        x, scale, offset, mean, variance = (Number(inner, each) for each in args)
         deviation = (variance + _epsilon(op)).function("math.sqrt")
-        return [(scale * ((x - mean) / deviation) + offset).value]
+        return scale * ((x - mean) / deviation) + offset
 
-    empty = e.empty(e.sizes(operand), operand_kind(op).type)
-    maps = [dims(*range(rank), loops=rank), *[along] * 4]
-    return e.loops([operand, *features], maps, [empty], None, body)[0]
+    return _by_feature(e, op, [operand, *features], term)
 
 
 @tensor_rule("stablehlo.batch_norm_inference")
@@ -110,18 +122,57 @@ def _batch_norm_training(lowering: Lowering, op: Operation, operands: Tensors) -
     """The variance is that of the batch, divided by its size."""
     e = lowering.emit
     operand, scale, offset = operands
-    mean = _mean(e, op, [operand], lambda inner, args: Number(inner, args[0]))
+    mean = _mean(e, op, _sum(e, op, [operand], lambda inner, args: Number(inner, args[0])))
 
     def square(inner: Emitter, args: Sequence[SSAValue]) -> Number:
         distance = Number(inner, args[0]) - Number(inner, args[1])
         return distance * distance
 
-    variance = _mean(e, op, [operand, mean], square)
+    variance = _mean(e, op, _sum(e, op, [operand, mean], square))
     return [_normalised(e, op, operand, [scale, offset, mean, variance]), mean, variance]
 
 
-def _mean(e: Emitter, op: Operation, values: Tensors, term: Term) -> SSAValue:
-    """The mean of a term over all dimensions but that of the features, carried in f32 or more."""
+@tensor_rule("stablehlo.batch_norm_grad")
+def _batch_norm_grad(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """With d the distance to the mean, g the gradient and v the variance and epsilon, of operand,
+
+    scale and offset: scale / sqrt(v) * (g - mean(g) - d * mean(g * d) / v), sum(g * d) / sqrt(v),
+    and sum(g).
+    """
+    e, element = lowering.emit, operand_kind(op).type
+    operand, scale, mean, variance, gradient = operands
+
+    def moment(inner: Emitter, args: Sequence[SSAValue]) -> Number:
+        x, center, g = (Number(inner, each) for each in args)
+        return g * (x - center)
+
+    def gradient_term(inner: Emitter, args: Sequence[SSAValue]) -> Number:
+        x, g, factor, center, v, mean_g, mean_gd = (Number(inner, each) for each in args)
+        total = v + _epsilon(op)
+        change = g - mean_g - (x - center) * mean_gd / total
+        return factor / total.function("math.sqrt") * change
+
+    def scale_term(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        total, v = (Number(inner, each) for each in args[:2])
+        deviation = (v + _epsilon(op)).function("math.sqrt").as_type(total.type)
+        return [(total / deviation).as_type(element).value]
+
+    offsets = _sum(e, op, [gradient], lambda inner, args: Number(inner, args[0]))
+    moments = _sum(e, op, [operand, mean, gradient], moment)
+    means = [_mean(e, op, each) for each in (offsets, moments)]
+    values = [operand, gradient, scale, mean, variance, *means]
+    return [
+        _by_feature(e, op, values, gradient_term),
+        e.pointwise([moments[0], variance], element, scale_term),
+        _narrowed(e, op, offsets[0], lambda value: value),
+    ]
+
+
+def _sum(e: Emitter, op: Operation, values: Tensors, term: Term) -> tuple[SSAValue, IndexOrInt]:
+    """The sums of a term over all dimensions but that of the features, in f32 or more.
+
+    Beside them, how many terms there are for each feature.
+    """
     rank, place = len(shape(values[0])), integer(op, "feature_index")
     found: Kind = operand_kind(op)
     wide = kind(f32) if found.is_narrow_float else found
@@ -129,24 +180,34 @@ def _mean(e: Emitter, op: Operation, values: Tensors, term: Term) -> SSAValue:
     for dimension in range(rank):
         if dimension != place:
             count = e.multiply(count, e.size(values[0], dimension))
-    total = e.op("arith.sitofp", e.from_index(e.index(count), i64), to=wide.type)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return [(Number(inner, args[-1]) + term(inner, args).as_type(wide.type)).value]
+        return [(Number(inner, args[-1]) + term(inner, args[:-1]).as_type(wide.type)).value]
 
-    maps = [dims(*range(rank), loops=rank), *[dims(place, loops=rank)] * (len(values) - 1)]
-    sums = e.loops(
+    (sums,) = e.loops(
         values,
-        maps,
+        _maps(op, values),
         [e.fill(e.constant(0, wide.type), [e.size(values[0], place)])],
         [dims(place, loops=rank)],
         body,
         [PARALLEL if each == place else REDUCTION for each in range(rank)],
-    )[0]
+    )
+    return sums, count
+
+
+def _mean(e: Emitter, op: Operation, summed: tuple[SSAValue, IndexOrInt]) -> SSAValue:
+    """The means of sums, as elements of the operand."""
+    sums, count = summed
+    total = e.op("arith.sitofp", e.from_index(e.index(count), i64), to=element_type(sums.type))
+    return _narrowed(e, op, sums, lambda value: value / Number(value.e, total))
+
+
+def _narrowed(
+    e: Emitter, op: Operation, sums: SSAValue, function: Callable[[Number], Number]
+) -> SSAValue:
+    element = operand_kind(op).type
     return e.pointwise(
         [sums],
-        found.type,
-        lambda inner, args: [
-            (Number(inner, args[0]) / Number(inner, total)).as_type(found.type).value
-        ],
+        element,
+        lambda inner, args: [function(Number(inner, args[0])).as_type(element).value],
     )

@@ -125,9 +125,15 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
 @tensor_rule("stablehlo.select_and_scatter")
 def _select_and_scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """First where the chosen element of each window is, then what is scattered to each place."""
+    e = lowering.emit
+    combined = combiner(lowering, op, op.regions[1], 1, widen=False)
+    (start,) = combined.start(e, [e.element(operands[2])], element_kinds(op, 2, 1))
+    output = e.fill(start, e.sizes(operands[0]))
+    if 0 in (*shape(operands[0]), *shape(operands[1])):
+        return [output]
     windows = windows_of(op)
-    chosen = _choose(lowering, op, operands[0], lowering.emit.sizes(operands[1]), windows)
-    return [_scatter_chosen(lowering, op, operands, chosen, windows)]
+    chosen = _choose(lowering, op, operands[0], e.sizes(operands[1]), windows)
+    return [_scatter_chosen(e, combined, output, operands[1], chosen, windows)]
 
 
 def _choose(
@@ -187,20 +193,15 @@ def _negated(e: Emitter, truth: SSAValue) -> SSAValue:
 
 
 def _scatter_chosen(
-    lowering: Lowering,
-    op: Operation,
-    operands: Tensors,
+    e: Emitter,
+    combined: Combiner,
+    output: SSAValue,
+    source: SSAValue,
     chosen: SSAValue,
     windows: Sequence[Window],
 ) -> SSAValue:
-    e = lowering.emit
-    operand, source, initial = operands
-    rank = len(windows)
-    combined = combiner(lowering, op, op.regions[1], 1, widen=False)
-    given = element_kinds(op, 1, 1)
-    start = combined.start(e, [e.element(initial)], element_kinds(op, 2, 1))
-    sizes = e.sizes(operand)
-    output = e.fill(start[0], sizes)
+    rank, sizes = len(windows), e.sizes(output)
+    given = element_kinds(combined.operation, 1, 1)
     counts = [e.index(size) for size in e.sizes(source)]
     window = e.empty([w.size for w in windows], BOOL)
 

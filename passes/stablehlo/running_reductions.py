@@ -13,32 +13,21 @@ the blocks have theirs, and each block is added to the total before it, as XLA d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.stablehlo.windows import Window
-from ...ir.attribute_access import attribute
-from .arithmetic import operand_kind
+from ...ir.attribute_access import attribute, is_splat
 from .combiners import Combiner, only_operation
-from .elements import Kind
-from .emitter import Emitter, dims, shape
+from .elements import Kind, kind
+from .emitter import Emitter, dims, first_number, shape
 from .shapes import pad
 from .window_loops import combine_windows
 
 BLOCK = 32
 """Elements of a block: windows of a few elements are computed as they are."""
-
-_IDENTITIES = {
-    "stablehlo.add": 0.0,
-    "stablehlo.multiply": 1.0,
-    "stablehlo.maximum": float("-inf"),
-    "stablehlo.minimum": float("inf"),
-}
-"""Bodies that may be applied in any groups, and the numbers that change nothing."""
-
-_LIMITS = frozenset({"stablehlo.maximum", "stablehlo.minimum"})
-"""Bodies that the least or the largest integer of a type does not change."""
 
 _THROUGH = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
 
@@ -68,16 +57,29 @@ def _has_identity(op: Operation) -> bool:
     while isinstance(initial, Operation) and initial.name in _THROUGH:
         initial = initial.operands[0].owner
     value = attribute(initial, "value") if isinstance(initial, Operation) else None
-    if not isinstance(value, DenseIntOrFPElementsAttr) or not value.is_splat():
+    if not isinstance(value, DenseIntOrFPElementsAttr):
         return False
-    number, found = next(value.iter_attrs()).value.data, operand_kind(op)
-    if body.name in _LIMITS and found.name in ("signed", "unsigned"):
-        is_largest = body.name == "stablehlo.minimum"
-        half = 1 << (found.width - 1)
-        limit = half if found.name == "signed" else 0
-        # The attribute of a number without a sign may hold a negative one of the same bits.
-        return (number - limit + is_largest) % (2 * half) == 0
-    return number == _IDENTITIES.get(body.name)
+    number = cast("DenseIntOrFPElementsAttr[Any]", value)
+    return is_splat(number) and first_number(number) in _identities(
+        body.name, kind(op.regions[0].block.args[0].type)
+    )
+
+
+def _identities(body: str, found: Kind) -> Sequence[float]:
+    """The numbers that change no other, for bodies that may be applied in any groups.
+
+    An integer is given as it is read with a sign and without.
+    """
+    if body in ("stablehlo.add", "stablehlo.multiply"):
+        return [0] if body == "stablehlo.add" else [1, -1] if found.name == "bool" else [1]
+    if body not in ("stablehlo.maximum", "stablehlo.minimum") or found.name == "complex":
+        return []
+    if found.name == "float":
+        return [float("inf" if body == "stablehlo.minimum" else "-inf")]
+    values = 1 << found.width
+    least = values // 2 if found.name == "signed" else 0
+    identity = least if body == "stablehlo.maximum" else (least - 1) % values
+    return [identity, identity - values]
 
 
 def running_reduction(

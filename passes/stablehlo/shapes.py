@@ -210,8 +210,6 @@ def _slice(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         -(-(limit - start) // stride)
         for start, limit, stride in zip(starts, limits, strides, strict=True)
     ]
-    # An empty slice may begin behind the last element.
-    starts = [start if size else 0 for start, size in zip(starts, sizes, strict=True)]
     return [lowering.emit.extract_slice(operands[0], starts, sizes, strides)]
 
 
@@ -355,6 +353,8 @@ def dynamic_pad(
         between = e.multiply(e.maximum(e.add(own[place], -1), 0), interior[place])
         total = e.add(e.add(own[place], between), e.add(low[place], high[place]))
         sizes.append(size if size >= 0 else total)
+    if 0 in shape(source):
+        return e.fill(value, sizes)
     empty = e.empty(sizes, element_type(source.type))
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:

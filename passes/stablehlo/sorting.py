@@ -90,7 +90,12 @@ def _sorted(lowering: Lowering, operands: Tensors, dimension: int, comparator: R
 
 @tensor_rule("chlo.top_k")
 def _top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    return top_k(lowering, op, operands[0], integer(op, "k"))
+    count, sizes = integer(op, "k"), shape(operands[0])
+    if not sizes or not 0 <= count <= (sizes[-1] if sizes[-1] >= 0 else count):
+        raise OperationError(
+            op, f"has k = {count}, expected 0 to the last size of its operand's shape {list(sizes)}"
+        )
+    return top_k(lowering, op, operands[0], count)
 
 
 def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt) -> list[SSAValue]:
@@ -189,46 +194,47 @@ def _largest_packed(e: Emitter, keys: SSAValue, count: int, greater: str) -> SSA
 def _largest(e: Emitter, keys: SSAValue, count: int, greater: str) -> SSAValue:
     """Where the largest keys along the last dimension are: one after the other in a loop.
 
-    Each turn finds the largest key of those that come after the last one that was found.
+    Each turn finds the largest key of those that come after the last one that was found, and then
+    the first place that has it.
     """
     rank, outer = len(shape(keys)), e.sizes(keys)[:-1]
     element = element_type(keys.type)
+    bits = cast("IntegerType", element).width.data
     none = e.fill(e.constant(-1, i64), outer)
-    least = e.fill(e.constant(0, element), outer)
+    least = e.fill(e.constant(0 if greater == "ugt" else -(1 << bits - 1), element), outer)
+    beyond = e.fill(e.constant((1 << 63) - 1, i64), outer)
     order = e.empty([*outer, count], i64)
     block = Block(arg_types=[INDEX, least.type, none.type, order.type])
     inner = e.inside(block)
     row, last = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
+    iterators = [*[PARALLEL] * (rank - 1), REDUCTION]
 
-    def body(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        key, last_key, last_place, best, best_place = args
+    def is_open(scalar: Emitter, args: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
+        key, last_key, last_place = args[:3]
         place = scalar.op("arith.index_cast", scalar.loop_index(rank - 1), to=i64)
-        zero = scalar.constant(0, i64)
-        is_open = scalar.either(
-            scalar.compare_integers("slt", last_place, zero),
-            _precedes(scalar, greater, (last_key, last_place), (key, place)),
-        )
-        is_better = scalar.either(
-            scalar.compare_integers("slt", best_place, zero),
-            _precedes(scalar, greater, (key, place), (best, best_place)),
-        )
-        taken = scalar.both(is_open, is_better)
-        return [
-            scalar.select(taken, key, best),
-            scalar.select(taken, place, best_place),
-        ]
+        after = _precedes(scalar, greater, (last_key, last_place), (key, place))
+        first = scalar.compare_integers("slt", last_place, scalar.constant(0, i64))
+        return scalar.either(first, after), place
 
-    key, place = inner.loops(
-        [keys, *block.args[1:3]],
-        [row, last, last],
-        [least, none],
-        [last, last],
-        body,
-        [*[PARALLEL] * (rank - 1), REDUCTION],
+    def largest(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        key, _, _, lowest, best = args
+        taken = scalar.select(is_open(scalar, args)[0], key, lowest)
+        return [scalar.op("arith.maxui" if greater == "ugt" else "arith.maxsi", best, taken)]
+
+    def first_place(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        open_, place = is_open(scalar, args)
+        has_it = scalar.both(open_, scalar.compare_integers("eq", args[0], args[3]))
+        return [scalar.op("arith.minsi", args[5], scalar.select(has_it, place, args[4]))]
+
+    maps = [row, last, last, last]
+    found = [keys, *block.args[1:3]]
+    (key,) = inner.loops([*found, least], maps, [least], [last], largest, iterators)
+    (place,) = inner.loops(
+        [*found, key, beyond], [*maps, last], [beyond], [last], first_place, iterators
     )
     at = [*[0] * (rank - 1), block.args[0]]
     column = inner.reshape(place, [*outer, 1])
-    found = inner.insert_slice(column, block.args[3], at, [1] * rank)
-    inner.add_op(scf.YieldOp(key, place, found))
+    result = inner.insert_slice(column, block.args[3], at, [1] * rank)
+    inner.add_op(scf.YieldOp(key, place, result))
     loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [least, none, order], Region(block))
     return e.add_op(loop).results[2]

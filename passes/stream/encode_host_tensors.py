@@ -116,6 +116,8 @@ class Planned:
             raise OperationError(operation, str(error)) from error
         for made in self.made[first:]:
             made.location = operation.location
+        # A size may be a number that an operation before this one loads, and that it becomes, too.
+        results = [self._becomes.get(result, result) for result in results]
         self._replacements[operation] = results
         self._becomes.update(zip(operation.results, results, strict=True))
 

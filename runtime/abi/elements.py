@@ -129,3 +129,12 @@ def element_of(element_type: Attribute, operation: Operation) -> Element:
     raise OperationError(
         operation, f"has elements of type {element_type}, which the numba backend does not compile"
     )
+
+
+def moved_element(element_type: Attribute, operation: Operation) -> Element:
+    """The same where no number is asked for: floats of at most 8 bits are bytes."""
+    from xdsl.dialects.builtin import AnyFloat
+
+    if isinstance(element_type, AnyFloat) and element_type.bitwidth <= NATIVE_WIDTHS[0]:
+        return integer_element(NATIVE_WIDTHS[0])
+    return element_of(element_type, operation)

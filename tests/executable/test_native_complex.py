@@ -102,3 +102,20 @@ def test_sums_of_products_on_devices(pipeline: str) -> None:
     product, padded = compiled.main(a, b)
     np.testing.assert_array_equal(product, a @ b)
     np.testing.assert_array_equal(padded, np.pad(b, ((0, 0), (1, 1)), constant_values=1j))
+
+
+def test_a_constant_in_uneven_shards() -> None:
+    """The sizes of its shards are open, so a splat takes its place."""
+    text = """
+shard.grid @g(shape = 2)
+func.func @main(%x: tensor<5xcomplex<f32>>) -> tensor<5xcomplex<f32>> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %xs = shard.shard %x to %s : tensor<5xcomplex<f32>>
+  %c = arith.constant dense<(1.0, -2.0)> : tensor<5xcomplex<f32>>
+  %a = linalg.map {complex.add} ins(%xs, %c : tensor<5xcomplex<f32>>, tensor<5xcomplex<f32>>)
+      outs(%c : tensor<5xcomplex<f32>>)
+  return %a : tensor<5xcomplex<f32>>
+}"""
+    values = np.arange(5).astype(np.complex64)
+    compiled = api.compile(text, "spmd", stages=False)
+    np.testing.assert_array_equal(compiled.main(values), values + (1 - 2j))

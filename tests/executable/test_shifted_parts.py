@@ -324,3 +324,32 @@ def test_a_pending_reduction(name: str, operation: str) -> None:
     expected = run(parse(text), "f", inputs)
     found = run_partitioned(applied(parse(text), name), "f", inputs)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("index", ["%k = arith.addi %c, %i", "%k = arith.subi %i, %c"])
+def test_a_read_at_a_loop_plus_nothing(index: str) -> None:
+    """The part of the loop is what is read, and its first element is the first of the part."""
+    text = f"""
+shard.grid @g(shape = 2)
+func.func @f(%x: tensor<4x3xf32>) -> tensor<4x2xf32> {{
+  %c = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %xs = shard.shard %x to %s : tensor<4x3xf32>
+  %e = tensor.empty() : tensor<4x2xf32>
+  %r = linalg.generic {{indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]}} outs(%e : tensor<4x2xf32>) {{
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    {index} : index
+    %j = linalg.index 1 : index
+    %l = arith.addi %j, %one : index
+    %v = tensor.extract %xs[%k, %l] : tensor<4x3xf32>
+    linalg.yield %v : f32
+  }} -> tensor<4x2xf32>
+  return %r : tensor<4x2xf32>
+}}"""
+    module = applied(parse(text), "spmd")
+    assert all(not op.name.startswith("shard.all_") for op in module.walk())
+    values = np.arange(12, dtype=np.float32).reshape(4, 3)
+    np.testing.assert_array_equal(run_partitioned(module, "f", [values])[0], values[:, 1:])

@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from mesh_opt import api
+from mesh_opt.interpreter import structured
 from mesh_opt.tools.mesh_run import main
 
 PROGRAMS = {
@@ -276,6 +279,23 @@ func.func @main() {
   check.expect_eq_const %e7, dense<1.0> : tensor<2x6xf32>
   %e8 = stablehlo.dot_general %e5, %e6, contracting_dims = [1] x [0] : (tensor<6x0xf32>, tensor<0x6xf32>) -> tensor<6x6xf32>
   check.expect_eq_const %e8, dense<0.0> : tensor<6x6xf32>
+  %o = stablehlo.constant dense<1.0> : tensor<2x6xf32>
+  %e9 = stablehlo.pad %o, %z, low = [0, -4], high = [0, -2], interior = [0, 0] : (tensor<2x6xf32>, tensor<f32>) -> tensor<2x0xf32>
+  %e10 = stablehlo.dot_general %e9, %e9, contracting_dims = [1] x [1] : (tensor<2x0xf32>, tensor<2x0xf32>) -> tensor<2x2xf32>
+  check.expect_eq_const %e10, dense<0.0> : tensor<2x2xf32>
+  %e11 = "stablehlo.select_and_scatter"(%o, %e9, %z) <{window_dimensions = array<i64: 1, 9>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %s : tensor<i1>
+  }, {
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<2x6xf32>, tensor<2x0xf32>, tensor<f32>) -> tensor<2x6xf32>
+  check.expect_eq_const %e11, dense<1.0> : tensor<2x6xf32>
+  %two = stablehlo.constant dense<[2, 0]> : tensor<2xi32>
+  %e12 = stablehlo.dynamic_pad %e, %z, %two, %two, %two : (tensor<0x3xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x3xf32>
+  check.expect_eq_const %e12, dense<1.0> : tensor<4x3xf32>
   %p = stablehlo.partition_id : tensor<ui32>
   check.expect_eq_const %p, dense<0> : tensor<ui32>
   return
@@ -368,6 +388,13 @@ func.func @main() {
   check.expect_eq_const %o#1, dense<[2.0, 3.0]> : tensor<2xf32>
   check.expect_eq_const %o#2, dense<[1.0, 1.0]> : tensor<2xf32>
   check.expect_eq_const %o#0, dense<[[0.0, 0.0], [20.0, 40.0]]> : tensor<2x2xf32>
+  %mean = stablehlo.constant dense<[1.0, 3.0]> : tensor<2xf32>
+  %v = stablehlo.constant dense<3.0> : tensor<2xf32>
+  %g = stablehlo.constant dense<[[1.0, 0.0], [0.0, 1.0]]> : tensor<2x2xf32>
+  %d:3 = "stablehlo.batch_norm_grad"(%a, %b, %mean, %v, %g) <{epsilon = 1.0 : f32, feature_index = 1 : i64}> : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>)
+  check.expect_eq_const %d#0, dense<[[2.5, -3.75], [-2.5, 3.75]]> : tensor<2x2xf32>
+  check.expect_eq_const %d#1, dense<[0.0, 0.5]> : tensor<2xf32>
+  check.expect_eq_const %d#2, dense<1.0> : tensor<2xf32>
   return
 }""",
     # The bits of XLA.
@@ -527,3 +554,55 @@ func.func @main(%a: tensor<4x150xf32> {{sdy.sharding = #sdy.sharding<@mesh, {spl
         values, places = main.run([given], backend=backend)
         np.testing.assert_array_equal(places, order)
         np.testing.assert_array_equal(values, np.take_along_axis(given, order, 1))
+
+
+def test_unsigned_numbers_in_uneven_shards() -> None:
+    """Their sign is cast away at the boundary, where the sizes of shards are open."""
+    text = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<3xui8> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<3xui8> {
+  %r = stablehlo.add %a, %a : tensor<3xui8>
+  return %r : tensor<3xui8>
+}"""
+    main = api.compile(text, "compile")["main"]
+    values = np.array([1, 2, 200], np.uint8)
+    for backend in ("interpreter", "numba"):
+        np.testing.assert_array_equal(main.run([values], backend=backend)[0], 2 * values)
+
+
+def test_narrow_floats_move_between_devices() -> None:
+    """They have no kernels, but what is only moved is bytes."""
+    text = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x2xf8E5M2> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4x2xf8E5M2> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, tensor<2x2xf8E5M2> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+  %r = stablehlo.slice %a [1:3, 0:2] : (tensor<4x2xf8E5M2>) -> tensor<2x2xf8E5M2>
+  return %a, %r : tensor<4x2xf8E5M2>, tensor<2x2xf8E5M2>
+}"""
+    values = np.arange(8).reshape(4, 2).astype(ml_dtypes.float8_e5m2)
+    whole, part = api.compile(text, "spmd")["main"].run([values])
+    assert whole.dtype == part.dtype == values.dtype
+    np.testing.assert_array_equal(whole.astype(np.float32), values.astype(np.float32))
+    np.testing.assert_array_equal(part.astype(np.float32), values[1:3].astype(np.float32))
+
+
+def test_the_reference_finds_the_largest_in_whole_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One element after the other would take it minutes for rows of some thousand elements."""
+    run_on_points = structured._run_sequentially
+
+    def on_whole_rows(*arguments: Any) -> None:
+        distinct, extents = arguments[3:5]
+        assert len(distinct) == len(extents)
+        run_on_points(*arguments)
+
+    monkeypatch.setattr(structured, "_run_sequentially", on_whole_rows)
+    text = """
+func.func @main(%a: tensor<2x300xi8>) -> (tensor<2x64xi8>, tensor<2x64xi32>) {
+  %v, %i = chlo.top_k(%a, k = 64) : tensor<2x300xi8> -> (tensor<2x64xi8>, tensor<2x64xi32>)
+  return %v, %i : tensor<2x64xi8>, tensor<2x64xi32>
+}"""
+    given = np.random.default_rng(0).integers(-128, 128, (2, 300)).astype(np.int8)
+    given[0, :] = -128
+    order = np.argsort(-given.astype(int), axis=1, kind="stable")[:, :64]
+    _, places = api.compile(text)["main"].run([given], backend="interpreter")
+    np.testing.assert_array_equal(places, order)

@@ -13,7 +13,7 @@ from ....ir.attribute_access import block_of
 from ....ir.index import IndexOrInt
 from ....sharding.local_shape import shard_offsets
 from ....sharding.op_sharding import tensor_sharding
-from ..rules.captured_reads import Along, reads_along_loops
+from ..rules.captured_reads import Along, loop_index, reads_along_loops
 from .gather_partition import Lookup, where_split
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
@@ -37,7 +37,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class LocalRead:
-    """An operand of a read of a part, and the index that it was before any shift."""
+    """An operand of a read of a part, and the loop's index that it is a sum of."""
 
     read: Operation
     operand: int
@@ -118,7 +118,7 @@ def local_reads(made: Operation, parts: Mapping[SSAValue, Part]) -> list[LocalRe
     """Where a local operation reads parts, with the indices as they are before any shift."""
     known = {part.value: part for part in parts.values()}
     return [
-        LocalRead(read, 1 + dimension, read.operands[1 + dimension], begin)
+        LocalRead(read, 1 + dimension, loop_index(read.operands[1 + dimension])[0], begin)
         for region in made.regions
         for read in region.walk()
         if read.name == "tensor.extract" and read.operands[0] in known

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith, complex, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyDenseElement,
+    AnyFloat,
+    ArrayAttr,
     BytesAttr,
+    ComplexType,
     DenseIntOrFPElementsAttr,
+    FloatAttr,
     IntegerType,
     TensorType,
 )
@@ -155,6 +159,16 @@ def splat_of(operation: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] 
     return elements if is_splat(elements) else None
 
 
+def _element_of_splat(splat: DenseIntOrFPElementsAttr[AnyDenseElement]) -> Operation:
+    """The element that a constant is full of, as a constant of its own."""
+    element = splat.get_element_type()
+    if not isinstance(element, ComplexType):
+        return arith.ConstantOp(splat.get_attrs()[0])
+    parts = cast("tuple[float, float]", splat.get_values()[0])
+    part = cast("AnyFloat", cast("ComplexType[Any]", element).element_type)
+    return complex.ConstantOp(ArrayAttr([FloatAttr(each, part) for each in parts]), element)
+
+
 def _constant(
     local: LocalValues,
     creation: Creation,
@@ -177,7 +191,7 @@ def _constant(
         made.results[0].name_hint = operation.results[0].name_hint
         return emitter.insert(made)
     if target is not None and splat is not None:
-        scalar = emitter.insert(arith.ConstantOp(splat.get_attrs()[0]))
+        scalar = emitter.insert(_element_of_splat(splat))
         sizes = _dynamic(emitter, found, _sizes(local, creation, target))
         return emitter.insert(tensor.SplatOp(scalar, sizes, found))
     if target is None:

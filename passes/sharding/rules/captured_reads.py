@@ -88,6 +88,22 @@ def _checked(loops: Loops, shape: Shape, rule: FactorRule) -> Loops:
 
 def _place_of(index: SSAValue, operation: Operation) -> Along | None:
     """The loop and the distance from it at which an index reads."""
+    counter, distance = loop_index(index)
+    owner = counter.owner
+    if not isinstance(owner, Operation) or owner.name != "linalg.index":
+        return None
+    # Branches may ask for a loop's index too, but a nested operation has loops of its own.
+    around = owner.parent_op()
+    while around is not None and not around.name.startswith("linalg."):
+        around = around.parent_op()
+    held = attribute(owner, "dim")
+    if around is not operation or not isinstance(held, IntegerAttr):
+        return None
+    return Along(held.value.data, distance, distance)
+
+
+def loop_index(index: SSAValue) -> tuple[SSAValue, int]:
+    """The value that constants are added to, `%i` of `%i + 1 - 3`, and their sum."""
     distance = 0
     while isinstance(owner := index.owner, Operation) and owner.name in (
         "arith.addi",
@@ -100,18 +116,9 @@ def _place_of(index: SSAValue, operation: Operation) -> Along | None:
         elif number is None:
             left, number = right, _constant(left)
         if number is None:
-            return None
+            break
         index, distance = left, distance + number
-    if not isinstance(owner, Operation) or owner.name != "linalg.index":
-        return None
-    # Branches may ask for a loop's index too, but a nested operation has loops of its own.
-    around = owner.parent_op()
-    while around is not None and not around.name.startswith("linalg."):
-        around = around.parent_op()
-    held = attribute(owner, "dim")
-    if around is not operation or not isinstance(held, IntegerAttr):
-        return None
-    return Along(held.value.data, distance, distance)
+    return index, distance
 
 
 def _constant(value: SSAValue) -> int | None:

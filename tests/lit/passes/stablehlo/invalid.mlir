@@ -42,3 +42,11 @@ func.func @tuple_as_argument(%t: tuple<tensor<4xf32>>) -> tensor<4xf32> {
   %0 = stablehlo.get_tuple_element %t[0] : (tuple<tensor<4xf32>>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @more_than_there_are(%a: tensor<2x4xf32>) -> (tensor<2x5xf32>, tensor<2x5xi32>) {
+  // expected-error @+1 {{has k = 5, expected 0 to the last size of its operand's shape [2, 4]}}
+  %0, %1 = chlo.top_k(%a, k = 5) : tensor<2x4xf32> -> (tensor<2x5xf32>, tensor<2x5xi32>)
+  return %0, %1 : tensor<2x5xf32>, tensor<2x5xi32>
+}

@@ -196,3 +196,16 @@ util.func public @reinterpreted(%r: !stream.resource<*>, %s: index) -> !stream.r
   %0 = stream.tensor.clone %r : tensor<8xi4> in !stream.resource<*>{%s} -> tensor<4xi8> in !stream.resource<*>{%s}
   util.return %0 : !stream.resource<*>
 }
+
+// The bytes of a tensor are a number that is loaded itself.
+// CHECK-LABEL: util.func public @loaded_size
+util.func public @loaded_size(%r: !stream.resource<staging>, %s: index) -> (index, !stream.resource<*>) {
+  %c = arith.constant 0 : index
+  // CHECK: %[[SIZE:.*]] = stream.async.load
+  %n = stream.tensor.load %r[%c] : tensor<4xindex> in !stream.resource<staging>{%s} -> index
+  %bytes = stream.tensor.sizeof tensor<?xi8>{%n} : index
+  // CHECK: stream.async.alloca : !stream.resource<*>{%[[SIZE]]}
+  %0 = stream.tensor.empty : tensor<?xi8>{%n} in !stream.resource<*>{%bytes}
+  // CHECK: util.return %[[SIZE]]
+  util.return %bytes, %0 : index, !stream.resource<*>
+}
