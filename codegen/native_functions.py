@@ -17,7 +17,7 @@ from typing import Any
 import llvmlite.binding
 from llvmlite import ir
 
-from ..runtime.abi.native_code import Intrinsic, Native
+from ..runtime.abi.native_code import Intrinsic, Native, is_rare
 from .cache import compile_module
 from .kernels.llvm_lowering import FunctionLowering
 from .scalar_ops.primitives import Primitive, primitive
@@ -85,6 +85,9 @@ class _Functions:
     def _private(self, function: FunctionType) -> ir.Function:
         target: Any = self.add(function, f"{function.__module__}.{function.__name__}")
         target.linkage = "internal"
+        if is_rare(function):
+            target.attributes.add("cold")
+            target.attributes.add("noinline")
         return target
 
 

@@ -16,6 +16,7 @@ from ...dialects.stablehlo.attributes import DotAttr
 from ...dialects.stablehlo.windows import Window, convolution_numbers, convolution_windows
 from ...ir.attribute_access import attribute, integer
 from ...ir.diagnostics import OperationError
+from ...ir.index import IndexOrInt
 from .arithmetic import operand_kind, result_kind
 from .conversions import convert
 from .elements import Kind, kind
@@ -205,6 +206,27 @@ def convolve(
         image = _split(e, image, image_names, "i" if groups > 1 else "b", groups * batches)
         kernel = _split(e, kernel, kernel_names, "o", groups * batches)
         result_names.insert(result_names.index("o"), "g")
+    named = (image, image_names), (kernel, kernel_names)
+    result = _sums_of_windows(e, named, result_names, windows, counts, kinds)
+    if groups * batches > 1:
+        merged = e.sizes(result)
+        at = result_names.index("g")
+        merged[at : at + 2] = [e.multiply(*merged[at : at + 2])]
+        result = e.reshape(result, merged)
+    return result
+
+
+def _sums_of_windows(
+    e: Emitter,
+    operands: Sequence[tuple[SSAValue, Sequence[str]]],
+    result_names: Sequence[str],
+    windows: Sequence[Window],
+    counts: Sequence[IndexOrInt],
+    kinds: Sequence[Kind],
+) -> SSAValue:
+    """The loop nest of a convolution: operands with the names of their loops, and how many places
+    the result has."""
+    (image, image_names), (kernel, kernel_names) = operands
     total = accumulator(kinds[2])
     sizes = dict(zip(image_names, e.sizes(image), strict=True))
     sizes |= dict(zip(kernel_names, e.sizes(kernel), strict=True))
@@ -226,13 +248,7 @@ def convolve(
         _product(kinds[0], kinds[1], total),
         [PARALLEL if name in result_names else REDUCTION for name in loops],
     )
-    result = rounded(e, sums, total, kinds[2])
-    if groups * batches > 1:
-        merged = e.sizes(result)
-        at = result_names.index("g")
-        merged[at : at + 2] = [e.multiply(*merged[at : at + 2])]
-        result = e.reshape(result, merged)
-    return result
+    return rounded(e, sums, total, kinds[2])
 
 
 MOST_PHASES = 16

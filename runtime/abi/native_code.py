@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar, cast
 
 import llvmlite
 import llvmlite.binding
+
+AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
 
 class Native:
@@ -137,6 +140,17 @@ def load_objects(images: Mapping[str, bytes | memoryview]) -> dict[str, Native]:
         builder.add_object_img(bytes(image)).export_symbol(symbol)
     linked = builder.link(_linker(), f"mesh_{next(_numbers)}")
     return {symbol: Native(symbol, linked, image) for symbol, image in images.items()}
+
+
+def rare(function: AnyFunction) -> AnyFunction:
+    """Mark a function that is seldom called: it stays out of the code of those that call it."""
+    cast("Any", function).is_rare = True
+    return function
+
+
+def is_rare(function: FunctionType) -> bool:
+    """Whether a function is marked so."""
+    return getattr(function, "is_rare", False)
 
 
 def source_of(file: str) -> str:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..commands import Bytes, Command, CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
 from ..workers import Team
-from . import loop
+from . import loop, state
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .pool import Pool, as_numbers, native_pool, view
 from .program import Instruction, LinkedProgram, Words
@@ -135,29 +135,29 @@ class VirtualMachine:
         self._cancel: Words = np.zeros(1, np.int64) if cancel is None else cancel
         self._stack: Words = np.empty(STACK_WORDS, np.int64)
         self._calls: Words = np.empty(2 * most_calls, np.int64)
-        self._state: Words = np.zeros(loop.STATE_WORDS, np.int64)
+        self._state: Words = np.zeros(state.STATE_WORDS, np.int64)
         self._known: list[Words] = [np.zeros(1, np.int64) for _ in linked.program.checks]
         self._checks: Words = np.zeros(max(1, len(self._known)), np.int64)
         self._meetings: Words = np.zeros(max(1, len(linked.program.python)), np.int64)
         self._kept: dict[int, _KeptMeeting] = {}
-        self._state[loop.MEETINGS] = self._meetings.ctypes.data
-        self._state[loop.CALLS] = self._calls.ctypes.data
-        self._state[loop.MOST_CALLS] = most_calls
-        self._state[loop.CANCEL] = self._cancel.ctypes.data
-        self._state[loop.POOL] = self.pool.words.ctypes.data
-        self._state[loop.FUNCTIONS] = linked.functions.ctypes.data
-        self._state[loop.KERNELS] = linked.kernels.ctypes.data
-        self._state[loop.CHECKS] = self._checks.ctypes.data
-        self._state[loop.PROCESS] = process
-        self._state[loop.GUARDED] = int(guard)
-        self._state[loop.STEPPING] = loop.STEP if trace is not None or timeline is not None else 0
+        self._state[state.MEETINGS] = self._meetings.ctypes.data
+        self._state[state.CALLS] = self._calls.ctypes.data
+        self._state[state.MOST_CALLS] = most_calls
+        self._state[state.CANCEL] = self._cancel.ctypes.data
+        self._state[state.POOL] = self.pool.words.ctypes.data
+        self._state[state.FUNCTIONS] = linked.functions.ctypes.data
+        self._state[state.KERNELS] = linked.kernels.ctypes.data
+        self._state[state.CHECKS] = self._checks.ctypes.data
+        self._state[state.PROCESS] = process
+        self._state[state.GUARDED] = int(guard)
+        self._state[state.STEPPING] = state.STEP if trace is not None or timeline is not None else 0
         self._globals: Words = linked.globals.copy()
-        self._state[loop.GLOBALS] = self._globals.ctypes.data
+        self._state[state.GLOBALS] = self._globals.ctypes.data
         self._team = team
         self._team_words: Words = np.zeros(team_words(team.workers if team else 1), np.int64)
         if team is not None and team.workers > 1:
             self._team_words[WORKERS] = team.workers
-            self._state[loop.TEAM] = -1
+            self._state[state.TEAM] = -1
         self._address = self._state.ctypes.data
         self._registers = as_numbers(self._state)
         self._set_stack(self._stack)
@@ -173,12 +173,12 @@ class VirtualMachine:
         if linked.frame_bytes[function] > self._stack_bytes:
             self._make_room(linked.frame_bytes[function])
         self._frames[result_count:first_constant] = arguments
-        registers[loop.FRAME] = self._stack_address
-        registers[loop.BEGIN] = linked.rows[function]
+        registers[state.FRAME] = self._stack_address
+        registers[state.BEGIN] = linked.rows[function]
         if linked.program.globals:
             self._globals[:] = linked.globals
         try:
-            if registers[loop.STEPPING]:
+            if registers[state.STEPPING]:
                 self._run_traced(linked.entries[function])
             else:
                 native, address = self._native, self._address
@@ -188,7 +188,7 @@ class VirtualMachine:
             self._abandon_blocks()
             raise
         finally:
-            if registers[loop.TEAM] > 0:
+            if registers[state.TEAM] > 0:
                 self._dismiss_helpers()
         if self.guards is not None:
             self.guards.forget_inputs(self.pool)
@@ -198,10 +198,10 @@ class VirtualMachine:
 
     def _run_traced(self, at: int) -> None:
         """Run one instruction at a time, `at` the first, and tell of each that was carried out."""
-        state, tracer = self._state, self._tracer
+        words, tracer = self._state, self._tracer
         began: int | None = None
         while True:
-            frame = int(state[loop.FRAME])
+            frame = int(words[state.FRAME])
             began = perf_counter_ns() if began is None else began
             reason = self._native(self._address)
             try:
@@ -210,17 +210,17 @@ class VirtualMachine:
                 if tracer is not None:
                     tracer.show(at)
                 raise
-            if reason in (loop.DONE, loop.STEP) or int(state[loop.CODE]) != at:
+            if reason in (state.DONE, state.STEP) or int(words[state.CODE]) != at:
                 if self._timeline is not None:
                     self._note(self._timeline, at, frame, began, perf_counter_ns())
                 if tracer is not None:
                     tracer.show(at, frame)
                 began = None
-            elif reason == loop.COMPILE:
+            elif reason == state.COMPILE:
                 began = None
-            if reason == loop.DONE:
+            if reason == state.DONE:
                 return
-            at = int(state[loop.CODE])
+            at = int(words[state.CODE])
 
     def _note(self, timeline: Timeline, at: int, frame: int, start: int, end: int) -> None:
         """Note what an instruction did, if it is one that takes time."""
@@ -251,12 +251,12 @@ class VirtualMachine:
         words = self._team_words
         call = int(words[ENDED]) + 1
         self._team.start(lambda worker: _serve()(words.ctypes.data, worker, call))
-        self._state[loop.TEAM] = words.ctypes.data
+        self._state[state.TEAM] = words.ctypes.data
 
     def _dismiss_helpers(self) -> None:
         # Nobody waits for them: each holds the words of the team until it has seen this.
         self._team_words[ENDED] += 1
-        self._state[loop.TEAM] = -1
+        self._state[state.TEAM] = -1
 
     def _new_pool(self) -> Pool:
         return Pool(self.linked.program.devices, guard_bytes=0 if self.guards is None else BEHIND)
@@ -267,51 +267,51 @@ class VirtualMachine:
             self.guards.forget_inputs(self.pool)
         self._abandoned = self.pool
         self.pool = self._new_pool()
-        self._state[loop.POOL] = self.pool.words.ctypes.data
+        self._state[state.POOL] = self.pool.words.ctypes.data
 
     @property
     def runs(self) -> int:
         """How many kernels the last call has run."""
-        return int(self._state[loop.RUNS])
+        return int(self._state[state.RUNS])
 
     # Why the loop returned --------------------------------------------------------------------
 
     def _handle(self, reason: int) -> None:
-        state = self._state
-        at = int(state[loop.CODE])
+        words = self._state
+        at = int(words[state.CODE])
         instruction = self.linked.instruction(at)
         match reason:
-            case loop.DONE | loop.TIME | loop.STEP:
+            case state.DONE | state.TIME | state.STEP:
                 return
-            case loop.LOOK:
+            case state.LOOK:
                 self._look_at_guards(at)
-            case loop.HELP:
+            case state.HELP:
                 self._call_helpers()
-            case loop.COMPILE:
+            case state.COMPILE:
                 self.linked.compile_kernel(self._word(at, 1))
-            case loop.CHECK:
+            case state.CHECK:
                 self._check(at)
-            case loop.WAIT:
+            case state.WAIT:
                 self._look_around(self._word(at, 1))
-            case loop.PYTHON:
+            case state.PYTHON:
                 self._python(at, instruction.kind.name)
-            case loop.STACK:
+            case state.STACK:
                 callee = self.linked.functions[self._callee(at)]
-                used = int(state[loop.FRAME]) - self._stack.ctypes.data
+                used = int(words[state.FRAME]) - self._stack.ctypes.data
                 self._make_room(used + self._word(at, 2) + int(callee[1]), instruction.source)
-            case loop.FAILED:
+            case state.FAILED:
                 raise self._failure(at, instruction)
-            case loop.CANCELLED:
+            case state.CANCELLED:
                 raise DeviceFailed
-            case loop.TOO_DEEP:
+            case state.TOO_DEEP:
                 name = self.linked.program.functions[self._callee(at)].name
                 raise VirtualMachineError(
                     instruction.source,
-                    f"is a call {state[loop.MOST_CALLS]} deep: does @{name} recurse without end?",
+                    f"is a call {words[state.MOST_CALLS]} deep: does @{name} recurse without end?",
                 )
-            case loop.MEMORY:
+            case state.MEMORY:
                 raise MemoryError(f"a tensor of {self._bytes(at)} bytes")
-            case loop.OVERFLOW:
+            case state.OVERFLOW:
                 raise MemoryError("a tensor of more bytes than can be counted")
             case _:
                 raise ValueError(f"the loop returned {reason}")
@@ -323,7 +323,7 @@ class VirtualMachine:
 
     def _look_around(self, number: int) -> None:
         """Do what is due while an exchange waits for other processes."""
-        command, _ = self._kept[number].meeting.commands[int(self._state[loop.ROW])]
+        command, _ = self._kept[number].meeting.commands[int(self._state[state.ROW])]
         if command.waits is not None:
             command.waits.look_around()
 
@@ -335,16 +335,16 @@ class VirtualMachine:
 
     def _failure(self, at: int, instruction: Instruction) -> Exception:
         """Why a kernel, or a command of a collective, has failed."""
-        state, number = self._state, self._word(at, 1)
-        status = int(state[loop.STATUS])
+        words, number = self._state, self._word(at, 1)
+        status = int(words[state.STATUS])
         if instruction.kind.name == "exchange":
-            command, _ = self._kept[number].meeting.commands[int(state[loop.ROW])]
+            command, _ = self._kept[number].meeting.commands[int(words[state.ROW])]
             return command.failure(status)
         kernel = self.linked.program.kernels[number]
         if not kernel.failures:
             return CommandFailed(instruction.source, status)
         # All tiles again: the first check that fails anywhere is the one to tell.
-        bindings = int(state[loop.FRAME]) + self._word(at, 2)
+        bindings = int(words[state.FRAME]) + self._word(at, 2)
         count = self._word(at, 5)
         constants = bindings + 8 * count
         tiles = self._register(self._word(at, 3)).value
@@ -356,7 +356,7 @@ class VirtualMachine:
         return ctypes.c_int64.from_address(at + 8 * position).value
 
     def _register(self, offset: int) -> ctypes.c_int64:
-        return ctypes.c_int64.from_address(int(self._state[loop.FRAME]) + offset)
+        return ctypes.c_int64.from_address(int(self._state[state.FRAME]) + offset)
 
     def _values(self, at: int, position: int) -> list[int]:
         """The registers of a list that begins at a word of an instruction."""
@@ -391,7 +391,7 @@ class VirtualMachine:
         results = program.python[number].function(self, values)
         for position, result in enumerate(results):
             self._register(self._word(at, 3 + position)).value = result
-        self._state[loop.CODE] = at + 8 * (4 + count + len(values))
+        self._state[state.CODE] = at + 8 * (4 + count + len(values))
 
     # Meetings ---------------------------------------------------------------------------------
 
@@ -419,7 +419,7 @@ class VirtualMachine:
         self._stack_address = int(stack.ctypes.data)
         self._stack_bytes = stack.nbytes
         self._frames = as_numbers(stack)
-        self._state[loop.STACK_END] = self._stack_address + stack.nbytes
+        self._state[state.STACK_END] = self._stack_address + stack.nbytes
 
     def _make_room(self, size: int, source: object = None) -> None:
         """Have so many bytes for frames."""
@@ -432,7 +432,7 @@ class VirtualMachine:
         old = self._stack
         stack: Words = np.empty(max(2 * len(old), -(-size // 8)), np.int64)
         stack[: len(old)] = old
-        self._state[loop.FRAME] += stack.ctypes.data - old.ctypes.data
+        self._state[state.FRAME] += stack.ctypes.data - old.ctypes.data
         self._set_stack(stack)
 
     def address(self, array: npt.NDArray[Any]) -> int:

@@ -30,7 +30,7 @@ from ..abi.value_types import FunctionTypes, ValueType
 from ..commands import CommandFailed, DeviceFailed
 from ..communicator import Communicator
 from ..device_threads import DeviceThreads
-from ..host import instructions, loop, pool, scalar_code, team
+from ..host import instructions, long_instructions, loop, pool, scalar_code, state, team
 from ..host.entry import DeviceStatistics, Entry, PassedResult, Run, statistics_of
 from ..host.program import (
     HostFunction,
@@ -67,8 +67,10 @@ CheckSizes = Callable[[str, int, int, Numbers], None]
 
 def platform() -> dict[str, str]:
     """What a saved program is for: it is compiled again where one of these is another."""
-    modules = (intrinsics, messages, native, instructions, loop, pool, scalar_code, team)
-    digest = sha256("\0".join(each.SOURCE for each in modules).encode())
+    own = instructions, long_instructions, loop, pool, scalar_code, state, team
+    digest = sha256(
+        "\0".join(each.SOURCE for each in (intrinsics, messages, native, *own)).encode()
+    )
     return {**target_platform(), "version of the runtime": digest.hexdigest()[:16]}
 
 

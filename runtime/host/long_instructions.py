@@ -1,0 +1,271 @@
+"""Instructions of host code that take time, or that may end the native loop."""
+
+from __future__ import annotations
+
+from ..abi.native_code import rare, source_of
+from ..intrinsics import (
+    atomic_load,
+    call_kernel,
+    copy_bytes,
+    cycle_count,
+    load_word,
+    multiply_overflows,
+    store_word,
+)
+from ..native import MISMATCHED, RESIZED, SIGNATURE, WAITING
+from .instructions import CONTROL
+from .pool import allocate, own, release, reuse
+from .state import (
+    BLOCK,
+    CANCEL,
+    CANCELLED,
+    CHECK,
+    CHECKS,
+    COMPILE,
+    DEADLINE,
+    FAILED,
+    GUARDED,
+    HELP,
+    KERNELS,
+    LOOK,
+    MEETING_WORDS,
+    MEETINGS,
+    MEMORY,
+    OVERFLOW,
+    POOL,
+    PROCESS,
+    PYTHON,
+    ROW,
+    RUNS,
+    STATUS,
+    TEAM,
+    TILE,
+    TIME,
+    WAIT,
+)
+from .team import SMALLEST_WORK, WAKING_WORK, WORKERS, run_shared
+
+SOURCE = source_of(__file__)
+
+CHUNKS = 64
+"""Into how many parts the tiles of a kernel are cut, between which the clock is looked at."""
+
+RUN, CHECK_SIZES, EXCHANGE = (CONTROL[name].opcode for name in ("run", "check", "exchange"))
+ALLOCATE, REUSE, OWN, COPY, SIZE = (
+    CONTROL[name].opcode for name in ("allocate", "reuse", "own", "copy", "size")
+)
+
+
+def look(state: int) -> int:
+    """Why the loop has to return after an instruction that has written to memory: 0, or `LOOK`."""
+    return LOOK if load_word(state + 8 * GUARDED) != 0 else 0
+
+
+def operand(code: int, frame: int, number: int) -> int:
+    """The register that is an operand of the instruction at `code`, the first being 1."""
+    return load_word(frame + load_word(code + 8 * number))
+
+
+@rare
+def time_is_up(state: int) -> int:
+    """0, or why the loop has to return."""
+    if atomic_load(load_word(state + 8 * CANCEL)) != 0:
+        return CANCELLED
+    if cycle_count() - load_word(state + 8 * DEADLINE) > 0:
+        return TIME
+    return 0
+
+
+def run_kernel(state: int, code: int, frame: int) -> int:
+    """Carry out a `run`: 0, or why the loop has to return."""
+    kernel = load_word(load_word(state + 8 * KERNELS) + 8 * load_word(code + 8))
+    if kernel == 0:
+        return COMPILE
+    bindings = frame + load_word(code + 16)
+    tiles = operand(code, frame, 3)
+    count = load_word(code + 40)
+    words = code + 48
+    for number in range(count):
+        store_word(bindings + 8 * number, load_word(frame + load_word(words + 8 * number)))
+    words += 8 * count
+    constants = bindings + 8 * count
+    count = load_word(words)
+    for number in range(1, count + 1):
+        store_word(constants + 8 * number - 8, load_word(frame + load_word(words + 8 * number)))
+    chunk = max(1, tiles // CHUNKS)
+    team = load_word(state + 8 * TEAM)
+    work = operand(code, frame, 4)
+    if tiles < 2 or work < SMALLEST_WORK:
+        team = 0
+    elif team == -1:
+        if work >= WAKING_WORK:
+            return HELP
+        team = 0
+    elif team != 0:
+        # Few parts, as workers wait for each other after each.
+        chunk = max(tiles // 4, min(tiles, load_word(team + 8 * WORKERS)))
+    first = load_word(state + 8 * TILE)
+    while first < tiles:
+        last = min(first + chunk, tiles)
+        if team != 0:
+            status = run_shared(team, kernel, bindings, constants, first, last)
+        else:
+            status = call_kernel(kernel, bindings, constants, first, last)
+        if status != 0:
+            store_word(state + 8 * STATUS, status)
+            return FAILED
+        first = last
+        if first < tiles:
+            reason = time_is_up(state)
+            if reason != 0:
+                store_word(state + 8 * TILE, first)
+                return reason
+    store_word(state + 8 * TILE, 0)
+    store_word(state + 8 * RUNS, load_word(state + 8 * RUNS) + 1)
+    return 0
+
+
+def sizes_are_known(state: int, code: int, frame: int) -> bool:
+    """Whether a `check` has accepted these sizes the last time."""
+    known = load_word(load_word(state + 8 * CHECKS) + 8 * load_word(code + 8))
+    count = load_word(code + 16)
+    if load_word(known) == 0:
+        return False
+    for number in range(1, count + 1):
+        if load_word(known + 8 * number) != operand(code, frame, 2 + number):
+            return False
+    return True
+
+
+def meet(state: int, code: int, frame: int) -> int:
+    """Carry out an `exchange` whose commands are known: 0, or why the loop has to return."""
+    entry = load_word(state + 8 * MEETINGS) + 8 * load_word(code + 8)
+    known = load_word(entry)
+    if known == 0:
+        return PYTHON
+    values = code + 8 * (3 + load_word(code + 16))
+    is_new = False
+    for number in range(load_word(known)):
+        value = load_word(frame + load_word(values + 8 * (2 + number)))
+        if load_word(known + 8 * (MEETING_WORDS + number)) != value:
+            is_new = True
+    if is_new and load_word(known + 48) == 0:
+        return PYTHON
+    first = 0
+    block = load_word(state + 8 * BLOCK)
+    if block != 0:
+        first = load_word(state + 8 * ROW)
+        store_word(state + 8 * BLOCK, 0)
+    else:
+        block = allocate(load_word(state + 8 * POOL), load_word(known + 8))
+    if block == 0:
+        return MEMORY
+    sizes = known + 8 * (MEETING_WORDS + load_word(known))
+    commands = sizes + 8 * load_word(known + 40)
+    bind_meeting(known, commands, load_word(frame + load_word(values + 8)), block)
+    for number in range(first, load_word(known + 16)):
+        reason = meet_once(state, known, commands + 32 * number, is_new)
+        if reason == PYTHON:
+            release(load_word(state + 8 * POOL), block)
+            store_word(entry, 0)
+        elif reason != 0:
+            store_word(state + 8 * ROW, number)
+            if reason == WAIT:
+                store_word(state + 8 * BLOCK, block)
+        if reason != 0:
+            return reason
+    store_word(frame + load_word(code + 24), block)
+    store_word(frame + load_word(code + 32), block)
+    for number in range(load_word(known + 40)):
+        store_word(frame + load_word(code + 40 + 8 * number), load_word(sizes + 8 * number))
+    return 0
+
+
+def bind_meeting(known: int, commands: int, source: int, result: int) -> None:
+    """Let the commands of a meeting read the source and write the result."""
+    place = commands + 32 * load_word(known + 16)
+    for _ in range(load_word(known + 24)):
+        store_word(load_word(place), source)
+        place += 8
+    for _ in range(load_word(known + 32)):
+        store_word(load_word(place), result)
+        place += 8
+
+
+def meet_once(state: int, known: int, command: int, is_new: bool) -> int:
+    """Carry out one command of a meeting: 0, or why the loop has to return.
+
+    It is `PYTHON` where devices have to look at their sizes again.
+    """
+    is_open = load_word(known + 48)
+    signature = load_word(command + 8) + 8 * SIGNATURE
+    meant = 0
+    if is_open != 0:
+        meant = load_word(signature)
+        if is_new:
+            # No other device has this number, so all of them look at the sizes again.
+            store_word(signature, -2 - load_word(state + 8 * PROCESS))
+    status = call_kernel(
+        load_word(command),
+        load_word(command + 8),
+        load_word(command + 16),
+        0,
+        load_word(command + 24),
+    )
+    if is_open != 0:
+        store_word(signature, meant)
+        if status == RESIZED or (status == MISMATCHED and is_open == 1):
+            return PYTHON
+    if status == 0:
+        return 0
+    store_word(state + 8 * STATUS, status)
+    return WAIT if status == WAITING else FAILED
+
+
+def blocks(state: int, opcode: int, code: int, frame: int) -> int:
+    """Carry out an instruction that makes a block; 0 if there is no memory."""
+    memory = load_word(state + 8 * POOL)
+    if opcode == ALLOCATE:
+        return allocate(memory, operand(code, frame, 2))
+    block, address = operand(code, frame, 2), operand(code, frame, 3)
+    if opcode == REUSE:
+        return reuse(memory, block, address, operand(code, frame, 4))
+    return own(memory, block, address, operand(code, frame, 4))
+
+
+@rare
+def carry_out(state: int, opcode: int, code: int, frame: int) -> tuple[int, int]:
+    """Carry out an instruction that may end the loop: its bytes, and 0 or why the loop has to
+    return. No bytes: it is to be carried out again, or Python does it."""
+    if opcode == RUN:
+        reason = run_kernel(state, code, frame)
+        if reason != 0:
+            return 0, reason
+        bindings = load_word(code + 40)
+        return 8 * (7 + bindings + load_word(code + 48 + 8 * bindings)), look(state)
+    if opcode >= ALLOCATE and opcode <= OWN:
+        block = blocks(state, opcode, code, frame)
+        if block == 0:
+            return 0, MEMORY
+        store_word(frame + load_word(code + 8), block)
+        return 24 if opcode == ALLOCATE else 40, 0
+    if opcode == CHECK_SIZES:
+        if sizes_are_known(state, code, frame):
+            return 8 * (3 + load_word(code + 16)), 0
+        return 0, CHECK
+    if opcode == EXCHANGE:
+        reason = meet(state, code, frame)
+        if reason != 0:
+            return 0, reason
+        results = load_word(code + 16)
+        return 8 * (4 + results + load_word(code + 24 + 8 * results)), look(state)
+    if opcode == SIZE:
+        left, right = operand(code, frame, 2), operand(code, frame, 3)
+        if multiply_overflows(left, right):
+            return 0, OVERFLOW
+        store_word(frame + load_word(code + 8), left * right)
+        return 32, 0
+    if opcode == COPY:
+        copy_bytes(operand(code, frame, 1), operand(code, frame, 2), operand(code, frame, 3))
+        return 32, look(state)
+    return 0, PYTHON
