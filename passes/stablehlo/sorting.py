@@ -23,7 +23,7 @@ from .arithmetic import operand_kind, total_order
 from .elements import kind
 from .emitter import INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
-from .merge_sort import in_order, sorted_order
+from .merge_sort import Less, in_order, sorted_order
 from .rules import call_rule, tensor_rule
 from .shapes import iota
 
@@ -40,7 +40,8 @@ FEW = 64
 def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     rank = len(shape(operands[0]))
     dimension = integer(op, "dimension", -1)
-    return _sorted(lowering, operands, dimension % max(rank, 1), op.regions[0])
+    less = _comparator(lowering, op.regions[0])
+    return in_sorted_order(lowering.emit, operands, dimension % max(rank, 1), less)
 
 
 @call_rule("ApproxTopK")
@@ -60,7 +61,8 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
         raise OperationError(op, f"expects a dimension and the comparator {name}")
     count = len(op.results)
     along = dimension.value.data % len(shape(operands[0]))
-    ordered = _sorted(lowering, operands[:count], along, comparator.body)
+    less = _comparator(lowering, comparator.body)
+    ordered = in_sorted_order(lowering.emit, operands[:count], along, less)
     e, rank = lowering.emit, len(shape(operands[0]))
     return [
         e.extract_slice(value, [0] * rank, list(shape(result)), [1] * rank)
@@ -68,25 +70,29 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
     ]
 
 
-def _sorted(lowering: Lowering, operands: Tensors, dimension: int, comparator: Region) -> Tensors:
-    """Tensors in the order of a comparator of scalars along a dimension."""
+def _comparator(lowering: Lowering, region: Region) -> Less:
+    """The order that a region over pairs of elements is."""
+    return lambda e, one, other: lowering.scalars(region, in_pairs(one, other), e)[0]
+
+
+def in_pairs(one: Tensors, other: Tensors) -> list[SSAValue]:
+    """The elements of two places as comparators take them: those of each tensor side by side."""
+    return [value for pair in zip(one, other, strict=True) for value in pair]
+
+
+def in_sorted_order(e: Emitter, operands: Tensors, dimension: int, less: Less) -> Tensors:
+    """Tensors in an order of their elements along a dimension. The sort is stable."""
     if shape(operands[0])[dimension] in (0, 1):
         return operands
     if shape(operands[0])[dimension] > LONG:
-
-        def less(e: Emitter, one: Tensors, other: Tensors) -> SSAValue:
-            pairs = [value for pair in zip(one, other, strict=True) for value in pair]
-            return lowering.scalars(comparator, pairs, e)[0]
-
-        order = sorted_order(lowering.emit, operands, dimension, less)
-        return [in_order(lowering.emit, value, order, dimension) for value in operands]
-    ranks = _ranks(lowering, comparator, operands, dimension)
-    return [_placed(lowering.emit, value, ranks, dimension) for value in operands]
+        order = sorted_order(e, operands, dimension, less)
+        return [in_order(e, value, order, dimension) for value in operands]
+    ranks = _ranks(e, less, operands, dimension)
+    return [_placed(e, value, ranks, dimension) for value in operands]
 
 
-def _ranks(lowering: Lowering, comparator: Region, operands: Tensors, dimension: int) -> SSAValue:
+def _ranks(e: Emitter, less: Less, operands: Tensors, dimension: int) -> SSAValue:
     """How many elements come before each one: those that are less, and equal ones in front."""
-    e = lowering.emit
     rank = len(shape(operands[0]))
     sizes = e.sizes(operands[0])
     here = dims(*range(rank), loops=rank + 1)
@@ -95,13 +101,12 @@ def _ranks(lowering: Lowering, comparator: Region, operands: Tensors, dimension:
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         mine, others = args[:count], args[count : 2 * count]
-        pairs = [(other, own) for own, other in zip(mine, others, strict=True)]
-        less = lowering.scalars(comparator, [v for pair in pairs for v in pair], inner)[0]
-        more = lowering.scalars(comparator, [v for pair in pairs for v in pair[::-1]], inner)[0]
+        is_less, is_more = less(inner, others, mine), less(inner, mine, others)
         in_front = inner.compare_integers(
             "slt", inner.loop_index(rank), inner.loop_index(dimension)
         )
-        before = inner.either(less, inner.select(more, inner.constant(0, less.type), in_front))
+        none = inner.constant(0, is_less.type)
+        before = inner.either(is_less, inner.select(is_more, none, in_front))
         one = inner.op("arith.extui", before, to=i64)
         return [inner.op("arith.addi", args[-1], one)]
 
