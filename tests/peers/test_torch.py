@@ -106,6 +106,23 @@ k = compile(Sum(), x, b=2 * x, backend="interpreter",
             dynamic_shapes={"a": {0: torch.export.Dim.AUTO}, "b": {0: torch.export.Dim.AUTO}})
 torch.testing.assert_close(k(x[:3], b=x[:3]), 2 * x[:3])
 
+# What torch-mlir alone refuses, with open sizes and without.
+class Spread(nn.Module):
+    def forward(self, a):
+        # Both limits alike: from the least element to the largest.
+        counts = torch.histc(a, 5, -1, 1), torch.histc(a, 3)
+        return torch.sort(a, dim=0, stable=True).indices, a.cumsum(0), *counts
+
+for sizes in (None, {"a": {0: torch.export.Dim("n", min=2, max=99)}}):
+    k = compile(Spread(), x, backend="interpreter", dynamic_shapes=sizes)
+    z2 = x if sizes is None else torch.cat((x[:3], x[:2]))
+    torch.testing.assert_close(k(z2), Spread()(z2), rtol=1e-4, atol=1e-5)
+torch.testing.assert_close(k(0 * x), Spread()(0 * x))
+
+class Median(nn.Module):
+    def forward(self, a):
+        return a.median(0).values
+
 def refused(kind, message, *arguments, **keywords):
     try:
         compile(*arguments, **keywords)
@@ -116,6 +133,7 @@ def refused(kind, message, *arguments, **keywords):
 
 mesh = (2, 2)
 refused(ValueError, "has an effect, USER_INPUT_MUTATION", cnn.train(), z)
+refused(ValueError, "torch-mlir has no conversion of aten.median.dim to stablehlo", Median(), x)
 refused(ValueError, "give mesh=(2, 2)", mlp, x, placements={"input": [[0]]})
 refused(ValueError, "placements for y fit nothing; there are 0.weight", mlp, x, mesh=mesh,
         placements={"y": [[0]]})
