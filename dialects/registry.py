@@ -37,6 +37,7 @@ _DIALECTS = {
     "stablehlo": ("stablehlo.dialect", "Stablehlo"),
     "stream": ("stream.dialect", "Stream"),
     "tensor": ("tensor.dialect", "ExtendedTensor"),
+    "tm_tensor": ("tm_tensor", "TmTensor"),
     "tosa": ("tosa.dialect", "Tosa"),
     "util": ("util.dialect", "Util"),
 }

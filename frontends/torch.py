@@ -30,6 +30,7 @@ from ..ir.text.printer import print_operation
 from ..ir.text.source import Source
 from ..tools.driver import new_context
 from .entry_points import MAIN, OfRank, annotate, main_function, split_axes
+from .torch_import import import_program
 
 Array = npt.NDArray[Any]
 
@@ -59,7 +60,8 @@ def compile(
     - `pipeline`, `backend`: as in `mesh_opt.api.compile`.
 
     Raises what PyTorch raises in tracing, ValueError or TypeError for placements that do not fit,
-    CompilationError as `mesh_opt.api.compile` does.
+    ValueError for operations that torch-mlir does not have, CompilationError as
+    `mesh_opt.api.compile` does.
     """
     torch = _torch()
     module, examples, keywords, names = _with_examples(torch, module, examples, keywords)
@@ -74,7 +76,9 @@ def compile(
             dynamic_shapes=_open_sizes(dynamic_shapes, weights, names, keywords),
         )
         _check_effects(exported)
-        text = _mlir(exported, is_open=dynamic_shapes is not None)
+        # Linalg needs no other dialect for open sizes.
+        output = "stablehlo" if dynamic_shapes is None else "linalg-on-tensors"
+        text = import_program(torch, _import("torch_mlir.fx"), exported, output, MAIN)
     program = parse_module(new_context(), Source(text, type(module).__name__))
     function = main_function(program)
     aliases = [*_tied_names(module), *([name] for name in names)]
@@ -273,14 +277,6 @@ def _open_sizes(
         "inputs": tuple(given.get(name) for name in positional),
         "keywords": {name: given.get(name) for name in keywords},
     }
-
-
-def _mlir(exported: Any, is_open: bool) -> str:
-    """The program in StableHLO, or in linalg, which needs no other dialect for open sizes."""
-    fx = _import("torch_mlir.fx")
-    output = "linalg-on-tensors" if is_open else "stablehlo"
-    found = fx.export_and_import(exported, output_type=output, func_name=MAIN)
-    return found.operation.get_asm()
 
 
 def _as_array(torch: Any, tensor: Any) -> Array:

@@ -31,7 +31,8 @@ class DataTilePass(NamedPipeline):
         """The stages; each can be run alone under its own name."""
         encode = (SetEncodingPass(self.encode_convolutions), PropagateEncodingsPass())
         tensors = (
-            *default_passes("convert-stablehlo-to-linalg", "strip-annotations"),
+            *default_passes("convert-stablehlo-to-linalg", "convert-tm-tensor-to-linalg"),
+            *default_passes("strip-annotations"),
             AssignDevicesPass(layouts=self.host_layouts),
             *default_passes("inline-calls", "convert-elementwise-to-linalg"),
         )

@@ -21,6 +21,10 @@ _PASSES = {
         "stablehlo.convert_stablehlo_to_linalg",
         "ConvertStablehloToLinalgPass",
     ),
+    "convert-tm-tensor-to-linalg": (
+        "tm_tensor.convert_tm_tensor_to_linalg",
+        "ConvertTmTensorToLinalgPass",
+    ),
     "convert-to-stream": ("stream.convert_to_stream", "ConvertToStreamPass"),
     "data-tile": ("data_tile", "DataTilePass"),
     "form-dispatches": ("dispatch.form_dispatches", "FormDispatchesPass"),

@@ -23,6 +23,7 @@ from ..ir.text.printer import print_operation
 from ..ir.text.source import Source, decoded_source
 from ..ir.usage_error import UsageError
 from ..ir.verification import verification_errors
+from ..passes.imports.conversions import conversions_of
 from ..passes.imports.import_annotations import MANUAL_COMPUTATION, import_annotations
 from ..passes.manager.pass_manager import (
     InternalFault,
@@ -34,10 +35,6 @@ from ..passes.manager.pass_manager import (
 )
 from ..passes.manager.pipeline_text import PipelineError, parse_pipeline
 from ..passes.registry import all_passes
-from ..passes.stablehlo.convert_stablehlo_to_linalg import (
-    ConvertStablehloToLinalgPass,
-    is_stablehlo,
-)
 from ..runtime.abi.errors import CompilationError
 from ..tools.diagnostics import (
     Diagnostic,
@@ -110,10 +107,9 @@ def run_pipeline(
         keeper.stages.append(Stage("input", print_operation(module)))
     watching: list[Observer] = [*observers, *([keeper] if keeps_stages else [])]
     with _located(texts):
-        is_converted = is_stablehlo(module)
-        if is_converted:
-            # What the program means is what its conversion computes.
-            run_steps(context, module, [ConvertStablehloToLinalgPass()], watching)
+        # What the program means is what its conversion computes.
+        conversions = conversions_of(module)
+        run_steps(context, module, conversions, watching)
         original = module.clone()
         if any(operation.name == MANUAL_COMPUTATION for operation in original.walk()):
             # It has a meaning on all devices only, which is what its import makes of it.
@@ -121,7 +117,7 @@ def run_pipeline(
             if not steps:
                 module = original.clone()
         run_steps(context, module, steps, watching)
-    if steps or is_converted:
+    if steps or conversions:
         _verify(module, texts)
     if parameters is not None:
         with _located(texts):

@@ -175,14 +175,10 @@ class Driver:
 
     def _runnable(self, module: ModuleOp) -> ModuleOp | None:
         """A copy of a program as it is compared with; what StableHLO means is its conversion."""
-        from ..passes.stablehlo.convert_stablehlo_to_linalg import (
-            convert_stablehlo_to_linalg,
-            is_stablehlo,
-        )
+        from ..passes.imports.conversions import convert_imported
 
         try:
-            if is_stablehlo(module):
-                convert_stablehlo_to_linalg(module)
+            convert_imported(module)
         except OperationError as failure:
             self._refuse(failure)
             return None

@@ -240,29 +240,6 @@ class Word:
         return isinstance(word, self.kind) or (word is None and self.optional)
 
 
-@directive("bool")
-@dataclass(frozen=True, slots=True)
-class Boolean:
-    """`true` or `false`: a property of type i1."""
-
-    name: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        parsed.attributes[self.name] = IntegerAttr(int(parser.parse_boolean()), 1)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        value = operation.get_attr_or_prop(self.name)
-        printer.print_string("true" if value == IntegerAttr(-1, 1) or _truth(value) else "false")
-
-
-def _truth(value: Attribute | None) -> bool:
-    return isinstance(value, IntegerAttr) and bool(value.value.data)
-
-
 @dataclass(frozen=True, slots=True)
 class Custom:
     """A part of a syntax that two functions read and write."""

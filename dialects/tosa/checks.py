@@ -12,6 +12,8 @@ from typing import cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -401,9 +403,17 @@ def gathering(operation: Operation) -> None:
 # Constants ---------------------------------------------------------------------------------------
 
 
+def _numbers(operation: Operation, *kinds: type[Attribute]) -> Attribute:
+    found = operation.properties["values"]
+    if not isinstance(found, kinds):
+        wanted = " or ".join(each.name for each in kinds)
+        raise VerifyException(f"expected {wanted} as 'values', but got '{found}'")
+    return found
+
+
 def constant(operation: Operation) -> None:
     """The result has the constant's type."""
-    values = operation.properties["values"]
+    values = _numbers(operation, DenseIntOrFPElementsAttr, DenseResourceAttr)
     values_type: Attribute = getattr(values, "type", operation.results[0].type)
     if isinstance(values_type, TensorType) and not shapes_agree(
         tuple(cast("TensorType[Attribute]", values_type).get_shape()),
@@ -417,7 +427,7 @@ def constant(operation: Operation) -> None:
 
 def shape_constant(operation: Operation) -> None:
     """As many numbers as the result's type says."""
-    values: Attribute = operation.properties["values"]
+    values = _numbers(operation, DenseIntOrFPElementsAttr)
     result_type = operation.results[0].type
     if not isinstance(result_type, ShapeType):
         raise VerifyException(f"result must be a tosa shape, but got '{result_type}'")

@@ -13,7 +13,6 @@ from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    DenseIntOrFPElementsAttr,
     FunctionType,
     IntegerAttr,
     StringAttr,
@@ -76,7 +75,7 @@ _ATTRIBUTE_CLASSES: dict[str, type[Attribute]] = {
     "rounding_mode": RoundingModeAttr,
     "scale32": IntegerAttr,
     "stride": DenseArrayBase,
-    "values": DenseIntOrFPElementsAttr,
+    "values": Attribute,
 }
 """What an attribute of this name is, in every operation that has it."""
 

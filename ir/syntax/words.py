@@ -1,4 +1,4 @@
-"""Properties that are written as one word out of a list."""
+"""Properties that are written as one word: out of a list, `true` or `false`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from .assembly_format import Parsed
+from .assembly_format import Parsed, directive
 
 
 @dataclass(eq=False)
@@ -40,3 +40,27 @@ class Choice:
         places = range(self.first, self.first + len(self.words))
         number = operation.get_attr_or_prop(self.name)
         return number in [IntegerAttr(place, i32) for place in places]
+
+
+@directive("bool")
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """`true` or `false`: a property of type i1."""
+
+    name: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.attributes[self.name] = IntegerAttr(int(parser.parse_boolean()), i1)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        number = cast(IntegerAttr, operation.get_attr_or_prop(self.name))
+        printer.print_string("true" if number.value.data else "false")
+
+    def fits(self, operation: Operation) -> bool:
+        """Whether the property is a truth value."""
+        number = cast("IntegerAttr | None", operation.get_attr_or_prop(self.name))
+        return number is None or number == IntegerAttr(number.value.data, i1)

@@ -26,8 +26,8 @@ from ...ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ...ir.machine_files import read_machine
 from ...ir.usage_error import UsageError
 from ...sharding.machine import Machine, MachineError
+from ..imports.conversions import convert_imported
 from ..imports.import_annotations import import_annotations
-from ..stablehlo.convert_stablehlo_to_linalg import convert_stablehlo_to_linalg, is_stablehlo
 from .cost_report import Cost, time_text
 from .propagation.graph import ShardingGraph, build_graph
 from .search.candidates import Objective, annotate
@@ -63,9 +63,8 @@ class ShardSearchPass(ModulePass):
     """Seconds after which the best plan that was found is taken."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if is_stablehlo(op):
-            # Only what it is converted to has prices.
-            convert_stablehlo_to_linalg(op)
+        # Only what a program is converted to has prices.
+        convert_imported(op)
         import_annotations(op)
         machine = self._machine()
         objective = Objective(machine, self.objective == "time", self._memory(machine))

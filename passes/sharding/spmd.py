@@ -19,6 +19,7 @@ class SpmdPass(NamedPipeline):
         """The stages; each can be run alone under its own name."""
         return default_passes(
             "convert-stablehlo-to-linalg",
+            "convert-tm-tensor-to-linalg",
             "convert-mesh-to-shard",
             "convert-sdy-to-shard",
             "sharding-propagation",

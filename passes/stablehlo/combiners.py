@@ -13,7 +13,10 @@ from .elements import Kind, kind
 from .emitter import Emitter
 from .lowering import Lowering
 
-_ACCUMULATING = {"stablehlo.add": "arith.addf", "stablehlo.multiply": "arith.mulf"}
+_ACCUMULATING = {
+    **{"stablehlo.add": "arith.addf", "stablehlo.multiply": "arith.mulf"},
+    **{"arith.addf": "arith.addf", "arith.mulf": "arith.mulf"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,8 @@ class Combiner:
     """The body's kinds of elements, one for each input."""
     widened: str = ""
     """The operation that takes the place of the body, on f32."""
+    elements_first: bool = False
+    """Whether the body's arguments are the elements, then what is carried."""
 
     @property
     def carried(self) -> list[Attribute]:
@@ -66,8 +71,8 @@ class Combiner:
         values = self._taken(e, elements, given)
         if self.widened:
             return [e.op(self.widened, carried[0], values[0])]
-        found = self.lowering.scalars(self.region, [*carried, *values], e)
-        return found
+        arguments = [*values, *carried] if self.elements_first else [*carried, *values]
+        return self.lowering.scalars(self.region, arguments, e)
 
     def finish(self, e: Emitter, results: Sequence[SSAValue]) -> list[SSAValue]:
         """Tensors of what has been carried, as tensors of the body's elements."""
@@ -86,7 +91,13 @@ _F32 = kind(f32)
 
 
 def combiner(
-    lowering: Lowering, operation: Operation, region: Region, count: int, *, widen: bool = True
+    lowering: Lowering,
+    operation: Operation,
+    region: Region,
+    count: int,
+    *,
+    widen: bool = True,
+    elements_first: bool = False,
 ) -> Combiner:
     """The combiner of a region with `count` pairs of arguments."""
     kinds = tuple(kind(argument.type) for argument in region.block.args[:count])
@@ -95,7 +106,7 @@ def combiner(
     is_narrow = widen and count == 1 and kinds[0].is_narrow_float
     if is_narrow and body is not None and kind(body.result_types[0]) == kinds[0]:
         widened = _ACCUMULATING.get(body.name, "")
-    return Combiner(lowering, operation, region, kinds, widened)
+    return Combiner(lowering, operation, region, kinds, widened, elements_first)
 
 
 def only_operation(region: Region) -> Operation | None:

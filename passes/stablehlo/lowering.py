@@ -199,7 +199,7 @@ class Lowering:
         widen: Callable[[Operation], bool] | None = None,
         depth: int = 0,
     ) -> list[SSAValue]:
-        """Run a region over tensors of rank 0 on scalars; returns what it gives.
+        """Run a region over tensors of rank 0, or over scalars, on scalars; returns what it gives.
 
         Raises OperationError for what does not work element by element.
         """
@@ -210,6 +210,8 @@ class Lowering:
             found = values.get(value)
             if found is None:
                 outside = self.value(value)
+                if not isinstance(outside.type, TensorType):
+                    return outside
                 if shape(outside):
                     raise OperationError(
                         emitter.origin, f"uses a tensor of type {value.type} in its body"
@@ -219,11 +221,11 @@ class Lowering:
 
         for operation in block.ops:
             operands = [scalar(value) for value in operation.operands]
-            if operation.name in ("stablehlo.return", "func.return"):
+            if operation.name in _ENDS:
                 return operands
             results = self._scalar_results(operation, operands, emitter, depth)
             values.update(zip(operation.results, results, strict=True))
-        raise OperationError(emitter.origin, "has a body without 'stablehlo.return'")
+        raise OperationError(emitter.origin, f"has a body without any of {', '.join(_ENDS)}")
 
     def _scalar_results(
         self, operation: Operation, operands: Sequence[SSAValue], emitter: Emitter, depth: int
@@ -234,6 +236,14 @@ class Lowering:
             raise OperationError(operation, "makes a tensor in a body that works on elements")
         if name in scalar_rule:
             return [scalar_rule[name](here, operation, operands)]
+        if name.startswith(_ON_SCALARS) and not any(map(_is_tensor, operation.result_types)):
+            made = type(operation).create(
+                operands=operands,
+                result_types=operation.result_types,
+                properties=dict(operation.properties),
+                attributes=dict(operation.attributes),
+            )
+            return here.add_op(made).results
         if name == "stablehlo.constant":
             return [self.constant_scalar(operation, here)]
         if name in _SAME_ELEMENT and len(operands) == len(operation.results):
@@ -269,6 +279,12 @@ class Lowering:
         return emitter.constant(first_number(value), kind(operation.result_types[0]).type)
 
 
+_ENDS = ("stablehlo.return", "func.return", "tm_tensor.yield")
+"""How bodies of scalars end."""
+
+_ON_SCALARS = ("arith.", "math.", "complex.")
+"""Dialects whose operations bodies over scalars may hold as they are."""
+
 _SAME_ELEMENT = frozenset(
     f"stablehlo.{name}"
     for name in (
@@ -277,6 +293,10 @@ _SAME_ELEMENT = frozenset(
     )
 )
 """Operations that do nothing to a tensor of rank 0."""
+
+
+def _is_tensor(value_type: Attribute) -> bool:
+    return isinstance(value_type, TensorType)
 
 
 def shape_of_type(value_type: Attribute) -> tuple[int, ...]:

@@ -13,7 +13,6 @@ from ...dialects.stablehlo.attributes import ScatterAttr
 from ...ir.attribute_access import attribute
 from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
-from .arithmetic import operand_kind
 from .combiners import Combiner, combiner
 from .conversions import convert
 from .elements import Kind, kind
@@ -43,7 +42,22 @@ def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     numbers = attribute(op, "scatter_dimension_numbers")
     if not isinstance(numbers, ScatterAttr):
         raise OperationError(op, f"needs #stablehlo.scatter<...>, found {numbers}")
-    scatter = _Scatter(lowering, op, operands, numbers)
+    count = (len(operands) - 1) // 2
+    combined = combiner(lowering, op, op.regions[0], count, widen=False)
+    return scattered(
+        lowering.emit, operands, element_kinds(op, 0, len(operands)), numbers, combined
+    )
+
+
+def scattered(
+    e: Emitter,
+    operands: Tensors,
+    kinds: Sequence[Kind],
+    numbers: ScatterAttr,
+    combined: Combiner,
+) -> Tensors:
+    """Tensors with updates at indices: the operands are tensors, indices, updates, as given."""
+    scatter = _Scatter(e, operands, kinds, numbers, combined)
     if 0 in (*shape(scatter.updates[0]), *shape(scatter.inputs[0])):
         return scatter.inputs
     return scatter.updates_in_order() if scatter.is_large() else scatter.loops()
@@ -53,10 +67,16 @@ class _Scatter:
     """One scatter: loops over its results, and over its index vectors."""
 
     def __init__(
-        self, lowering: Lowering, op: Operation, operands: Tensors, numbers: ScatterAttr
+        self,
+        e: Emitter,
+        operands: Tensors,
+        kinds: Sequence[Kind],
+        numbers: ScatterAttr,
+        combined: Combiner,
     ) -> None:
         count = (len(operands) - 1) // 2
-        self.lowering, self.op, self.numbers, self.count = lowering, op, numbers, count
+        self.emit, self.kinds, self.numbers, self.combined = e, kinds, numbers, combined
+        self.count = count
         self.inputs, self.starts = operands[:count], operands[count]
         self.updates = operands[count + 1 :]
         self.rank = len(shape(self.inputs[0]))
@@ -71,14 +91,12 @@ class _Scatter:
         self.vector = numbers.integer("index_vector_dim")
         self.batch_places = [i for i in range(len(shape(self.starts))) if i != self.vector]
         if len(self.window) != len(self.windows) or len(self.batch) != len(self.batch_places):
-            raise OperationError(op, "has dimension numbers that do not fit its operands")
-        self.kind: Kind = operand_kind(op, count)
+            raise OperationError(e.origin, "has dimension numbers that do not fit its operands")
 
     def loops(self) -> list[SSAValue]:
-        e = self.lowering.emit
-        combined = combiner(self.lowering, self.op, self.op.regions[0], self.count, widen=False)
+        e, combined = self.emit, self.combined
         inputs = self._promoted(e, combined.carried)
-        given = element_kinds(self.op, self.count + 1, self.count)
+        given = self.kinds[self.count + 1 :]
         sizes = [e.size(self.updates[0], place) for place in self.batch]
         counter = e.empty(sizes, BOOL)
         loops = self.rank + len(sizes)
@@ -104,7 +122,7 @@ class _Scatter:
 
         Slices of complex numbers are loops over all elements, so there is nothing to gain.
         """
-        if operand_kind(self.op).name == "complex":
+        if self.kinds[0].name == "complex":
             return False
         updates = [shape(self.updates[0])[place] for place in self.batch]
         most = MOST_SINGLE_POINTS if self._has_single_elements() else MOST_POINTS
@@ -119,9 +137,8 @@ class _Scatter:
     def updates_in_order(self) -> list[SSAValue]:
         """A loop over the index vectors; each updates the part of its window that is inside."""
         update = self._updated_element if self._has_single_elements() else self._updated
-        e = self.lowering.emit
-        combined = combiner(self.lowering, self.op, self.op.regions[0], self.count, widen=False)
-        inputs = self._promoted(e, combined.carried)
+        e = self.emit
+        inputs = self._promoted(e, self.combined.carried)
         sizes = [e.size(self.updates[0], place) for place in self.batch]
         total: IndexOrInt = 1
         for size in sizes:
@@ -134,14 +151,13 @@ class _Scatter:
         for size in reversed(sizes):
             batch.insert(0, inner.remainder(rest, size))
             rest = inner.divide(rest, size)
-        inner.add_op(scf.YieldOp(*update(inner, combined, batch, carried)))
+        inner.add_op(scf.YieldOp(*update(inner, batch, carried)))
         loop = scf.ForOp(e.index(0), e.index(total), e.index(1), inputs, Region(block))
         return list(e.add_op(loop).results)
 
     def _updated(
         self,
         e: Emitter,
-        combined: Combiner,
         batch: Sequence[IndexOrInt],
         carried: Sequence[SSAValue],
     ) -> list[SSAValue]:
@@ -168,7 +184,7 @@ class _Scatter:
             sizes.append(size)
         strides = [1] * len(sizes)
         parts = [e.extract_slice(value, offsets, sizes, strides) for value in carried]
-        given = element_kinds(self.op, self.count + 1, self.count)
+        combined, given = self.combined, self.kinds[self.count + 1 :]
         rank = len(shape(self.updates[0]))
 
         def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -190,7 +206,6 @@ class _Scatter:
     def _updated_element(
         self,
         e: Emitter,
-        combined: Combiner,
         batch: Sequence[IndexOrInt],
         carried: Sequence[SSAValue],
     ) -> list[SSAValue]:
@@ -208,8 +223,7 @@ class _Scatter:
             indices[place] = each
         old = [e.element(value, places) for value in carried]
         values = [e.element(update, indices) for update in self.updates]
-        given = element_kinds(self.op, self.count + 1, self.count)
-        added = combined.combine(e, old, values, given)
+        added = self.combined.combine(e, old, values, self.kinds[self.count + 1 :])
         return [
             e.insert(InsertOp(e.select(hit, new, before), value, places))
             for new, before, value in zip(added, old, carried, strict=True)
@@ -221,9 +235,8 @@ class _Scatter:
         starts: list[IndexOrInt] = [0] * self.rank
         for number, dimension in enumerate(numbers.integers("scatter_dims_to_operand_dims")):
             place = vector_index(e, batch, self.vector, number, self.starts)
-            starts[dimension] = e.to_index(
-                e.element(self.starts, place), self.kind.name == "signed"
-            )
+            is_signed = self.kinds[self.count].name == "signed"
+            starts[dimension] = e.to_index(e.element(self.starts, place), is_signed)
         pairs = zip(
             numbers.integers("input_batching_dims"),
             numbers.integers("scatter_indices_batching_dims"),
@@ -236,8 +249,7 @@ class _Scatter:
     def _promoted(self, e: Emitter, carried: Sequence[Attribute]) -> list[SSAValue]:
         """The inputs as tensors of what the body works on."""
         made: list[SSAValue] = []
-        given = element_kinds(self.op, 0, self.count)
-        for value, type_, found in zip(self.inputs, carried, given, strict=True):
+        for value, type_, found in zip(self.inputs, carried, self.kinds[: self.count], strict=True):
             target = kind(type_)
 
             def body(

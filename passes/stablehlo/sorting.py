@@ -24,7 +24,7 @@ from .elements import kind
 from .emitter import INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
 from .merge_sort import in_order, sorted_order
-from .rank_sort import placed, ranks
+from .rank_sort import Less, placed, ranks
 from .rules import call_rule, tensor_rule
 from .shapes import iota
 
@@ -44,7 +44,8 @@ FEW = 64
 def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     rank = len(shape(operands[0]))
     dimension = integer(op, "dimension", -1)
-    return _sorted(lowering, operands, dimension % max(rank, 1), op.regions[0])
+    less = _comparator(lowering, op.regions[0])
+    return in_sorted_order(lowering.emit, operands, dimension % max(rank, 1), less)
 
 
 @call_rule("ApproxTopK")
@@ -64,7 +65,8 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
         raise OperationError(op, f"expects a dimension and the comparator {name}")
     count = len(op.results)
     along = dimension.value.data % len(shape(operands[0]))
-    ordered = _sorted(lowering, operands[:count], along, comparator.body)
+    less = _comparator(lowering, comparator.body)
+    ordered = in_sorted_order(lowering.emit, operands[:count], along, less)
     e, rank = lowering.emit, len(shape(operands[0]))
     return [
         e.extract_slice(value, [0] * rank, list(shape(result)), [1] * rank)
@@ -72,20 +74,25 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
     ]
 
 
-def _sorted(lowering: Lowering, operands: Tensors, dimension: int, comparator: Region) -> Tensors:
-    """Tensors in the order of a comparator of scalars along a dimension."""
+def _comparator(lowering: Lowering, region: Region) -> Less:
+    """The order that a region over pairs of elements is."""
+    return lambda e, one, other: lowering.scalars(region, in_pairs(one, other), e)[0]
+
+
+def in_pairs(one: Tensors, other: Tensors) -> list[SSAValue]:
+    """The elements of two places as comparators take them: those of each tensor side by side."""
+    return [value for pair in zip(one, other, strict=True) for value in pair]
+
+
+def in_sorted_order(e: Emitter, operands: Tensors, dimension: int, less: Less) -> Tensors:
+    """Tensors in an order of their elements along a dimension. The sort is stable."""
     if shape(operands[0])[dimension] in (0, 1):
         return operands
-
-    def less(e: Emitter, one: Tensors, other: Tensors) -> SSAValue:
-        pairs = [value for pair in zip(one, other, strict=True) for value in pair]
-        return lowering.scalars(comparator, pairs, e)[0]
-
     if shape(operands[0])[dimension] > LONG:
-        order = sorted_order(lowering.emit, operands, dimension, less)
-        return [in_order(lowering.emit, value, order, dimension) for value in operands]
-    found = ranks(lowering.emit, operands, dimension, less)
-    return [placed(lowering.emit, value, found, dimension) for value in operands]
+        order = sorted_order(e, operands, dimension, less)
+        return [in_order(e, value, order, dimension) for value in operands]
+    found = ranks(e, operands, dimension, less)
+    return [placed(e, value, found, dimension) for value in operands]
 
 
 @tensor_rule("chlo.top_k")

@@ -29,6 +29,7 @@ Line = tuple[int, int]
 
 _PASSES = (
     "convert-stablehlo-to-linalg",
+    "convert-tm-tensor-to-linalg",
     "convert-mesh-to-shard",
     "convert-sdy-to-shard",
     "sharding-propagation",

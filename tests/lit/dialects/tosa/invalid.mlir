@@ -352,3 +352,11 @@ func.func @f(%x: tensor<2x4x6xf32>, %z: tensor<1xf32>) {
   %r = tosa.mul %x, %x, %z : (tensor<2x4x6xf32>, tensor<2x4x6xf32>, tensor<1xf32>) -> tensor<2x4x6xf32>
   return
 }
+
+// -----
+
+func.func @const_of_another_kind() {
+  // expected-error @+1 {{expected dense or dense_resource as 'values', but got '3 : i64'}}
+  %0 = "tosa.const"() <{values = 3 : i64}> : () -> tensor<1xi64>
+  func.return
+}

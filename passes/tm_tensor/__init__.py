@@ -1,0 +1,1 @@
+"""Operations of torch-mlir beside linalg, converted to it."""

@@ -1,0 +1,58 @@
+"""`convert-tm-tensor-to-linalg`: torch-mlir's `tm_tensor` as linalg, tensor, scf and arith.
+
+Each operation becomes what stands for the like of it in StableHLO (`passes/stablehlo/`): running
+reductions in blocks, sorts by counting or merging, scatters as one loop nest or window by window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...ir.diagnostics import OperationError
+from ...ir.locations import located_builder
+
+YIELD = "tm_tensor.yield"
+
+
+@dataclass(frozen=True)
+class ConvertTmTensorToLinalgPass(ModulePass):
+    """Convert torch-mlir's operations beside linalg to what the rest of the compiler works on."""
+
+    name = "convert-tm-tensor-to-linalg"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        found = [each for each in op.walk() if is_tm_tensor(each)]
+        if not found:
+            return
+        # Most programs have none, and need none of this.
+        from ..stablehlo.emitter import Emitter
+        from ..stablehlo.lowering import Lowering
+        from .lowerings import tm_tensor_rule
+
+        for operation in found:
+            _require_tensors(operation)
+            builder = located_builder(InsertPoint.before(operation), operation)
+            lowering = Lowering(op, Emitter(builder, operation), {})
+            results = tm_tensor_rule[operation.name](lowering, operation)
+            Rewriter.replace_op(operation, [], list(results))
+
+
+def is_tm_tensor(operation: Operation) -> bool:
+    """Whether an operation is to be converted: ends of bodies go with these."""
+    return operation.name.startswith("tm_tensor.") and operation.name != YIELD
+
+
+def _require_tensors(operation: Operation) -> None:
+    for index, type_ in enumerate(operation.operand_types):
+        if isinstance(type_, MemRefType):
+            raise OperationError(
+                operation,
+                f"works on memrefs (operand #{index}), and is converted on tensors only: give the"
+                " program before its bufferization",
+            )

@@ -1,0 +1,284 @@
+"""What each operation of `tm_tensor` becomes.
+
+`@tm_tensor_rule("tm_tensor.sort")`: `function(lowering, operation) -> tensors`, one for each of its
+results. Operands are `ins`, then `outs`, whose contents count where an operation says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+
+from xdsl.dialects.builtin import IndexType, f64, i64
+from xdsl.ir import Operation, Region, SSAValue
+
+from ...dialects.linalg.packing import SoftmaxOp
+from ...dialects.stablehlo.attributes import ScatterAttr
+from ...ir.attribute_access import attribute, element_type, flag, integer, number_list
+from ...ir.index import IndexOrInt
+from ...ir.rules import Rules
+from ..stablehlo.combiners import combiner, only_operation
+from ..stablehlo.elements import Kind, kind
+from ..stablehlo.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from ..stablehlo.lowering import Lowering
+from ..stablehlo.merge_sort import Less
+from ..stablehlo.products import accumulator, contract, rounded
+from ..stablehlo.running_reductions import running_reduction
+from ..stablehlo.scatter import scattered
+from ..stablehlo.shapes import iota
+from ..stablehlo.sorting import in_pairs, in_sorted_order
+from .sequential_scan import sequential_scan
+
+Tensors = Sequence[SSAValue]
+
+tm_tensor_rule = Rules[Callable[[Lowering, Operation], Tensors]]()
+
+
+# Scan --------------------------------------------------------------------------------------------
+
+
+@tm_tensor_rule("tm_tensor.scan")
+def _scan(lowering: Lowering, op: Operation) -> Tensors:
+    """`out[0] = x[0]`, `out[i] = f(out[i - 1], x[i])`; exclusive ones begin with the accumulator.
+
+    The second result is the last element where there is more than one, else the accumulator.
+    """
+    e = lowering.emit
+    value, _, initial = op.operands
+    place, extent = integer(op, "dimension"), shape(value)[integer(op, "dimension")]
+    if 0 in shape(value):
+        return [value, initial]
+    if not flag(op, "inclusive"):
+        value = _shifted(e, value, initial, place)
+    combined = combiner(lowering, op, op.regions[0], 1)
+    identity = _identity(op.regions[0], combined.kinds[0])
+    if extent > 0 and identity is not None:
+        start = e.constant(identity, combined.kinds[0].type)
+        given = (combined.kinds[0], combined.kinds[0])
+        result = running_reduction(e, combined, value, start, given, place)
+    else:
+        result = sequential_scan(e, combined, value, place)
+    (result,) = combined.finish(e, [result])
+    last = _last(e, result, initial, place) if op.results[1].uses else initial
+    return [result, last]
+
+
+_IDENTITIES: dict[str, Callable[[int], float]] = {
+    "arith.addf": lambda width: -0.0,
+    "arith.mulf": lambda width: 1.0,
+    "arith.maximumf": lambda width: -inf,
+    "arith.minimumf": lambda width: inf,
+    "arith.addi": lambda width: 0,
+    "arith.muli": lambda width: 1,
+    "arith.andi": lambda width: -1,
+    "arith.ori": lambda width: 0,
+    "arith.xori": lambda width: 0,
+    "arith.maxsi": lambda width: -(1 << (width - 1)),
+    "arith.minsi": lambda width: (1 << (width - 1)) - 1,
+    "arith.maxui": lambda width: 0,
+    "arith.minui": lambda width: -1,
+}
+"""Bodies that may be applied in any groups, and the number that changes nothing."""
+
+
+def _identity(region: Region, found: Kind) -> float | None:
+    body = only_operation(region)
+    if body is None or body.name not in _IDENTITIES or isinstance(found.type, IndexType):
+        return None
+    return _IDENTITIES[body.name](found.width)
+
+
+def _without(place: int, rank: int) -> list[int]:
+    return [each for each in range(rank) if each != place]
+
+
+def _shifted(e: Emitter, value: SSAValue, initial: SSAValue, place: int) -> SSAValue:
+    """A tensor one place further, with the accumulator in front: `[a], [x, y, z] -> [a, x, y]`."""
+    rank, sizes = len(shape(value)), e.sizes(value)
+    one = [int(each == place) for each in range(rank)]
+    padded = e.pad(value, one, [0] * rank, e.constant(0, element_type(value.type)))
+    moved = e.extract_slice(padded, [0] * rank, sizes, [1] * rank)
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        is_first = inner.compare_integers("eq", inner.loop_index(place), inner.index(0))
+        return [inner.select(is_first, args[1], args[0])]
+
+    kept = dims(*_without(place, rank), loops=rank)
+    empty = e.empty(sizes, element_type(value.type))
+    maps = [dims(*range(rank), loops=rank), kept]
+    return e.loops([moved, initial], maps, [empty], None, body)[0]
+
+
+def _last(e: Emitter, result: SSAValue, initial: SSAValue, place: int) -> SSAValue:
+    rank = len(shape(result))
+    last = e.index(e.subtract(e.size(result, place), 1))
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        index = inner.loop_index(place)
+        is_last = inner.compare_integers("eq", index, last)
+        is_later = inner.compare_integers("sgt", index, inner.index(0))
+        return [inner.select(inner.both(is_last, is_later), args[0], args[1])]
+
+    iterators = [REDUCTION if each == place else PARALLEL for each in range(rank)]
+    kept = dims(*_without(place, rank), loops=rank)
+    return e.loops([result], None, [initial], [kept], body, iterators)[0]
+
+
+# Sort and topk -----------------------------------------------------------------------------------
+
+
+@tm_tensor_rule("tm_tensor.sort")
+def _sort(lowering: Lowering, op: Operation) -> Tensors:
+    less = _strict_order(lowering, op.regions[0])
+    return in_sorted_order(lowering.emit, op.operands, integer(op, "dimension"), less)
+
+
+@tm_tensor_rule("tm_tensor.topk")
+def _topk(lowering: Lowering, op: Operation) -> Tensors:
+    """The first elements of ins and outs together; of equal ones, those of the least index."""
+    e, place = lowering.emit, integer(op, "dimension")
+    *given, best, best_indices = op.operands
+    index_type = element_type(best_indices.type)
+    if len(given) == 1:
+        given.append(iota(e, e.sizes(given[0]), place, kind(index_type)))
+    pairs = zip(given, (best, best_indices), strict=True)
+    joined = [_joined(e, one, other, place) for one, other in pairs]
+    better = _strict_order(lowering, op.regions[0])
+
+    def before(inner: Emitter, one: Tensors, other: Tensors) -> SSAValue:
+        is_worse = better(inner, other[:1], one[:1])
+        is_first = inner.compare_integers("slt", one[1], other[1])
+        equal = inner.select(is_worse, inner.constant(0, is_worse.type), is_first)
+        return inner.either(better(inner, one[:1], other[:1]), equal)
+
+    ordered = in_sorted_order(e, joined, place, before)
+    rank, sizes = len(shape(best)), e.sizes(best)
+    return [e.extract_slice(each, [0] * rank, sizes, [1] * rank) for each in ordered]
+
+
+def _joined(e: Emitter, one: SSAValue, other: SSAValue, place: int) -> SSAValue:
+    """Two tensors, one behind the other along a dimension."""
+    rank = len(shape(one))
+    sizes: list[IndexOrInt] = e.sizes(one)
+    offsets: list[IndexOrInt] = [0] * rank
+    offsets[place] = sizes[place]
+    sizes[place] = e.add(sizes[place], e.size(other, place))
+    empty = e.empty(sizes, element_type(one.type))
+    first = e.insert_slice(one, empty, [0] * rank, [1] * rank)
+    return e.insert_slice(other, first, offsets, [1] * rank)
+
+
+_STRICT = {2: "slt", 3: "slt", 4: "sgt", 5: "sgt", 6: "ult", 7: "ult", 8: "ugt", 9: "ugt"}
+"""By the predicate of an `arith.cmpi` that orders, `sle` or `slt`, the strict one."""
+
+_ORDERS = {**dict.fromkeys((2, 3, 9, 10), "greater"), **dict.fromkeys((4, 5, 11, 12), "less")}
+"""By the predicate of an `arith.cmpf` that orders, `ole` or `ult`, what comes first."""
+
+
+def _strict_order(lowering: Lowering, region: Region) -> Less:
+    """The order that a comparator means, whether it takes equal elements for ordered or not.
+
+    One comparison of floats puts NaN behind all numbers, or in front if the largest come first,
+    as PyTorch does: `ole` and `oge` alone would leave their places to the steps of the sort.
+    """
+    block = region.block
+    first = block.first_op
+    if first is not None and len(list(block.ops)) == 2 and first.name in _COMPARISONS:
+        found = _comparison(first, region)
+        if found is not None:
+            return found
+
+    def before(e: Emitter, one: Tensors, other: Tensors) -> SSAValue:
+        forward = lowering.scalars(region, in_pairs(one, other), e)[0]
+        backward = lowering.scalars(region, in_pairs(other, one), e)[0]
+        return e.select(backward, e.constant(0, backward.type), forward)
+
+    return before
+
+
+_COMPARISONS = ("arith.cmpf", "arith.cmpi")
+
+
+def _comparison(compared: Operation, region: Region) -> Less | None:
+    """The order of one comparison of two elements, if that is what it is."""
+    args: list[SSAValue] = list(region.block.args)
+    last = region.block.last_op
+    if last is None or last.operands[0] is not compared.results[0]:
+        return None
+    if not all(each in args for each in compared.operands):
+        return None
+    left, right = (args.index(each) for each in compared.operands)
+    names = _ORDERS if compared.name == "arith.cmpf" else _STRICT
+    name = names.get(integer(compared, "predicate"))
+    if left // 2 != right // 2 or left == right or name is None:
+        return None
+    key, is_swapped = left // 2, left > right
+
+    def before(e: Emitter, one: Tensors, other: Tensors) -> SSAValue:
+        a, b = (other[key], one[key]) if is_swapped else (one[key], other[key])
+        if name == "less":
+            return e.both(e.compare_floats("ult", a, b), e.compare_floats("ord", a, a))
+        if name == "greater":
+            return e.both(e.compare_floats("ugt", a, b), e.compare_floats("ord", b, b))
+        return e.compare_integers(name, a, b)
+
+    return before
+
+
+# Scatter -----------------------------------------------------------------------------------------
+
+
+@tm_tensor_rule("tm_tensor.scatter")
+def _scatter(lowering: Lowering, op: Operation) -> Tensors:
+    """A row of indices for each update: where its window begins, in the last dimensions.
+
+    Updates are applied in order; what lies outside of the tensor is left out.
+    """
+    updates, indices, target = op.operands
+    window = len(shape(updates)) - 1
+    numbers = ScatterAttr.of(
+        update_window_dims=tuple(range(1, window + 1)),
+        inserted_window_dims=tuple(range(len(shape(target)) - window)),
+        scatter_dims_to_operand_dims=number_list(attribute(op, "dimension_map")),
+        index_vector_dim=1,
+    )
+    combined = combiner(lowering, op, op.regions[0], 1, widen=False, elements_first=True)
+    operands = (target, indices, updates)
+    kinds = [kind(each.type) for each in operands]
+    return scattered(lowering.emit, operands, kinds, numbers, combined)
+
+
+# Attention ---------------------------------------------------------------------------------------
+
+
+@tm_tensor_rule("tm_tensor.attention")
+def _attention(lowering: Lowering, op: Operation) -> Tensors:
+    """`softmax(query * key^T / sqrt(d) + mask) * value`, with d the size of a query."""
+    e = lowering.emit
+    query, key, value, *mask, _ = op.operands
+    found, rank = kind(query.type), len(shape(query))
+    total, batch = accumulator(found), tuple(range(rank - 2))
+    lists = (batch, batch, (rank - 1,), (rank - 1,))
+    weights = contract(e, (query, key), lists, (found, found, total))
+    mask = [rounded(e, each, found, total) for each in mask]
+    weights = _masked(e, weights, mask, e.size(query, rank - 1))
+    empty = e.empty(e.sizes(weights), total.type)
+    softmax = e.add_op(SoftmaxOp(weights, empty, rank - 1)).results[0]
+    lists = (batch, batch, (rank - 1,), (rank - 2,))
+    return [contract(e, (softmax, value), lists, (total, found, found))]
+
+
+def _masked(e: Emitter, weights: SSAValue, mask: Tensors, width: IndexOrInt) -> SSAValue:
+    rank, element = len(shape(weights)), element_type(weights.type)
+    number = e.from_index(e.index(width), i64)
+    scale = e.op("math.sqrt", e.op("arith.sitofp", number, to=f64))
+    if element != f64:
+        scale = e.op("arith.truncf", scale, to=element)
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        scaled = inner.op("arith.divf", args[0], scale)
+        return [inner.op("arith.addf", scaled, args[1]) if mask else scaled]
+
+    maps = [dims(*range(rank), loops=rank)]
+    maps += [dims(*range(rank - len(shape(each)), rank), loops=rank) for each in mask]
+    return e.loops([weights, *mask], maps, [e.empty(e.sizes(weights), element)], None, body)[0]
