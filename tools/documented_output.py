@@ -62,7 +62,7 @@ def with_current_output(text: str, folder: Path) -> str:
 
 def main(paths: Sequence[str]) -> None:
     """Bring pages up to date in place."""
-    for path in map(Path, paths):
+    for path in (Path(each).resolve() for each in paths):
         text = path.read_text(encoding="utf-8")
         path.write_text(with_current_output(text, path.parent), encoding="utf-8")
 
