@@ -22,7 +22,6 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.stream import tensor_ops as stream
-from ...dialects.stream.tensor_ops import TensorLoadOp
 from ...dialects.util.types import UnusedType
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS_AND_INITIALIZERS
@@ -41,7 +40,7 @@ from .conversion.control_flow import (
     retype_function,
 )
 from .conversion.executables import StoredGlobals, convert_executables
-from .conversion.flow_tensors import awaited
+from .conversion.flow_tensors import awaited, load_element
 from .conversion.rules import Host, conversion, dynamic_count, operands_of
 from .conversion.stored_tensors import (
     EXTERNAL,
@@ -226,11 +225,13 @@ def _same(host: Host, operation: Operation, builder: Builder) -> None:
     host.store(operation.results[0], host.stored(operation.operands[0], operation))
 
 
-@conversion("flow.tensor.reshape")
+@conversion("flow.tensor.reshape", "flow.tensor.tie_shape")
 def _reshape(host: Host, operation: Operation, builder: Builder) -> None:
+    """The same bytes with other sizes."""
     del builder
     stored = host.stored(operation.operands[0], operation)
-    dims = operands_of(operation, "result_dims")
+    is_tied = operation.name == "flow.tensor.tie_shape"
+    dims = operands_of(operation, "dynamic_dims" if is_tied else "result_dims")
     host.store(operation.results[0], StoredTensor(stored.resource, stored.size, dims))
 
 
@@ -360,12 +361,7 @@ def _extract(host: Host, operation: Operation, builder: Builder) -> None:
         raise OperationError(operation, f"reads an element of {source.type}: decode it first")
     stored, place = host.stored(source, operation), host.placement.of(source)
     reachable = transfer(stored, place, None, builder, STAGING)
-    load = TensorLoadOp.build(
-        operands=[reachable.resource, stored.dims, stored.size, tuple(operation.operands[1:])],
-        result_types=[operation.results[0].type],
-        properties={"source_encoding": source.type},
-    )
-    operation.results[0].replace_all_uses_with(builder.insert(load).result)
+    load_element(operation, source.type, reachable, tuple(operation.operands[1:]), builder)
 
 
 @conversion("tensor.dim")

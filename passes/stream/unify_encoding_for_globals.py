@@ -32,7 +32,7 @@ from ...dialects.iree_encoding.interfaces import (
 )
 from ...dialects.iree_encoding.layouts import IdentityAttr
 from ...dialects.stream.affinity import TargetsUnknownError, affinity_of
-from ...dialects.stream.tensor_ops import INDEX, TensorDispatchOp, TensorEncodeOp, TensorSizeOfOp
+from ...dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp, TensorSizeOfOp
 from ...ir.diagnostics import remark
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, located_builder
@@ -50,6 +50,7 @@ from .analysis.encoded_globals import (
     operand_index,
 )
 from .analysis.encoding_resolution import CATEGORY
+from .conversion.stored_tensors import size_of
 from .kernels.exports import Kernels, bound_tensor, dispatched_values, entry_points
 from .specialize_encodings import VariantPlan
 
@@ -190,7 +191,7 @@ class Unifier:
         size = operation.operands[index]
         stored = self._resized(size, new, operation, dims)
         if not _is_size_of(size, old):
-            size = _size_of(old, dims, affinity, builder)
+            size = size_of(old, dims, affinity, builder)
             operation.operands[index] = size
         made = _encode(source, (new, stored), (old, size), dims, affinity, builder)
         operation.operands[operand_index(operation, name)] = made
@@ -229,7 +230,7 @@ class Unifier:
         builder = located_builder(InsertPoint.after(dispatch), dispatch)
         affinity = dispatch.properties.get("affinity")
         dims = _dims_of(dispatch, "result", number)
-        before = _size_of(old, dims, affinity, builder)
+        before = size_of(old, dims, affinity, builder)
         made = _encode(result, (new, size), (old, before), dims, affinity, builder)
         for operation, index in readers:
             operation.operands[index] = made
@@ -244,12 +245,12 @@ class Unifier:
             if key not in self._sizes:
                 builder = located_builder(InsertPoint.after(maker), maker)
                 affinity = maker.properties.get("affinity")
-                made = _size_of(tensor, tuple(maker.encoding_dims), affinity, builder)
+                made = size_of(tensor, tuple(maker.encoding_dims), affinity, builder)
                 self._sizes[key] = made
             return self._sizes[key]
         if isinstance(maker, Operation) and maker.name == LOAD:
             return size
-        return _size_of(tensor, dims, user.properties.get("affinity"), builder_before(user))
+        return size_of(tensor, dims, user.properties.get("affinity"), builder_before(user))
 
     # Kernels
 
@@ -302,14 +303,6 @@ def _dims_of(dispatch: TensorDispatchOp, side: str, index: int) -> tuple[SSAValu
     first = sum(dynamic_dimensions(type_) for type_ in types[:index])
     dims = values(dispatch, f"{side}_encoding_dims")
     return dims[first : first + dynamic_dimensions(types[index])]
-
-
-def _size_of(
-    tensor: Tensor, dims: Sequence[SSAValue], affinity: Attribute | None, builder: Builder
-) -> SSAValue:
-    properties: dict[str, Attribute | None] = {"encoding": tensor, "affinity": affinity}
-    size = TensorSizeOfOp.build(operands=[dims], result_types=[INDEX], properties=properties)
-    return builder.insert(size).storage_size
 
 
 def _encode(

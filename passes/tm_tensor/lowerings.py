@@ -21,8 +21,8 @@ from ..stablehlo.combiners import combiner, only_operation
 from ..stablehlo.elements import Kind, kind
 from ..stablehlo.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..stablehlo.lowering import Lowering
-from ..stablehlo.merge_sort import Less
 from ..stablehlo.products import accumulator, contract, rounded
+from ..stablehlo.rank_sort import Less
 from ..stablehlo.running_reductions import running_reduction
 from ..stablehlo.scatter import scattered
 from ..stablehlo.shapes import iota

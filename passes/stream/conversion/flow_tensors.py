@@ -45,49 +45,38 @@ def _alloca(host: Host, operation: Operation, builder: Builder) -> None:
 
 @conversion("flow.tensor.clone")
 def _clone(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
-    result = operation.results[0]
     stored = host.stored(operation.operands[0], operation)
-    clone = stream.TensorCloneOp.build(
-        operands=[stored.resource, stored.dims, stored.size, stored.dims, stored.size],
-        result_types=[UNKNOWN],
-        properties={"source_encoding": result.type, "result_encoding": result.type, **at(place)},
-    )
-    held = StoredTensor(builder.insert(clone).result, stored.size, stored.dims)
-    host.store(result, held)
+    _copy_as(host, operation, (stored.size, stored.dims), builder)
 
 
 @conversion("flow.tensor.bitcast")
 def _bitcast(host: Host, operation: Operation, builder: Builder) -> None:
     """The same bytes; how many follows from the new type, as elsewhere."""
     place = host.placement.runs_on(operation)
-    stored = host.stored(operation.operands[0], operation)
     dims = operands_of(operation, "result_dims")
     tensor = require_ranked(operation, operation.results[0].type)
+    _copy_as(host, operation, (size_of(tensor, dims, place, builder), dims), builder)
+
+
+def _copy_as(
+    host: Host,
+    operation: Operation,
+    held: tuple[SSAValue, tuple[SSAValue, ...]],
+    builder: Builder,
+) -> None:
+    """The result is a copy of the operand, of so many bytes and with these sizes."""
+    (source, *_), result = operation.operands, operation.results[0]
+    stored, (size, dims) = host.stored(source, operation), held
     clone = stream.TensorCloneOp.build(
-        operands=[
-            stored.resource,
-            stored.dims,
-            stored.size,
-            dims,
-            size := size_of(tensor, dims, place, builder),
-        ],
+        operands=[stored.resource, stored.dims, stored.size, dims, size],
         result_types=[UNKNOWN],
         properties={
-            "source_encoding": operation.operands[0].type,
-            "result_encoding": tensor,
-            **at(place),
+            "source_encoding": source.type,
+            "result_encoding": result.type,
+            **at(host.placement.runs_on(operation)),
         },
     )
-    host.store(operation.results[0], StoredTensor(builder.insert(clone).result, size, dims))
-
-
-@conversion("flow.tensor.tie_shape")
-def _tie_shape(host: Host, operation: Operation, builder: Builder) -> None:
-    del builder
-    stored = host.stored(operation.operands[0], operation)
-    dims = operands_of(operation, "dynamic_dims")
-    host.store(operation.results[0], StoredTensor(stored.resource, stored.size, dims))
+    host.store(result, StoredTensor(builder.insert(clone).result, size, dims))
 
 
 @conversion("flow.tensor.slice")
@@ -159,8 +148,19 @@ def _load(host: Host, operation: Operation, builder: Builder) -> None:
         stored = _part(stored, source, bounds, (tensor, ()), place, builder)
         indices = (constant_index(0, builder),) * len(indices)
     reachable = transfer(stored, place, None, builder, STAGING)
+    load_element(operation, tensor, reachable, indices, builder)
+
+
+def load_element(
+    operation: Operation,
+    tensor: Attribute,
+    stored: StoredTensor,
+    indices: tuple[SSAValue, ...],
+    builder: Builder,
+) -> None:
+    """The result is an element of a tensor that the host can reach."""
     load = stream.TensorLoadOp.build(
-        operands=[reachable.resource, stored.dims, stored.size, indices],
+        operands=[stored.resource, stored.dims, stored.size, indices],
         result_types=[operation.results[0].type],
         properties={"source_encoding": tensor},
     )
