@@ -31,6 +31,7 @@ from ...runtime.host.program import (
 )
 from ...runtime.host.size_rules import KnownSizes, SizeRules
 from ...sharding.grid import Grid
+from ..kernels.equal_kernels import EqualKernels
 from ..kernels.fusion import is_kernel
 from ..kernels.kernel_text import KernelText
 from ..kernels.schedule import Schedule, schedule_block
@@ -72,6 +73,7 @@ class ProgramLowering:
         self._lower = lower
         self._functions: dict[Operation, int] = {}
         self._kernels: dict[Hashable, int] = {}
+        self._equal_kernels = EqualKernels()
         self._texts: dict[Hashable, KernelText] = {}
         self._arrays: dict[Operation, tuple[Array, ArrayAddress]] = {}
         self._globals: dict[Operation | None, int] = {}
@@ -96,16 +98,16 @@ class ProgramLowering:
         """The steps of a block."""
         schedule = self._schedules.get(block)
         if schedule is None:
-            schedule = schedule_block(block, _is_end, _is_on_host)
+            schedule = schedule_block(block, _is_end, self._equal_kernels, _is_on_host)
             self._schedules[block] = schedule
         return schedule
 
     def kernel(self, text: KernelText, operation: Operation) -> int:
         """The number of a kernel."""
-        number = self._kernels.get(id(text))
+        key = text.function, text.failures
+        number = self._kernels.get(key)
         if number is None:
-            number = self._kernels[id(text)] = len(self.program.kernels)
-            # The text is kept, so that its identity stays its own.
+            number = self._kernels[key] = len(self.program.kernels)
             name = f"{operation_name(operation)}_{number}"
             self.program.kernels.append(
                 HostKernel(name, lambda: compile_kernel(text), text.failures)

@@ -15,20 +15,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from ...dialects.linalg.structured_view import IteratorType, StructuredView
+from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...runtime.abi.elements import (
     F32,
     F64,
     NATIVE_WIDTHS,
     Element,
+    element_of,
 )
-from ..microkernels.products import tile_of
+from ...runtime.abi.values import element_type
+from ..microkernels.products import Tile, tile_of
 from .ast_builder import Term
 from .expressions import write_element
+from .fusion import is_pointwise
 from .kernel_text import Bound, KernelText, Panels, Portion, TileCount
+from .packed_products import gains_from_repacking, packed_tile
 from .panels import Loops, PanelPacking, set_loops
 from .product_sums import I32, Factor, product_factors
 from .reduction_loops import FEW_ROWS, loop_sizes
@@ -142,18 +146,59 @@ def gains_from_panels(contraction: Contraction, is_inline: Callable[[SSAValue], 
     return tiles is None or not tiles.is_small
 
 
+@dataclass(frozen=True, slots=True)
 class PackedProduct:
-    """The three kernels of a contraction: `left`, `right` and `multiply`."""
+    """The three kernels of a contraction, and the panels that two write and the third reads."""
+
+    contraction: Contraction
+    tile: Tile
+    panels: tuple[Panels, Panels]
+    left: KernelText
+    right: KernelText
+    multiply: KernelText
+
+
+def packed_product(
+    operation: Operation, is_inline: Callable[[SSAValue], bool]
+) -> PackedProduct | None:
+    """The kernels that compute a large product by panels, `None` where that does not pay."""
+    view = structured_view(operation)
+    if view is None or is_pointwise(operation):
+        return None
+    tile = packed_tile(operation, is_inline)
+    if tile is not None and not gains_from_repacking(operation, tile):
+        return None
+
+    def element(value: SSAValue) -> Element:
+        return element_of(element_type(value.type), operation)
+
+    contraction = contraction_of(view, element)
+    if contraction is None or (tile is None and not gains_from_panels(contraction, is_inline)):
+        return None
+    return _ProductWriter(contraction, is_inline).write()
+
+
+class _ProductWriter:
+    """Writes the kernels of a contraction."""
 
     def __init__(self, contraction: Contraction, is_inline: Callable[[SSAValue], bool]) -> None:
         self.contraction = contraction
         self.tile = tile_of(contraction.element)
         self.panels = (Panels("left"), Panels("right"))
         self._is_inline = is_inline
+
+    def write(self) -> PackedProduct:
+        """All three."""
+        contraction, tile = self.contraction, self.tile
         left, right = contraction.view.inputs
-        self.left = self._pack(0, left, contraction.rows, self.tile.rows)
-        self.right = self._pack(1, right, contraction.columns, self.tile.columns)
-        self.multiply = self._multiply()
+        return PackedProduct(
+            contraction,
+            tile,
+            self.panels,
+            self._pack(0, left, contraction.rows, tile.rows),
+            self._pack(1, right, contraction.columns, tile.columns),
+            self._multiply(),
+        )
 
     def _writer(self, result: Bound) -> KernelWriter:
         operation = self.contraction.view.operation

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.linalg.structured_view import structured_view
-from ...runtime.abi.elements import Element, element_of
-from ...runtime.abi.values import element_type
-from .contractions import PackedProduct, contraction_of, gains_from_panels
+from .contractions import PackedProduct
+from .equal_kernels import EqualKernels
 from .fusion import FusionPlan, captured, is_pointwise, no_operation, plan_block
 from .kernel_text import Found, KernelText, Number, Portion
-from .loop_nests import write_kernel
-from .packed_products import gains_from_repacking, packed_tile
+from .packed_products import packed_tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +49,13 @@ class Schedule:
 def schedule_block(
     block: Block,
     is_terminator: Callable[[str], bool],
+    kernels: EqualKernels,
     on_host: Callable[[Operation], bool] = no_operation,
 ) -> Schedule:
-    """Plan a block and write its kernels. Raises OperationError for what no kernel can do."""
+    """Plan a block and write its kernels, but those that `kernels` knows.
+
+    Raises OperationError for what no kernel can do.
+    """
     plan = plan_block(block, on_host)
     last = block.last_op
     terminator = last if last is not None and is_terminator(last.name) else None
@@ -62,12 +63,12 @@ def schedule_block(
     for operation in block.ops:
         if operation in plan.kernels:
             results = plan.kernels[operation]
-            kernel = write_kernel(operation, results, plan.inline.__contains__)
-            planned.append(_Planned(operation, False, kernel))
+            found = kernels.kernel(operation, results, plan.inline.__contains__)
+            planned.append(_Planned(operation, False, found.text, found.product))
         elif operation in plan.host and operation is not terminator:
-            planned.append(_Planned(operation, True, None))
+            planned.append(_Planned(operation, True))
         elif operation in plan.shapes:
-            planned.append(_Planned(operation, False, None))
+            planned.append(_Planned(operation, False))
     dead = _dead_after(block, planned)
     return Schedule(
         tuple(
@@ -75,7 +76,7 @@ def schedule_block(
                 each.operation,
                 each.is_host,
                 each.kernel,
-                _product(each.operation, plan.inline.__contains__) if each.kernel else None,
+                each.product,
                 (each.operation, *plan.groups.get(each.operation, ())),
                 tuple(dead.get(position, ())),
                 _aligned(each.operation, each.kernel, plan),
@@ -93,7 +94,8 @@ class _Planned:
 
     operation: Operation
     is_host: bool
-    kernel: KernelText | None
+    kernel: KernelText | None = None
+    product: PackedProduct | None = None
 
     def reads(self) -> Sequence[SSAValue]:
         """The values whose contents are needed."""
@@ -122,23 +124,6 @@ def _aligned(
     if not is_loop and packed_tile(operation, plan.inline.__contains__) is None:
         return frozenset()
     return frozenset(plan.aligned.get(operation, ()))
-
-
-def _product(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> PackedProduct | None:
-    view = structured_view(operation)
-    if view is None or is_pointwise(operation):
-        return None
-    tile = packed_tile(operation, is_inline)
-    if tile is not None and not gains_from_repacking(operation, tile):
-        return None
-
-    def element(value: SSAValue) -> Element:
-        return element_of(element_type(value.type), operation)
-
-    contraction = contraction_of(view, element)
-    if contraction is None or (tile is None and not gains_from_panels(contraction, is_inline)):
-        return None
-    return PackedProduct(contraction, is_inline)
 
 
 def _defined(block: Block) -> list[SSAValue]:

@@ -7,7 +7,7 @@ import pytest
 from backend_checks import check, function
 from mesh_opt.codegen.compile import GUARD_VARIABLE
 from mesh_opt.codegen.host_code import kernel_steps
-from mesh_opt.codegen.kernels import schedule
+from mesh_opt.codegen.kernels import contractions
 
 
 def matmul(left: str, result: str) -> str:
@@ -59,7 +59,7 @@ def in_panels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every product be packed, however small it is, between guards."""
     monkeypatch.setenv(GUARD_VARIABLE, "1")
     monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", 0)
-    monkeypatch.setattr(schedule, "gains_from_panels", lambda contraction, is_inline: True)
+    monkeypatch.setattr(contractions, "gains_from_panels", lambda contraction, is_inline: True)
 
 
 @pytest.mark.parametrize("name", LARGE)

@@ -1,0 +1,141 @@
+"""Kernels that compute the same are written once: repeated layers of a model share their code.
+
+All that the text of a kernel follows from is met in a walk from its root: names, attributes, types
+and regions of the operations that it carries out, and of what it reads the types, and the contents
+of constants. Two kernels for which that is equal differ in the values that they are bound to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.linalg.structured_view import structured_view
+from .contractions import PackedProduct, packed_product
+from .kernel_text import Bound, Constant, Dimension, KernelText, Number
+from .loop_nests import write_kernel
+from .static_values import constant_attribute
+
+IsInline = Callable[[SSAValue], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """The loops of a kernel, and another way to its result where its sizes are large."""
+
+    text: KernelText
+    product: PackedProduct | None
+
+
+class EqualKernels:
+    """The kernels of a program that are written so far."""
+
+    def __init__(self) -> None:
+        self._written: dict[Hashable, tuple[Kernels, _Walk]] = {}
+
+    def kernel(
+        self, operation: Operation, results: Sequence[SSAValue], is_inline: IsInline
+    ) -> Kernels:
+        """The kernel that stores `results` of an operation.
+
+        Raises OperationError as `write_kernel` does.
+        """
+        walk = _Walk(operation, is_inline)
+        key = walk.key, tuple(operation.results.index(each) for each in results)
+        found = self._written.get(key)
+        if found is not None:
+            return _Binding(found[1], walk).kernels(found[0], operation)
+        text = write_kernel(operation, results, is_inline)
+        written = Kernels(text, packed_product(operation, is_inline))
+        self._written[key] = written, walk
+        return written
+
+
+class _Walk:
+    """A walk from the root of a kernel.
+
+    `key` is all that its text follows from; `values` and `operations` are those that it meets, in
+    an order that follows from that.
+    """
+
+    def __init__(self, root: Operation, is_inline: IsInline) -> None:
+        self.operations: list[Operation] = []
+        self.values: dict[SSAValue, int] = {}
+        self._is_inline = is_inline
+        self.key = self._operation(root)
+
+    def _operation(self, operation: Operation) -> Hashable:
+        operands = tuple(map(self._operand, operation.operands))
+        self.operations.append(operation)
+        results = tuple(map(self._new, operation.results))
+        blocks = tuple(self._block(block) for each in operation.regions for block in each.blocks)
+        return (
+            operation.name,
+            tuple(sorted(operation.properties.items())),
+            tuple(sorted(operation.attributes.items())),
+            operands,
+            results,
+            tuple(map(self._is_inline, operation.results)),
+            blocks,
+        )
+
+    def _block(self, block: Block) -> Hashable:
+        return tuple(map(self._new, block.args)), tuple(map(self._operation, block.ops))
+
+    def _operand(self, value: SSAValue) -> Hashable:
+        number = self.values.get(value)
+        if number is not None:
+            return number
+        owner = value.owner
+        if isinstance(owner, Operation) and self._is_inline(value):
+            described = self._operation(owner)
+            return described, self.values[value]
+        return self._new(value), constant_attribute(value)
+
+    def _new(self, value: SSAValue) -> Hashable:
+        self.values[value] = len(self.values)
+        return value.type
+
+
+class _Binding:
+    """What the values and operations of one walk are in another with the same key."""
+
+    def __init__(self, old: _Walk, new: _Walk) -> None:
+        self._values = dict(zip(old.values, new.values, strict=True))
+        self._operations = dict(zip(old.operations, new.operations, strict=True))
+
+    def kernels(self, kernels: Kernels, operation: Operation) -> Kernels:
+        """Kernels of the old walk for the new one, whose root is `operation`."""
+        product = kernels.product
+        if product is not None:
+            view = structured_view(operation)
+            assert view is not None
+            product = replace(
+                product,
+                contraction=replace(product.contraction, view=view),
+                left=self._text(product.left),
+                right=self._text(product.right),
+                multiply=self._text(product.multiply),
+            )
+        return Kernels(self._text(kernels.text), product)
+
+    def _text(self, text: KernelText) -> KernelText:
+        return replace(
+            text,
+            reads=tuple(map(self._bound, text.reads)),
+            writes=tuple(map(self._bound, text.writes)),
+            constants=tuple(map(self._constant, text.constants)),
+            failures=tuple(
+                replace(each, operation=self._operations[each.operation]) for each in text.failures
+            ),
+        )
+
+    def _bound(self, value: Bound) -> Bound:
+        return self._values[value] if isinstance(value, SSAValue) else value
+
+    def _constant(self, each: Constant) -> Constant:
+        if isinstance(each, Dimension):
+            return Dimension(self._bound(each.tensor), each.dimension)
+        return Number(self._values[each.value]) if isinstance(each, Number) else each
