@@ -138,8 +138,10 @@ class Program(RunnableModule, FunctionsByName[Function]):
         # Not kept: a function knows its program, which would then only end in a search for cycles.
         return Function(self, name, signature)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, with_ir: bool = True) -> None:
         """Write the program with its native code to a file, which `mesh_opt.load` reads.
+
+        Without its IR the file is smaller, and of use on this kind of machine only.
 
         Raises OSError, and ExecutionError at the first operation that runs in Python if
         `require_native` is set; else functions with one are compiled when they are run.
@@ -156,6 +158,7 @@ class Program(RunnableModule, FunctionsByName[Function]):
                 self.functions,
                 self.grid,
                 describe_place,
+                with_ir,
             )
 
 

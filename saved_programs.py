@@ -52,18 +52,20 @@ def load(
     verify: bool = True,
     backend: str = "numba",
     remark: Callable[[str], object] = lambda text: warnings.warn(text, RuntimeWarning, 3),
+    compile: Callable[[], Program] | None = None,
 ) -> LoadedProgram:
     """Read a saved program.
 
     - `workers`: how many threads share the work of each device; the cores at hand by default;
     - `verify`: whether constants are compared with their checksum, which reads all of them;
     - `backend`: `mpi` for one of the ranks of `mpiexec -n N python -m mpi4py ...`;
-    - `remark`: what is told why the program is compiled again; a warning by default.
+    - `remark`: what is told why the program is compiled again; a warning by default;
+    - `compile`: compiles it in place of the IR in the file.
 
     The file holds native code: load only what you would run. Raises OSError for a file that cannot
     be read, SavedFileError for one that is no saved program.
     """
-    return LoadedProgram(os.fspath(path), workers, verify, remark, backend)
+    return LoadedProgram(os.fspath(path), workers, verify, remark, backend, compile)
 
 
 class LoadedFunction(CallableFunction[DeviceArray]):
@@ -127,6 +129,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         verify: bool,
         remark: Callable[[str], object],
         backend: str = "numba",
+        compile: Callable[[], Program] | None = None,
     ) -> None:
         """Raises OSError and SavedFileError."""
         self.path = path
@@ -142,6 +145,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         self.saved.check_sizes = self._check_sizes
         self._workers = workers
         self._remark = remark
+        self._compile = compile or self._compile_ir
         self._compiled: Program | None = None
         self._lock = threading.RLock()
 
@@ -207,7 +211,11 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
             if self._compiled is None:
                 if need is not None and self._needs_always(str(need)):
                     self._remark(f"{self.path} is compiled again from its IR: {need}")
-                self._compiled = self._compile()
+                self._compiled = program = self._compile()
+                program.inputs_per_rank = self.inputs_per_rank
+                program.devices_per_rank = self.devices_per_rank
+                program.workers = self._workers
+                program.timeline = self.timeline
             return self._compiled
 
     def _needs_always(self, need: str) -> bool:
@@ -215,7 +223,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         whys = (each.why for each in self.saved.functions.values())
         return bool(self.saved.differences) or need in whys
 
-    def _compile(self) -> Program:
+    def _compile_ir(self) -> Program:
         from .api import Program
         from .ir.text.source import Source
 
@@ -231,10 +239,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         except DamagedFile as problem:
             raise _refused(self.path, problem) from problem
         program = Program(source, module, [], texts, self._backend, grid)
-        program.inputs_per_rank = self.inputs_per_rank
-        program.devices_per_rank = self.devices_per_rank
-        program.workers, program.devices = self._workers, kinds
-        program.timeline = self.timeline
+        program.devices = kinds
         return program
 
     def _module(self, text: Source) -> ModuleOp:

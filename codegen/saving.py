@@ -82,6 +82,7 @@ def save_program(
     functions: Sequence[str],
     grid: Grid | None,
     locate: Callable[[Operation], str],
+    with_ir: bool = True,
 ) -> None:
     """Write a program to a file, whole or not at all.
 
@@ -89,15 +90,18 @@ def save_program(
     - `texts`: names and contents of the files that its locations mean;
     - `functions`: the names of its public functions;
     - `grid`: extents for a grid that the program leaves open;
-    - `locate`: where an operation stands, in words.
+    - `locate`: where an operation stands, in words;
+    - `with_ir`: whether it can be compiled again from the file.
 
     A function that needs Python at each run is compiled when it is run: a remark says so. Raises
     OSError, and OperationError where native code is required.
     """
     writer = _Writer(source, locate)
     rows = [writer.function(program, name, grid) for name in functions]
-    files = {f"text{number}": text for number, (_, text) in enumerate(texts)}
-    written = {"ir": writer.text(program.module), "source": writer.text(source), **files}
+    written: dict[str, str] = {}
+    if with_ir:
+        files = {f"text{number}": text for number, (_, text) in enumerate(texts)}
+        written = {"ir": writer.text(program.module), "source": writer.text(source), **files}
     objects, runtime = writer.objects()
     header = {
         "platform": platform(),

@@ -1,9 +1,12 @@
-"""The public function of a lowered program: its signature, and shardings for it."""
+"""The public function of a lowered program: its signature, shardings for it, and its calls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
 
+import numpy.typing as npt
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -14,16 +17,26 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.passes import ModulePass
 
-from ..api import Function, Program
+from ..api import Function, Program, compile
 from ..dialects.sdy.attributes import Mesh, ShardingAttr, TensorSharding
 from ..dialects.sdy.dialect import MeshOp
 from ..dialects.shard.dialect import GridOp
 from ..interpreter.run import boundaries
+from ..ir.diagnostics import remarks_wanted
 from ..ir.symbols import fresh_name, names_in
+from ..ir.text.printer import print_operation
+from ..saved_programs import LoadedFunction, LoadedProgram
+from ..tools.kept_programs import KeptProgram, kept_program
+
+Array = npt.NDArray[Any]
 
 SDY_SHARDING = "sdy.sharding"
 MAIN = "main"
+
+LEAST_SECONDS = 1.0
+"""How long compiling takes for programs that are kept for other processes."""
 
 
 def main_function(module: ModuleOp) -> FuncOp:
@@ -110,10 +123,64 @@ def annotate(
         function.properties[which] = ArrayAttr([DictionaryAttr(each) for each in held])
 
 
-def split_axes(program: Program, function: Function, side: int) -> list[list[tuple[str, ...]]]:
+class EntryPoint:
+    """The function that a front end calls: compiled, or kept by an earlier process.
+
+    It is kept by the first call if compiling it took `LEAST_SECONDS`.
+    """
+
+    def __init__(
+        self, module: ModuleOp, pipeline: str | Sequence[ModulePass], backend: str
+    ) -> None:
+        """Raises CompilationError, ValueError as `mesh_opt.api.compile` does."""
+        self.text = print_operation(module)
+        """The program before all passes."""
+        self._module, self._pipeline, self._backend = module, pipeline, backend
+        self._program: Program | None = None
+        self._kept: KeptProgram | None = None
+        self._loaded: LoadedProgram | None = None
+        if isinstance(pipeline, str) and backend == "numba" and not remarks_wanted():
+            self._kept = kept_program("", self.text, pipeline)
+        if self._kept is not None:
+            self._loaded = self._kept.load(self._compile)
+        if self._loaded is not None:
+            self._kept = None
+        else:
+            started = perf_counter()
+            self._program = self._compile()
+            if perf_counter() - started < LEAST_SECONDS:
+                self._kept = None
+
+    def _compile(self) -> Program:
+        return compile(self._module, self._pipeline, backend=self._backend, stages=False)
+
+    @property
+    def program(self) -> Program:
+        """The program itself, which is compiled for that if it was kept."""
+        if self._program is None:
+            assert self._loaded is not None
+            self._program = self._loaded.compiled()
+        return self._program
+
+    @property
+    def function(self) -> Function | LoadedFunction:
+        """The function that is called."""
+        loaded = self._loaded if self._program is None else None
+        return self.program[MAIN] if loaded is None else loaded[MAIN]
+
+    def run(self, inputs: Sequence[Any]) -> list[Array]:
+        """Call it with whole arrays. Raises InputError, ExecutionError."""
+        results = self.function.run(inputs)
+        if self._kept is not None and self._program is not None:
+            kept, self._kept = self._kept, None
+            kept.keep(self._program)
+        return results
+
+
+def split_axes(program: Program, side: int) -> list[list[tuple[str, ...]]]:
     """The names of the axes that split each dimension of the arguments (0) or the results (1)."""
     found: list[list[tuple[str, ...]]] = []
-    for boundary in boundaries(function.operation)[side]:
+    for boundary in boundaries(program[MAIN].operation)[side]:
         if boundary is None:
             found.append([])
             continue

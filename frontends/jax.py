@@ -23,12 +23,12 @@ import numpy.typing as npt
 from .. import api
 from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
 from ..ir.text.parser import parse_module
-from ..ir.text.printer import print_operation
 from ..ir.text.source import Source
-from ..runtime.abi.values import dtype_of
+from ..runtime.abi.value_types import ValueType
 from ..tools.driver import new_context
 from .entry_points import (
     MAIN,
+    EntryPoint,
     OfRank,
     annotate,
     located_name,
@@ -92,8 +92,7 @@ def compile(
     if out_shardings is not None:
         given = _shardings(jax, out_shardings, lowered.out_tree, own, False)
         annotate(function, "res_attrs", list(given))
-    program = api.compile(module, pipeline, backend=backend, stages=False)
-    return Compiled(program, print_operation(module), lowered, tuple(kept))
+    return Compiled(EntryPoint(module, pipeline, backend), lowered, tuple(kept))
 
 
 class Compiled:
@@ -102,17 +101,18 @@ class Compiled:
     Static arguments are not given again. Donated ones are not overwritten.
     """
 
-    def __init__(
-        self, program: api.Program, text: str, lowered: _Lowered, kept: tuple[int, ...]
-    ) -> None:
-        self.program = program
-        """The compiled program, with the function `main`."""
-        self.text = text
+    def __init__(self, entry: EntryPoint, lowered: _Lowered, kept: tuple[int, ...]) -> None:
+        self.text = entry.text
         """The program before all passes: StableHLO, with its annotations."""
+        self._entry = entry
         self._lowered = lowered
         self._kept = kept
-        self._function = program[MAIN]
-        self._types = [dtype_of(each) for each in self._function.argument_types]
+        self._types = entry.function.types.arguments
+
+    @property
+    def program(self) -> api.Program:
+        """The compiled program, with the function `main`."""
+        return self._entry.program
 
     @property
     def in_tree(self) -> Any:
@@ -132,13 +132,13 @@ class Compiled:
         """
         jax = _jax()
         inputs = self._inputs(jax, arguments, keywords)
-        return jax.tree.unflatten(self.out_tree, self._function.run(inputs))
+        return jax.tree.unflatten(self.out_tree, self._entry.run(inputs))
 
     def reference(self, *arguments: Any, **keywords: Any) -> Tree:
         """What the interpreter makes of the program before all passes."""
         jax = _jax()
         inputs = self._inputs(jax, arguments, keywords)
-        return jax.tree.unflatten(self.out_tree, self._function.reference(inputs))
+        return jax.tree.unflatten(self.out_tree, self.program[MAIN].reference(inputs))
 
     def _inputs(self, jax: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
         given = (tuple(arguments), dict(keywords))
@@ -149,8 +149,8 @@ class Compiled:
                 f" called with\n  {tree}"
             )
         return [
-            _as_array(jax, leaves[index], wanted)
-            for index, wanted in zip(self._kept, self._types, strict=True)
+            _as_array(jax, leaves[index], kind)
+            for index, kind in zip(self._kept, self._types, strict=True)
         ]
 
     @property
@@ -171,7 +171,7 @@ class Compiled:
     def _specs(self, jax: Any, side: int) -> list[Any]:
         """How the arguments (0) or results (1) lie: axes of the mesh by their names."""
         specs: list[Any] = []
-        for dimensions in split_axes(self.program, self._function, side):
+        for dimensions in split_axes(self.program, side):
             entries = [axes if len(axes) > 1 else axes[0] if axes else None for axes in dimensions]
             while entries and entries[-1] is None:
                 entries.pop()
@@ -320,16 +320,16 @@ def _aligned(count: int, available: int, fits: Callable[[int, int], bool]) -> li
     return found
 
 
-def _as_array(jax: Any, leaf: Any, wanted: np.dtype[Any] | None) -> Any:
+def _as_array(jax: Any, leaf: Any, kind: ValueType) -> Any:
     """A leaf as the program takes it; numbers get their element type as in JAX."""
     dtype = getattr(leaf, "dtype", None)
     if dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
         return np.asarray(jax.random.key_data(leaf))
     array = np.asarray(leaf)
-    if wanted is not None and array.dtype != wanted:
+    if kind.holds_numbers and array.dtype != kind.dtype:
         canonical = jax.dtypes.canonicalize_dtype(array.dtype)
-        if dtype is None or canonical == wanted:
-            return array.astype(wanted)
+        if dtype is None or canonical == kind.dtype:
+            return array.astype(kind.dtype)
     return array
 
 

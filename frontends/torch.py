@@ -26,10 +26,16 @@ import numpy.typing as npt
 from .. import api
 from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
 from ..ir.text.parser import parse_module
-from ..ir.text.printer import print_operation
 from ..ir.text.source import Source
 from ..tools.driver import new_context
-from .entry_points import MAIN, OfRank, annotate, main_function, split_axes
+from .entry_points import (
+    MAIN,
+    EntryPoint,
+    OfRank,
+    annotate,
+    main_function,
+    split_axes,
+)
 from .torch_import import import_program
 
 Array = npt.NDArray[Any]
@@ -89,9 +95,8 @@ def compile(
         annotate(function, "arg_attrs", given, names)
         count = len(function.function_type.outputs.data)
         annotate(function, "res_attrs", _of_results(count, results, parsed_mesh))
-    compiled = api.compile(program, pipeline, backend=backend, stages=False)
-    spec = exported.call_spec.out_spec
-    return Compiled(compiled, print_operation(program), module, names, tuple(keywords), spec)
+    entry = EntryPoint(program, pipeline, backend)
+    return Compiled(entry, module, names, tuple(keywords), exported.call_spec.out_spec)
 
 
 def _with_examples(
@@ -118,24 +123,26 @@ class Compiled:
 
     def __init__(
         self,
-        program: api.Program,
-        text: str,
+        entry: EntryPoint,
         module: Any,
         names: Sequence[str],
         keywords: tuple[str, ...],
         out_spec: Any,
     ) -> None:
-        self.program = program
-        """The compiled program, with the function `main`."""
-        self.text = text
+        self.text = entry.text
         """The program before all passes: StableHLO, or with open sizes linalg, with its
         annotations."""
+        self._entry = entry
         self._module = module
         self._names = names
         self._keywords = keywords
         self._out_spec = out_spec
-        self._function = program[MAIN]
         self._placed: list[Any] | None = None
+
+    @property
+    def program(self) -> api.Program:
+        """The compiled program, with the function `main`."""
+        return self._entry.program
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         """Run on the devices of the mesh: whole tensors in and out.
@@ -143,11 +150,11 @@ class Compiled:
         Raises TypeError for other inputs than it was compiled for, InputError and ExecutionError
         as a function of a program does.
         """
-        return self._results(self._function.run(self._arrays(inputs, keywords)))
+        return self._results(self._entry.run(self._arrays(inputs, keywords)))
 
     def reference(self, *inputs: Any, **keywords: Any) -> Any:
         """What the interpreter makes of the program before all passes."""
-        return self._results(self._function.reference(self._arrays(inputs, keywords)))
+        return self._results(self.program[MAIN].reference(self._arrays(inputs, keywords)))
 
     def place_weights(self) -> None:
         """Copy the module's weights to the devices, where they stay for all calls from now on.
@@ -156,7 +163,7 @@ class Compiled:
         """
         torch = _torch()
         self._placed = [
-            self._function.put(_as_array(torch, weight), index)
+            self._entry.function.put(_as_array(torch, weight), index)
             for index, weight in enumerate(_weights(self._module).values())
         ]
 
@@ -181,12 +188,12 @@ class Compiled:
     @property
     def placements(self) -> dict[str, list[tuple[str, ...]]]:
         """Where each parameter, buffer and input lies: for each dimension the names of axes."""
-        return dict(zip(self._names, split_axes(self.program, self._function, 0), strict=True))
+        return dict(zip(self._names, split_axes(self.program, 0), strict=True))
 
     @property
     def result_placements(self) -> list[list[tuple[str, ...]]]:
         """The same of the results."""
-        return split_axes(self.program, self._function, 1)
+        return split_axes(self.program, 1)
 
 
 # What PyTorch gives ------------------------------------------------------------------------------

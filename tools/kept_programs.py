@@ -1,17 +1,18 @@
-"""Programs that `mesh-run` has compiled before, kept as saved programs in the user's cache.
+"""Programs that were compiled before, kept as saved programs in the user's cache.
 
-A run of the same text with the same passes and devices takes the program of the earlier run, which
-needs no compiler. The name of a kept file is the hash of all that the program is made from: the
-text and its name, the options, and the files of this package and of those it may use. A program is
-kept where it is like the one that is compiled in all that can be seen: it has one function that
-runs without Python, and nothing that the text does not show, such as parameters or passes of other
-packages, is in it.
+Whoever compiles the same text with the same passes and devices takes the program of the earlier
+run, which needs no compiler. The name of a kept file is the hash of all that the program is made
+from: the text and its name, the options, and the files of this package and of those it may use. A
+program is kept where it is like the one that is compiled in all that can be seen: it has one
+function that runs without Python, and nothing that the text does not show, such as parameters or
+passes of other packages, is in it.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -40,19 +41,24 @@ _FROM_FILES = ("machine=", "parameters=")
 
 
 class KeptProgram:
-    """Where the program of a run is kept, or would be."""
+    """Where a program is kept, or would be."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def load(self, options: RunOptions) -> LoadedProgram | None:
-        """The program, if it is there, whole, and for this machine."""
+    def load(
+        self, compile: Callable[[], Program], workers: int | None = None
+    ) -> LoadedProgram | None:
+        """The program, if it is there, whole, and for this machine.
+
+        `compile` makes it again for what needs the compiler, such as the text of an error.
+        """
         from ..saved_programs import SavedFileError, load
 
         if not is_private_file(self._path):
             return None
         try:
-            program = load(self._path, workers=options.workers)
+            program = load(self._path, workers=workers, compile=compile)
             os.utime(self._path)
         except (OSError, SavedFileError):
             return None
@@ -60,14 +66,12 @@ class KeptProgram:
 
     def keep(self, program: Program) -> None:
         """Write a program that has been run, if it is to be kept."""
-        from .plugins import is_extended
-
-        if len(program.functions) != 1 or is_extended():
+        if len(program.functions) != 1 or _is_extended():
             return
         temporary = self._path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             try:
-                program.save(temporary)
+                program.save(temporary, with_ir=False)
                 if _is_wanted(temporary):
                     os.chmod(temporary, 0o600)
                     os.replace(temporary, self._path)
@@ -86,7 +90,14 @@ def _is_wanted(path: Path) -> bool:
     return all(each.why is None for each in functions)
 
 
-def kept_program(options: RunOptions, source: Source) -> KeptProgram | None:
+def _is_extended() -> bool:
+    """Whether another package has dialects, rules or passes for this one."""
+    from .plugins import is_extended
+
+    return f"{__name__.partition('.')[0]}.extend" in sys.modules or is_extended()
+
+
+def kept_run(options: RunOptions, source: Source) -> KeptProgram | None:
     """Where the program of a run is kept; `None` for a run that is to compile its program."""
     is_asked_more = (
         needs_compiler(options)
@@ -95,13 +106,22 @@ def kept_program(options: RunOptions, source: Source) -> KeptProgram | None:
         or options.parameters
         or options.trace is not None
         or options.device == ("list",)
-        or any(word in options.pipeline for word in _FROM_FILES)
-        or any(name in os.environ for name in ("MESH_OPT_GUARD", "MESH_OPT_VERIFY_EACH"))
     )
-    folder = None if is_asked_more else cache_folder(PROGRAMS)
+    if is_asked_more:
+        return None
+    return kept_program(source.name, source.content, options.pipeline, options.device)
+
+
+def kept_program(
+    name: str, text: str, pipeline: str, devices: Sequence[str] = ()
+) -> KeptProgram | None:
+    """Where the program of a text and its passes is kept, `None` where there is no place for it."""
+    reads_files = any(word in pipeline for word in _FROM_FILES)
+    is_watched = any(name in os.environ for name in ("MESH_OPT_GUARD", "MESH_OPT_VERIFY_EACH"))
+    folder = None if reads_files or is_watched else cache_folder(PROGRAMS)
     if folder is None:
         return None
-    made_from = (source.name, source.content, options.pipeline, options.device, _installed())
+    made_from = (name, text, pipeline, tuple(devices), _installed())
     digest = sha256(repr(made_from).encode("utf-8", "surrogateescape")).hexdigest()
     return KeptProgram(folder / f"{digest}{SUFFIX}")
 

@@ -147,8 +147,10 @@ def _run(
     options.check_pass_names(_all_passes() if options.watches_passes else {})
     if not options.remarks:
         kept = _kept(options, source) if keeps_programs else None
-        if kept is not None and (loaded := kept.load(options)) is not None:
-            return _run_loaded(options, loaded, stdout, is_heard)
+        if kept is not None:
+            loaded = kept.load(lambda: _compile(options, source, None)[0], options.workers)
+            if loaded is not None:
+                return _run_loaded(options, loaded, stdout, is_heard)
         return _run_source(options, source, stdout, stderr, is_heard, kept)
     from ..ir.diagnostics import remarks_to
     from .diagnostics import render
@@ -162,9 +164,9 @@ def _run(
 
 
 def _kept(options: RunOptions, source: Source) -> KeptProgram | None:
-    from .kept_programs import kept_program
+    from .kept_programs import kept_run
 
-    return kept_program(options, source)
+    return kept_run(options, source)
 
 
 def _run_source(

@@ -1,0 +1,112 @@
+"""The function that a front end calls: what one process compiles, the next ones load."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from mesh_opt.frontends import entry_points
+from mesh_opt.frontends.entry_points import EntryPoint
+from mesh_opt.ir.diagnostics import remarks_to
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
+from mesh_opt.passes.general.canonicalize import CanonicalizePass
+from mesh_opt.runtime.abi.errors import ExecutionError
+from mesh_opt.runtime.abi.private_cache import CACHE_VARIABLE
+from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.kept_programs import PROGRAMS
+from xdsl.passes import ModulePass
+
+ADD = """func.func @main(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
+  %r = arith.addf %a, %b : tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+"""
+TWO, THREE = np.ones(2, np.float32), np.ones(3, np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where programs are kept, as soon as there are some, whatever they took to compile."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.delenv("MESH_OPT_VERIFY_EACH", raising=False)
+    monkeypatch.delitem(sys.modules, "mesh_opt.extend", raising=False)
+    monkeypatch.setattr(entry_points, "LEAST_SECONDS", 0)
+    return tmp_path / PROGRAMS
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Gets an entry whenever a program is compiled."""
+    found: list[str] = []
+    compile: Callable[..., object] = entry_points.compile
+
+    def watched(*given: object, **options: object) -> object:
+        found.append("compiled")
+        return compile(*given, **options)
+
+    monkeypatch.setattr(entry_points, "compile", watched)
+    return found
+
+
+def entry(pipeline: str | list[ModulePass] = "", backend: str = "numba") -> EntryPoint:
+    return EntryPoint(parse_module(new_context(), Source(ADD, "add.mlir")), pipeline, backend)
+
+
+def test_a_program_is_compiled_once(folder: Path, compiled: list[str]) -> None:
+    first = entry()
+    assert not folder.exists() or not list(folder.iterdir())
+    expected = first.run([TWO, TWO])
+    assert len(list(folder.iterdir())) == 1 and len(compiled) == 1
+    second = entry()
+    assert np.array_equal(second.run([TWO, TWO]), expected) and len(compiled) == 1
+    assert second.function.types == first.function.types and second.text == first.text
+    # Sizes that the file has not seen are compared without compiling, too.
+    assert np.array_equal(second.run([THREE, THREE]), [THREE + THREE]) and len(compiled) == 1
+    # Whoever asks for the program itself compiles it, and calls that from then on.
+    assert second.program.functions == ["main"] and len(compiled) == 2
+    assert np.array_equal(second.run([TWO, TWO]), expected)
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_errors_are_those_of_the_compiled_program(folder: Path, compiled: list[str]) -> None:
+    first = entry()
+    with pytest.raises(ExecutionError) as expected:
+        first.run([TWO, THREE])
+    assert not list(folder.iterdir())
+    first.run([TWO, TWO])
+    with pytest.raises(ExecutionError) as found:
+        entry().run([TWO, THREE])
+    assert str(found.value) == str(expected.value) and len(compiled) == 2
+
+
+def test_another_program_is_compiled(folder: Path, compiled: list[str]) -> None:
+    entry().run([TWO, TWO])
+    entry("canonicalize").run([TWO, TWO])
+    assert len(compiled) == 2 and len(list(folder.iterdir())) == 2
+
+
+def test_what_is_compiled_soon_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry_points, "LEAST_SECONDS", 1e9)
+    entry().run([TWO, TWO])
+    assert not list(folder.iterdir())
+
+
+def test_what_is_not_seen_in_the_text_is_not_kept(
+    folder: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry([CanonicalizePass()]).run([TWO, TWO])
+    entry(backend="interpreter").run([TWO, TWO])
+    monkeypatch.setitem(sys.modules, "mesh_opt.extend", ModuleType("mesh_opt.extend"))
+    entry().run([TWO, TWO])
+    assert not folder.exists() or not list(folder.iterdir())
+    monkeypatch.delitem(sys.modules, "mesh_opt.extend")
+    entry().run([TWO, TWO])
+    # Whoever listens to remarks hears those of the compiler.
+    with remarks_to(lambda remark: None):
+        entry()
+    assert len(compiled) == 5
