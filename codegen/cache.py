@@ -12,18 +12,15 @@ import hashlib
 import struct
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import cache
-from itertools import count
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from threading import RLock
-from typing import Any
 from weakref import WeakValueDictionary
 
-import llvmlite.binding
-
-from ..ir.activity import activity
-from ..runtime.abi.native_code import Native, load_object, target_machine, target_platform
+from ..runtime.abi.native_code import Native, load_object, target_platform
 from ..runtime.abi.private_cache import cache_folder, read_private, write_private
+from .side_by_side import compile_side_by_side
 
 RECENT = 256
 """Functions that stay loaded though nothing uses them: the next program may be like the last."""
@@ -38,52 +35,61 @@ FORMAT = "6"
 _lock = RLock()
 """Held while a function is looked up, compiled and loaded."""
 
-_compiled = count(1)
-"""How many functions have been compiled in this process."""
-
 _loaded: WeakValueDictionary[str, Native] = WeakValueDictionary()
 _recent: OrderedDict[str, Native] = OrderedDict()
 
 
-def compile_module(text: str, make: Callable[[str], str]) -> Native:
-    """The native form of a function in LLVM IR.
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A function in LLVM IR.
 
     - `text`: what the function is made from; equal texts are one function;
-    - `make`: writes a module with the function, which must bear the name it is given.
+    - `write`: writes a module with the function, which must bear the name it is given.
     """
-    return _loaded_once((text,), lambda name: (name, compile_ir(make(name))))
+
+    text: str
+    write: Callable[[str], str]
+
+    def digest(self) -> str:
+        """What tells the function from others."""
+        return hashlib.sha256("\0".join((self.text, _platform())).encode()).hexdigest()
 
 
-def _loaded_once(parts: Sequence[str], compile_code: Callable[[str], tuple[str, bytes]]) -> Native:
-    """The function made of some texts: from memory, from the cache, or compiled under a name."""
-    digest = hashlib.sha256("\0".join((*parts, _platform())).encode()).hexdigest()
+def compile_module(text: str, write: Callable[[str], str]) -> Native:
+    """The native form of a `Module`."""
+    return compile_modules([Module(text, write)])[0]
+
+
+def compile_modules(modules: Sequence[Module]) -> list[Native]:
+    """The native form of functions: from memory, from the cache, or compiled side by side."""
+    digests = [each.digest() for each in modules]
+    wanted = dict(zip(digests, modules, strict=True))
     with _lock:
-        native = _loaded.get(digest)
-        if native is None:
-            found = _read(digest)
-            if found is None:
-                with activity(f"compiling kernel {next(_compiled)}"):
-                    found = compile_code(f"mesh_{digest[:32]}")
-                _keep(digest, *found)
-            native = _loaded[digest] = load_object(*found)
-        _recent[digest] = native
-        _recent.move_to_end(digest)
+        natives = {digest: _known(digest) for digest in wanted}
+        missing = [digest for digest, native in natives.items() if native is None]
+        names = [f"mesh_{digest[:32]}" for digest in missing]
+        texts = [
+            partial(wanted[digest].write, name) for digest, name in zip(missing, names, strict=True)
+        ]
+        codes = compile_side_by_side(texts) if texts else []
+        for digest, name, code in zip(missing, names, codes, strict=True):
+            _keep(digest, name, code)
+            natives[digest] = _loaded[digest] = load_object(name, code)
+        found = {digest: native for digest, native in natives.items() if native is not None}
+        for digest, native in found.items():
+            _recent[digest] = native
+            _recent.move_to_end(digest)
         while len(_recent) > RECENT:
             _recent.popitem(last=False)
-        return native
+        return [found[digest] for digest in digests]
 
 
-def compile_ir(text: str) -> bytes:
-    """The object code of a module in LLVM IR, optimised for this CPU."""
-    llvm: Any = llvmlite.binding
-    machine = target_machine()
-    module = llvm.parse_assembly(text)
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    # Short loops are unrolled first: LLVM 22's vectoriser stops the process at some of them.
-    options.loop_vectorization = True
-    passes = llvm.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(module, passes)
-    return machine.emit_object(module)
+def _known(digest: str) -> Native | None:
+    """A function from memory or from the cache."""
+    native = _loaded.get(digest)
+    if native is None and (kept := _read(digest)) is not None:
+        native = _loaded[digest] = load_object(*kept)
+    return native
 
 
 def _keep(digest: str, symbol: str, code: bytes) -> None:
@@ -127,6 +133,7 @@ _PRIMITIVE_SOURCES = (
     Path(__file__),
     _HERE.parent / "runtime" / "abi" / "elements.py",
     _HERE.parent / "runtime" / "abi" / "native_code.py",
+    _HERE.parent / "runtime" / "abi" / "object_code.py",
     _HERE / "kernels" / "llvm_lowering.py",
     _HERE / "native_functions.py",
     *(

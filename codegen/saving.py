@@ -204,8 +204,7 @@ class _Writer:
                 for each in constants
             )
 
-        for kernel in range(len(program.kernels)):
-            linked.compile_kernel(kernel)
+        linked.compile_kernels(range(len(program.kernels)))
         natives = [native for native in linked.natives if native is not None]
         self._kernels.update((each.name, each) for each in natives)
         self.code.append(linked.code.data)

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A busy machine is not a fault: no example has a time limit of its own.
 settings.register_profile("mesh-opt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("mesh-opt")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_other_compilers() -> Iterator[None]:
+    """Tests run on all cores already: no process compiles beside one that tests."""
+    from mesh_opt.codegen import side_by_side
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(side_by_side, "LEAST_MODULES", sys.maxsize)
+        yield

@@ -36,7 +36,7 @@ from ..kernels.fusion import is_kernel
 from ..kernels.kernel_text import KernelText
 from ..kernels.schedule import Schedule, schedule_block
 from ..kernels.static_values import constant_attribute
-from ..native_kernel import compile_kernel
+from ..native_kernel import compile_kernels
 from .scalars import has_instructions
 from .values import AlwaysRefused, NotLowered
 
@@ -73,6 +73,7 @@ class ProgramLowering:
         self._lower = lower
         self._functions: dict[Operation, int] = {}
         self._kernels: dict[Hashable, int] = {}
+        self._written: list[KernelText] = []
         self._equal_kernels = EqualKernels()
         self._texts: dict[Hashable, KernelText] = {}
         self._arrays: dict[Operation, tuple[Array, ArrayAddress]] = {}
@@ -92,6 +93,10 @@ class ProgramLowering:
     def link(self) -> LinkedProgram:
         """The program as it can be run."""
         self.program.devices = len(self.devices)
+        written = self._written
+        self.program.compile_kernels = lambda numbers: compile_kernels(
+            [written[each] for each in numbers]
+        )
         return LinkedProgram(self.program)
 
     def schedule(self, block: Block) -> Schedule:
@@ -109,9 +114,8 @@ class ProgramLowering:
         if number is None:
             number = self._kernels[key] = len(self.program.kernels)
             name = f"{operation_name(operation)}_{number}"
-            self.program.kernels.append(
-                HostKernel(name, lambda: compile_kernel(text), text.failures)
-            )
+            self.program.kernels.append(HostKernel(name, text.failures))
+            self._written.append(text)
         return number
 
     def text(self, key: Hashable, write: Callable[[], KernelText]) -> KernelText:

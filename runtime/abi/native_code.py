@@ -17,6 +17,8 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import llvmlite.binding
 
+from .object_code import create_target_machine
+
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
 
@@ -98,18 +100,7 @@ def target_platform() -> dict[str, str]:
 def target_machine() -> Any:
     """LLVM's description of this machine."""
     llvm: Any = llvmlite.binding
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=_flattened(),
-        opt=2,
-        # Constants lie next to the code, and are operands of instructions.
-        reloc="pic",
-        codemodel="small",
-        jit=True,
-    )
+    return create_target_machine(llvm.get_host_cpu_name(), _flattened())
 
 
 @cache

@@ -6,7 +6,7 @@ import ctypes
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -81,10 +81,9 @@ class HostFunction:
 
 @dataclass(frozen=True, slots=True)
 class HostKernel:
-    """A kernel by a name for people, how to get its native code, and what its checks are about."""
+    """A kernel by a name for people, and what its checks are about."""
 
     name: str
-    compile: Callable[[], Native]
     failures: tuple[Any, ...] = ()
 
 
@@ -101,10 +100,15 @@ class PythonCall:
     recorded: Callable[[int], Any] | None = None
 
 
+def _no_kernels(numbers: Sequence[int]) -> Sequence[Native]:
+    raise ValueError("a program without kernels has no native code of some")
+
+
 @dataclass(slots=True, eq=False)
 class HostProgram:
     """Functions, and the tables that instructions refer to.
 
+    - `compile_kernels`: gives the native code of kernels by their numbers;
     - `failures`: from the values of registers to the exception to raise;
     - `checks`: raise an exception if the values of registers do not fit together;
     - `known_sizes`: for each check, sizes that surely pass it;
@@ -115,6 +119,7 @@ class HostProgram:
 
     functions: list[HostFunction] = field(default_factory=list[HostFunction])
     kernels: list[HostKernel] = field(default_factory=list[HostKernel])
+    compile_kernels: Callable[[Sequence[int]], Sequence[Native]] = _no_kernels
     failures: list[Callable[[Numbers], Exception]] = field(
         default_factory=list[Callable[[Numbers], Exception]]
     )
@@ -256,11 +261,26 @@ class LinkedProgram:
         word = (address - int(self.code.ctypes.data)) // 8
         return self._instructions[bisect_right(self._starts, word) - 1]
 
-    def compile_kernel(self, number: int) -> None:
-        """Have the native code of a kernel ready."""
-        native = self.program.kernels[number].compile()
-        self.natives[number] = native
-        self.kernels[number] = native.address
+    def compile_kernels(self, numbers: Sequence[int]) -> None:
+        """Have the native code of kernels ready."""
+        wanted = [each for each in dict.fromkeys(numbers) if self.natives[each] is None]
+        for number, native in zip(wanted, self.program.compile_kernels(wanted), strict=True):
+            self.natives[number] = native
+            self.kernels[number] = native.address
+
+    def kernels_from(self, address: int) -> list[int]:
+        """The kernel that is run at an address, and those that surely are after it."""
+        found = [ctypes.c_int64.from_address(address + 8).value]
+        first = bisect_right(self._starts, (address - int(self.code.ctypes.data)) // 8)
+        for position in range(first, len(self._instructions)):
+            instruction = self._instructions[position]
+            if instruction.kind.name == "run":
+                found.append(cast("int", instruction.operands[0]))
+            elif instruction.kind.name == "return" or any(
+                isinstance(each, Label) for each in instruction.operands
+            ):
+                break
+        return found
 
 
 def _length(instruction: Instruction) -> int:

@@ -288,7 +288,7 @@ class VirtualMachine:
             case state.HELP:
                 self._call_helpers()
             case state.COMPILE:
-                self.linked.compile_kernel(self._word(at, 1))
+                self.linked.compile_kernels(self.linked.kernels_from(at))
             case state.CHECK:
                 self._check(at)
             case state.WAIT:

@@ -271,7 +271,8 @@ class SavedProgram:
             raise DamagedFile(f"has blocks of no device as {data.path}")
         program = HostProgram(
             functions=[HostFunction(each.text()) for each in data["names"].items(len(functions))],
-            kernels=[HostKernel(each, partial(self._native, symbol)) for symbol, each in kernels],
+            kernels=[HostKernel(each) for _, each in kernels],
+            compile_kernels=lambda numbers: [self._native(kernels[each][0]) for each in numbers],
             # No more than there are instructions.
             failures=[_fail] * data["failures"].count(len(words)),
             checks=[
