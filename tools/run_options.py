@@ -165,6 +165,10 @@ class Native:
         " outside of its buffers is an error"
     )
     require_native: bool = flag("fail if the interpreter has to carry out an operation")
+    deterministic: bool = flag(
+        "for scripts that ask for it: results have the same bits on threads and on ranks, for any"
+        " number of workers and at every run, also without it"
+    )
     trace: str | None = text(
         "write when each device ran kernels, met others and waited, for Perfetto or Chrome (with"
         " --backend=numba or mpi)",

@@ -1,4 +1,4 @@
-// RUN: mesh-run %s --backend=numba --function=native --input=2xf32=1,2 --require-native --workers=2 | filecheck %s
+// RUN: mesh-run %s --backend=numba --function=native --input=2xf32=1,2 --require-native --workers=2 --deterministic | filecheck %s
 // RUN: not mesh-run %s --backend=numba --function=argmax --input=1x3xf32=1,3,2 --require-native 2>&1 | filecheck %s --check-prefix=KERNEL
 // RUN: not mesh-run %s --backend=numba --function=buffer --input=1 --require-native 2>&1 | filecheck %s --check-prefix=HOST
 // RUN: not mesh-run %s --backend=interpreter --function=native --input=2xf32 --require-native 2>&1 | filecheck %s --check-prefix=BACKEND
