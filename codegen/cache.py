@@ -19,7 +19,7 @@ from threading import RLock
 from weakref import WeakValueDictionary
 
 from ..runtime.abi.native_code import Native, load_object, target_platform
-from ..runtime.abi.private_cache import cache_folder, read_private, write_private
+from ..runtime.abi.private_cache import cache_folder, drop_oldest, read_private, write_private
 from .side_by_side import compile_side_by_side
 
 RECENT = 256
@@ -27,6 +27,9 @@ RECENT = 256
 
 KERNELS = "kernels"
 """The folder of the cache that holds native code."""
+
+LARGEST_FOLDER = 1 << 29
+"""Bytes of all native code that is kept; what was used longest ago goes first."""
 
 FORMAT = "6"
 """Of the files in the cache."""
@@ -97,6 +100,13 @@ def _keep(digest: str, symbol: str, code: bytes) -> None:
     folder = cache_folder(KERNELS)
     if folder is not None:
         write_private(folder / digest, _pack(symbol.encode(), code))
+        _drop_oldest(folder)
+
+
+@cache
+def _drop_oldest(folder: Path) -> None:
+    """Keep a folder small: one look in each process that adds to it."""
+    drop_oldest(folder, LARGEST_FOLDER)
 
 
 def _read(digest: str) -> tuple[str, bytes] | None:

@@ -13,9 +13,13 @@ import tempfile
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from time import time
 
 CACHE_VARIABLE = "MESH_OPT_CACHE"
 """Environment variable: another folder for kernels and programs, or empty for no cache."""
+
+DAY = 86400
+"""Seconds."""
 
 
 def cache_folder(kind: str) -> Path | None:
@@ -53,11 +57,17 @@ def is_private_file(path: Path) -> bool:
 
 
 def read_private(path: Path) -> bytes:
-    """A file's contents. Raises OSError if there is none, or it is not the user's own."""
+    """A file's contents. Raises OSError if there is none, or it is not the user's own.
+
+    It then counts as used on this day, for `drop_oldest`.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
-        if not _is_private(os.fstat(descriptor)):
+        status = os.fstat(descriptor)
+        if not _is_private(status):
             raise OSError("not the user's own file")
+        if time() - status.st_mtime > DAY:
+            os.utime(descriptor)
         return file.read()
 
 

@@ -10,6 +10,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 import weakref
 from pathlib import Path
 
@@ -61,6 +62,25 @@ def test_another_process_finds_the_code(folder: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout == "42\n", done.stderr
     assert file.stat().st_mtime_ns == before
+
+
+def test_what_was_used_longest_ago_goes_first(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One process looks at the folder once, when it adds to it; reading counts by the day."""
+    assert call("first") == 42
+    (first,) = folder.iterdir()
+    assert call("second") == 42
+    (second,) = set(folder.iterdir()) - {first}
+    for age, file in ((3, first), (2, second)):
+        then = time.time() - age * 86400
+        os.utime(file, (then, then))
+    assert call("first") == 42 and first.stat().st_mtime > second.stat().st_mtime
+    monkeypatch.setattr(kernel_cache, "LARGEST_FOLDER", 2 * first.stat().st_size)
+    assert call("third") == 42 and len(list(folder.iterdir())) == 3
+    kernel_cache._drop_oldest.cache_clear()
+    assert call("fourth") == 42
+    assert len(list(folder.iterdir())) == 2 and second not in folder.iterdir()
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "changed", "no parts"])
