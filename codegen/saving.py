@@ -45,6 +45,7 @@ from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
 from ..runtime.abi.shards import MAXIMAL_DEVICES
 from ..runtime.collectives import Collective
+from ..runtime.host.exchanges import MEET
 from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
 from ..runtime.host.program import ArrayAddress, Constant, HostProgram
@@ -62,7 +63,7 @@ from ..runtime.saved.tables import (
     sizes_data,
     type_data,
 )
-from ..runtime.threads import collective_functions
+from ..runtime.threads import collective_functions, message_functions
 from ..sharding.grid import Grid
 from .compile import CompiledProgram
 from .host_code.lowering import HostEntry
@@ -144,6 +145,7 @@ class _Writer:
         self._numbers: dict[bytes, int] = {}
         self._kernels: dict[str, Native] = {}
         self._collectives: list[Collective] = []
+        self._has_messages = False
 
     # Functions --------------------------------------------------------------------------------
 
@@ -246,8 +248,9 @@ class _Writer:
                 message = "meets the other devices with sizes that are known at run time only"
                 raise _NeedsPython(_user(program, number), message)
             rows.append([call.name, [exchange_data(each) for each in found]])
-            steps = (step for each in found for step in each.steps)
+            steps = [step for each in found for step in each.steps]
             self._collectives += (each.what for each in steps if isinstance(each.what, Collective))
+            self._has_messages |= any(each.kind != MEET for each in steps)
         return rows
 
     # Tables -----------------------------------------------------------------------------------
@@ -265,6 +268,8 @@ class _Writer:
         """All object code by its symbols, and the symbols of the runtime's functions by their
         names there."""
         needed = {native_loop(), native_pool().code, native_serve()}
+        if self._has_messages:
+            needed |= message_functions()
         for each in self._collectives:
             needed |= {*collective_functions(each), native_messages()}
         runtime = {key: native for key, native in used_functions().items() if native in needed}

@@ -161,6 +161,13 @@ def allocate_aligned(builder: Any, size: Any) -> Any:
     return builder.call(function, [ir.Constant(_I64, 64), size])
 
 
+@intrinsic
+def free_memory(builder: Any, address: Any) -> None:
+    """Give memory of the C library back."""
+    kind = ir.FunctionType(ir.VoidType(), [_I64])
+    builder.call(_library_function(builder, "free", kind), [address])
+
+
 def _load(element: Any, is_signed: bool) -> Any:
     def load(builder: Any, address: Any) -> Any:
         value = builder.load(_pointer(builder, address, element), align=1)

@@ -9,29 +9,32 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
 
-from ..sharding.collective_matching import ENDED, CollectiveMismatch, DeviceState
+from ..sharding.collective_matching import ENDED, SEND, CollectiveMismatch, DeviceState
 from ..sharding.collectives import ALL_GATHER, GATHER
 from .abi.native_code import Native
 from .collectives import Collective, Group, around, shard_range
 from .commands import (
     AnyCommand,
     Buffer,
-    Bytes,
     Command,
     DeviceFailed,
-    HostCommand,
 )
 from .communicator import Communicator, Words
 from .native import MEETINGS, meeting_words, native_function
 from .reductions import reduction_kernel
+from .thread_mail import Box, Receiver, mail_functions, native_mail, post_message, take_message
 from .workers import Threads
 
 T = TypeVar("T")
+
+LOOK = 0.001
+"""Seconds between two looks of a device that has waited long for a message."""
 
 STANDSTILL = 0.1
 """Seconds between two looks for a deadlock: whether all devices wait for each other."""
@@ -56,7 +59,8 @@ class ThreadGroup:
         self._meetings: dict[tuple[int, ...], Words] = {}
         self._signatures: dict[object, int] = {}
         self._boards: dict[tuple[int, ...], _Board] = {}
-        self._mail: dict[tuple[int, int], list[tuple[DeviceState, Bytes]]] = {}
+        self._boxes: dict[tuple[int, int], Box] = {}
+        self._receiving: dict[int, Sequence[Box]] = {}
         self._condition = threading.Condition()
         self._submission = threading.Lock()
         self._threads = Threads(count, "device")
@@ -108,10 +112,11 @@ class ThreadGroup:
                 raise error
         if any(errors):
             raise CollectiveMismatch(dict(_states(errors)))
-        for (sender, receiver), messages in self._mail.items():
-            if messages:
+        for (sender, receiver), box in self._boxes.items():
+            number = box.oldest()
+            if number is not None:
                 self.fail()
-                raise CollectiveMismatch({sender: messages[0][0], receiver: ENDED})
+                raise CollectiveMismatch({sender: self._state(number), receiver: ENDED})
         return results
 
     def _await(self, done: queue.SimpleQueue[int]) -> None:
@@ -137,7 +142,9 @@ class ThreadGroup:
         """
         with self._condition:
             met = int(self.state[MEETINGS])
-            waiting = self._waiting
+            if any(self._has_message(boxes) for boxes in self._receiving.values()):
+                return False
+            waiting = self._waiting + len(self._receiving)
             for group, words in self._meetings.items():
                 arrived = int(words[0])
                 if arrived == len(group):
@@ -158,7 +165,8 @@ class ThreadGroup:
             for meeting in self._meetings.values():
                 meeting[:] = 0
             self._boards.clear()
-            self._mail.clear()
+            for box in self._boxes.values():
+                box.empty()
             self._waiting = 0
 
     def meeting(self, group: Group) -> Words:
@@ -175,30 +183,42 @@ class ThreadGroup:
         with self._condition:
             return self._signatures.setdefault(signature, len(self._signatures))
 
-    def post(self, sender: int, state: DeviceState, message: Bytes) -> None:
-        """Leave a message for the device of the state's signature."""
-        assert state.signature is not None
-        (receiver,) = state.signature.group
-        with self._condition:
-            self._mail.setdefault((sender, receiver), []).append((state, message))
-            self._notify()
+    def _state(self, number: int) -> DeviceState:
+        """The state that a number stands for."""
+        found = list(self._signatures)[number]
+        assert isinstance(found, DeviceState)
+        return found
 
-    def take(self, receiver: int, state: DeviceState) -> Bytes:
-        """The oldest message for a device from one of the state's signature; waits for one.
-
-        Raises DeviceFailed, and CollectiveMismatch if it is not what the device waits for.
-        """
-        wanted = state.signature
-        assert wanted is not None
+    def box(self, sender: int, receiver: int) -> Box:
+        """Where the messages of one device to another are."""
         with self._condition:
-            while True:
-                for sender in wanted.group:
-                    if box := self._mail.get((sender, receiver)):
-                        sent, message = box.pop(0)
-                        if sent.signature is None or not wanted.takes(sent.signature):
-                            raise CollectiveMismatch({sender: sent, receiver: state})
-                        return message
-                self._wait(state)
+            return self._boxes.setdefault((sender, receiver), Box())
+
+    def wait_for_message(self, receiver: int, boxes: Sequence[Box], state: DeviceState) -> None:
+        """Wait until there is a message in one of some boxes. Raises DeviceFailed."""
+        with self._condition:
+            self._receiving[receiver] = boxes
+            try:
+                while not self._has_message(boxes):
+                    if self.state[0] or self.count == 1:
+                        raise DeviceFailed(state)
+                    # Native code that sends wakes nobody.
+                    self._condition.wait(LOOK)
+            finally:
+                del self._receiving[receiver]
+
+    def _has_message(self, boxes: Sequence[Box]) -> bool:
+        return any(each.oldest() is not None for each in boxes)
+
+    def mismatch(
+        self, receiver: int, boxes: Sequence[Box], state: DeviceState
+    ) -> CollectiveMismatch:
+        """What says that the oldest message for a device is another than it waits for."""
+        for (sender, other), box in self._boxes.items():
+            number = box.oldest() if other == receiver and box in boxes else None
+            if number is not None:
+                return CollectiveMismatch({sender: self._state(number), receiver: state})
+        raise ValueError("there is no message")
 
     def exchange(
         self,
@@ -310,17 +330,44 @@ class ThreadCommunicator(Communicator):
         function = native_function(name)
         return [Command(function, bindings, constants, state.operation, state)]
 
-    def send_command(self, source: Buffer, state: DeviceState) -> HostCommand:
-        def send(data: Bytes) -> None:
-            self._threads.post(self.process, state, data.copy())
+    def send_command(self, source: Buffer, state: DeviceState) -> AnyCommand:
+        assert state.signature is not None
+        (receiver,) = state.signature.group
+        box = self._threads.box(self.process, receiver)
+        number = self._threads.signature_number(state)
+        bindings = (box.address, source, self._kind(state), number)
+        function = native_mail(post_message.__name__)
+        return Command(function, bindings, (source.size,), state.operation, state)
 
-        return HostCommand(send, (source,))
+    def receive_command(self, target: Buffer, state: DeviceState) -> AnyCommand:
+        assert state.signature is not None
+        threads = self._threads
+        waits = Receiver(
+            [threads.box(each, self.process) for each in state.signature.group],
+            state,
+            partial(threads.wait_for_message, self.process),
+            partial(threads.mismatch, self.process),
+        )
+        bindings = (
+            int(waits.addresses.ctypes.data),
+            len(waits.boxes),
+            threads.state.ctypes.data,
+            target,
+            self._kind(state),
+        )
+        function = native_mail(take_message.__name__)
+        return Command(function, bindings, (target.size,), state.operation, state, waits)
 
-    def receive_command(self, target: Buffer, state: DeviceState) -> HostCommand:
-        def receive(data: Bytes) -> None:
-            data[:] = self._threads.take(self.process, state)
+    def _kind(self, state: DeviceState) -> int:
+        """A number that is the same for messages that are taken for each other."""
+        signature = state.signature
+        assert signature is not None
+        return self._threads.signature_number((SEND, signature.element, signature.sizes))
 
-        return HostCommand(receive, (target,))
+
+def message_functions() -> set[Native]:
+    """The native functions that carry out messages on threads."""
+    return {native_function("copy"), *mail_functions()}
 
 
 def collective_functions(collective: Collective) -> set[Native]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -15,7 +15,7 @@ from ...ir.diagnostics import OperationError
 from ...runtime.collectives import Collective
 from ...runtime.commands import AnyCommand, Buffer
 from ...runtime.communicator import Communicator
-from ...runtime.host.exchanges import carry_out, meeting_of
+from ...runtime.host.exchanges import carry_out, meeting_of, own_result
 from ...runtime.host.program import Numbers
 from ...runtime.host.virtual_machine import Meeting, VirtualMachine
 from .values import HostTensor, HostValue
@@ -84,6 +84,10 @@ class CollectiveCall:
             collective, source.buffer, target.buffer, self.op
         )
         return target
+
+    def owned(self, result: SharedTensor) -> SharedTensor:
+        """A result that is no operand."""
+        return replace(result, buffer=own_result(self.commands, self.source, result.buffer))
 
     # Carrying it out --------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from ...interpreter.frames import Device
+from ...interpreter.frames import Device, Frame
 from ...interpreter.shard import resolve_grid
 from ...ir.attribute_access import integers
 from ...ir.diagnostics import OperationError
@@ -20,7 +20,7 @@ from ...runtime.host.program import Numbers
 from ...runtime.host.virtual_machine import VirtualMachine
 from .collective_calls import ALONE, CollectiveCall
 from .collective_rules import COLLECTIVE_RULES
-from .exchange_recorder import ExchangeRecorder, NotRecorded
+from .exchange_recorder import ExchangeRecorder, KnownNumbers, NotRecorded
 from .function_lowering import FunctionLowering
 from .python_steps import call_python
 from .rules import lowers
@@ -89,7 +89,7 @@ class _Collective:
         """Meet the others; returns the words of the result."""
         device = Device(self._symbols, self._grid, machine.process)
         call = CollectiveCall(self._op, device, machine.communicator, self._contents, numbers)
-        result = COLLECTIVE_RULES[self._op.name](call, self._op)
+        result = call.owned(COLLECTIVE_RULES[self._op.name](call, self._op))
         static = type_shape(self._op.results[0].type, self._op) or ()
         sizes = [size for size, known in zip(result.shape, static, strict=True) if known < 0]
         meeting = call.meeting(result, sizes, is_static=self._is_static)
@@ -100,17 +100,30 @@ class _Collective:
 
     def recorded(self, process: int) -> Exchange | None:
         """What a process does here, `None` if that depends on the run."""
-        is_known = all(
-            each.is_static if isinstance(each, HostTensor) else isinstance(each, int)
-            for each in self._contents
-        )
-        if not self._is_static or not is_known:
-            return None
         device = Device(self._symbols, self._grid, process)
+        contents = self._contents_on(device) if self._is_static else None
+        if contents is None:
+            return None
         recorder = ExchangeRecorder(process)
-        call = CollectiveCall(self._op, device, recorder, self._contents, [0])
+        call = CollectiveCall(self._op, device, recorder, contents, [0])
         try:
             result = COLLECTIVE_RULES[self._op.name](call, self._op)
         except (NotRecorded, OperationError):
             return None
         return recorder.recorded(call.source, result.buffer)
+
+    def _contents_on(self, device: Device) -> list[HostValue] | None:
+        """The operands on a device, `None` if one of them is known at run time only."""
+        known = KnownNumbers(Frame(device))
+        found: list[HostValue] = []
+        for operand, content in zip(self._op.operands, self._contents, strict=True):
+            if isinstance(content, HostTensor):
+                is_known = content.is_static
+                found.append(content)
+            else:
+                number = content if isinstance(content, int) else known.of(operand)
+                is_known = number is not None
+                found.append(int(number or 0))
+            if not is_known:
+                return None
+        return found

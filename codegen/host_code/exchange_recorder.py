@@ -4,11 +4,58 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+
+from ...interpreter.frames import Frame
+from ...interpreter.registry import find_entry
+from ...ir.diagnostics import OperationError
+from ...runtime.abi.values import Value
 from ...runtime.collectives import Collective, Group
 from ...runtime.commands import AnyCommand, Buffer
 from ...runtime.communicator import Communicator
 from ...runtime.host.exchanges import MEET, RECEIVE, SEND, Exchange, ExchangeStep
 from ...sharding.collective_matching import CollectiveSignature, DeviceState
+
+PROCESS_NUMBERS = frozenset(("shard.process_linear_index", "shard.process_multi_index"))
+"""Operations of which the device alone decides the results."""
+
+
+class KnownNumbers:
+    """Numbers that follow from constants and from which device it is that asks."""
+
+    def __init__(self, frame: Frame) -> None:
+        """`frame` is of the device."""
+        self._frame = frame
+        self._found: dict[SSAValue, Value | None] = {}
+
+    def of(self, value: SSAValue) -> Value | None:
+        """The number of a value, `None` if it may depend on anything else."""
+        if value not in self._found:
+            self._found[value] = None
+            self._found[value] = self._computed(value)
+        return self._found[value]
+
+    def _computed(self, value: SSAValue) -> Value | None:
+        op = value.owner
+        if not isinstance(op, Operation):
+            return None
+        name = op.name
+        is_constant = name == "arith.constant"
+        if isinstance(value.type, TensorType) and not is_constant:
+            return None
+        if not name.startswith("arith.") and name not in (*PROCESS_NUMBERS, "tensor.extract"):
+            return None
+        entry = find_entry(name)
+        found = map(self.of, op.operands)
+        operands = [each for each in found if each is not None]
+        if entry is None or entry.execute is None or len(operands) < len(op.operands):
+            return None
+        try:
+            results = entry.execute(op, operands, self._frame)
+        except (OperationError, ArithmeticError, IndexError, TypeError, ValueError):
+            return None
+        return results[op.results.index(value)]
 
 
 class NotRecorded(Exception):

@@ -13,7 +13,7 @@ import numpy as np
 from ...sharding.collective_matching import ANY_SIZE, CollectiveSignature, DeviceState
 from ..collectives import Collective
 from ..commands import AnyCommand, Buffer, Bytes, Command, run_commands
-from ..communicator import Communicator
+from ..communicator import Communicator, copy_command
 from .pool import view
 from .program import Numbers
 from .virtual_machine import Meeting, VirtualMachine
@@ -53,12 +53,13 @@ class Exchange:
         if communicator is None:
             raise ValueError("an exchange needs the devices of a grid")
         buffers = [Buffer(size) for size in self.sizes]
-        commands = [
+        commands: list[AnyCommand] = [
             command
             for step in self.steps
             for command in _commands(communicator, step, buffers[step.source], buffers[step.target])
         ]
-        source, result = buffers[0], buffers[self.result]
+        source = buffers[0]
+        result = own_result(commands, source, buffers[self.result])
         meeting = meeting_of(commands, source, result, (), (), is_static=True)
         if meeting is not None:
             machine.keep_meeting(meeting)
@@ -77,6 +78,15 @@ def _commands(
     return [communicator.receive_command(target, state)]
 
 
+def own_result(commands: list[AnyCommand], source: Buffer, result: Buffer) -> Buffer:
+    """The buffer of a result: where it is what the process brings, as of `shard.send`, a copy."""
+    if result is not source:
+        return result
+    copy = Buffer(source.size)
+    commands.append(copy_command(source, copy, source.size, None))
+    return copy
+
+
 def carry_out(
     machine: VirtualMachine,
     commands: Sequence[AnyCommand],
@@ -86,12 +96,7 @@ def carry_out(
 ) -> int:
     """Carry commands out on what lies at an address; returns the block of the result."""
     block = machine.pool.allocate(result.size)
-    memory: dict[Buffer, Bytes] = {source: view(address, source.size)}
-    if result is source:
-        view(block, result.size)[:] = memory[source]
-    else:
-        memory[result] = view(block, result.size)
-    run_commands(commands, memory)
+    run_commands(commands, {source: view(address, source.size), result: view(block, result.size)})
     return block
 
 
@@ -121,7 +126,7 @@ def meeting_of(
     `numbers` are what the commands were made for, and `sizes` those of the result that its type
     leaves open.
     """
-    if result is source or (not is_static and len(commands) > 1):
+    if not is_static and len(commands) > 1:
         return None
     memory: dict[Buffer, Bytes] = {}
     rows: list[tuple[Command, list[int]]] = []

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..abi.memory import free
 from ..abi.native_code import Native, source_of
 from ..commands import Bytes, Words
 from ..intrinsics import SOURCE as INTRINSICS
@@ -214,20 +215,12 @@ def own(pool: int, block: int, address: int, size: int) -> int:
     return found
 
 
-@cache
-def _free() -> Any:
-    library = ctypes.CDLL(None)
-    library.free.argtypes = [ctypes.c_void_p]
-    library.free.restype = None
-    return library.free
-
-
 def free_blocks(pool: Words) -> None:
     """Give all of a pool's memory back to the system; no block of it may be used afterwards."""
     block = int(pool[BLOCKS])
     while block:
         following = ctypes.c_int64.from_address(block - HEADER + 24).value
-        _free()(block - HEADER)
+        free()(block - HEADER)
         block = following
     pool[:] = 0
 

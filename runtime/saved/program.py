@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ...sharding.collective_matching import CollectiveMismatch
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
-from .. import intrinsics, messages, native
+from .. import intrinsics, messages, native, thread_mail
 from ..abi.arguments import InputTypes
 from ..abi.arrays import ROUNDED_TYPES, Array
 from ..abi.device_array import DeviceArray
@@ -67,10 +67,9 @@ CheckSizes = Callable[[str, int, int, Numbers], None]
 
 def platform() -> dict[str, str]:
     """What a saved program is for: it is compiled again where one of these is another."""
-    own = instructions, long_instructions, loop, pool, scalar_code, state, team
-    digest = sha256(
-        "\0".join(each.SOURCE for each in (intrinsics, messages, native, *own)).encode()
-    )
+    host = instructions, long_instructions, loop, pool, scalar_code, state, team
+    sources = [each.SOURCE for each in (intrinsics, messages, native, thread_mail, *host)]
+    digest = sha256("\0".join(sources).encode())
     return {**target_platform(), "version of the runtime": digest.hexdigest()[:16]}
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
+from mesh_opt.codegen.host_code import collective_calls
 from mesh_opt.interpreter.run import run_spmd
 from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.runtime.host import exchanges
+from mesh_opt.runtime.host.virtual_machine import VirtualMachine
+from mesh_opt.runtime.threads import ThreadGroup
 from mesh_opt.sharding.grid import Grid
 
 GRID = "shard.grid @g(shape = 3)\n"
@@ -82,7 +88,46 @@ func.func @main(%a: tensor<4xf64>) -> (tensor<4xf64>, index) {
   }
   return %r, %p : tensor<4xf64>, index
 }""",
+    # Two messages are under way at a time, and device 0 begins so late that the others give up
+    # looking at memory and wait asleep.
+    "messages_around_a_ring": """
+func.func @main(%a: tensor<4xf64>) -> (tensor<4xf64>, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c40 = arith.constant 40 : index
+  %long = arith.constant LATE : index
+  %p = shard.process_linear_index on @g : index
+  %next = arith.addi %p, %c1 : index
+  %to = arith.remui %next, %c3 : index
+  %previous = arith.addi %p, %c2 : index
+  %from = arith.remui %previous, %c3 : index
+  %first = arith.cmpi eq, %p, %c0 : index
+  %work = arith.select %first, %long, %c1 : index
+  %n = scf.for %i = %c0 to %work step %c1 iter_args(%x = %c0) -> (index) {
+    %y = arith.addi %x, %i : index
+    scf.yield %y : index
+  }
+  %r = scf.for %i = %c0 to %c40 step %c1 iter_args(%x = %a) -> (tensor<4xf64>) {
+    %s = shard.send %x on @g grid_axes = [0] destination = [%to]
+      : (tensor<4xf64>, index) -> tensor<4xf64>
+    %d = arith.addf %s, %a : tensor<4xf64>
+    %t = shard.send %d on @g grid_axes = [0] destination = [%to]
+      : (tensor<4xf64>, index) -> tensor<4xf64>
+    %u = shard.recv %t on @g grid_axes = [0] source = [%from]
+      : (tensor<4xf64>, index) -> tensor<4xf64>
+    %v = shard.recv %t on @g grid_axes = [0] : (tensor<4xf64>) -> tensor<4xf64>
+    %w = arith.subf %v, %u : tensor<4xf64>
+    %z = arith.addf %x, %w : tensor<4xf64>
+    scf.yield %z : tensor<4xf64>
+  }
+  return %r, %n : tensor<4xf64>, index
+}""",
 }
+
+LATE = 20_000_000
+"""Additions that take native code some tenths of a second, and the interpreter hours."""
 
 
 def inputs_of(text: str) -> list[list[np.ndarray]]:
@@ -93,8 +138,9 @@ def inputs_of(text: str) -> list[list[np.ndarray]]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str) -> None:
-    module = api.compile(GRID + PROGRAMS[name], stages=False).module
-    grid, inputs = Grid("g", (3,)), inputs_of(PROGRAMS[name])
+    text = GRID + PROGRAMS[name]
+    grid, inputs = Grid("g", (3,)), inputs_of(text)
+    module = api.compile(text.replace("LATE", "3"), stages=False).module
     expected = run_spmd(module, "main", inputs, grid)
     program = CompiledProgram(module)
     target = program.symbols.lookup(module, "main")
@@ -104,6 +150,32 @@ def test_program(name: str) -> None:
         for own, wanted in zip(found, expected, strict=True):
             for got, want in zip(own, wanted, strict=True):
                 np.testing.assert_array_equal(got, want)
+    program.close()
+
+
+def test_messages_are_native_and_may_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python takes part in the first message of an operation, and where one is long in coming."""
+    calls: list[int] = []
+    looks: list[int] = []
+    carry_out, look = exchanges.carry_out, ThreadGroup.wait_for_message
+
+    def counted(machine: VirtualMachine, *rest: Any) -> int:
+        calls.append(machine.process)
+        return carry_out(machine, *rest)
+
+    def watched(group: ThreadGroup, receiver: int, *rest: Any) -> None:
+        looks.append(receiver)
+        look(group, receiver, *rest)
+
+    monkeypatch.setattr(collective_calls, "carry_out", counted)
+    monkeypatch.setattr(ThreadGroup, "wait_for_message", watched)
+    text = GRID + PROGRAMS["messages_around_a_ring"]
+    program = CompiledProgram(api.compile(text.replace("LATE", str(LATE)), stages=False).module)
+    inputs, grid = inputs_of(text), Grid("g", (3,))
+    expected = program.run_spmd("main", inputs, grid)
+    assert 1 in looks and len(calls) == 12
+    found = program.run_spmd("main", inputs, grid)
+    assert np.array_equal(found[1][0], expected[1][0]) and len(calls) == 12
     program.close()
 
 

@@ -49,6 +49,20 @@ func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
   return %y : tensor<4xcomplex<f32>>
 }
 """
+PLACES = """
+shard.grid @grid(shape = 2x2)
+func.func @main(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %by_rows = shard.sharding @grid split_axes = [[0], [1]] : !shard.sharding
+  %by_columns = shard.sharding @grid split_axes = [[1], [0]] : !shard.sharding
+  %a = shard.shard %x to %by_rows : tensor<4x6xf32>
+  %b = shard.shard %a to %by_rows annotate_for_users : tensor<4x6xf32>
+  %y = math.exp %b : tensor<4x6xf32>
+  %c = shard.shard %y to %by_rows : tensor<4x6xf32>
+  %r = shard.shard %c to %by_columns annotate_for_users : tensor<4x6xf32>
+  return %r : tensor<4x6xf32>
+}
+"""
+"""Devices send their shards to each other."""
 STABLEHLO = """
 func.func @main(%x: tensor<4x2xf32>, %w: tensor<2x4xf32>) -> tensor<4x4xf32> {
   %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
@@ -64,6 +78,7 @@ PROGRAMS: dict[str, tuple[Path | str, str]] = {
     "two_targets": (ROOT / "docs" / "examples" / "two_targets.mlir", "compile"),
     "a_loop_over_open_sizes": (TWICE, ""),
     "complex_numbers": (COMPLEX, ""),
+    "shards_that_change_places": (PLACES, "spmd"),
 }
 
 
@@ -121,7 +136,9 @@ print(*sorted(each for each in sys.modules if each.startswith(heavy) and each !=
 """
 
 
-@pytest.mark.parametrize("name", ["a_grid_of_2x2", "two_targets", "a_loop_over_open_sizes"])
+@pytest.mark.parametrize(
+    "name", ["two_targets", "a_loop_over_open_sizes", "shards_that_change_places"]
+)
 def test_running_imports_no_compiler(name: str, tmp_path: Path) -> None:
     program, path = saved(tmp_path, *PROGRAMS[name])
     inputs = random_inputs(0, program.main.types.arguments, 0, 4)
