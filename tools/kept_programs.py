@@ -31,7 +31,7 @@ PROGRAMS = "programs"
 """The folder of the cache that holds programs."""
 
 LARGEST_PROGRAM = 1 << 25
-"""Bytes of a program that is kept."""
+"""Bytes of a program that is kept, and letters of its text: a longer one has large constants."""
 
 LARGEST_FOLDER = 1 << 28
 """Bytes of all that are kept; those that were used longest ago go first."""
@@ -118,7 +118,8 @@ def kept_program(
     """Where the program of a text and its passes is kept, `None` where there is no place for it."""
     reads_files = any(word in pipeline for word in _FROM_FILES)
     is_watched = any(name in os.environ for name in ("MESH_OPT_GUARD", "MESH_OPT_VERIFY_EACH"))
-    folder = None if reads_files or is_watched else cache_folder(PROGRAMS)
+    is_kept = not reads_files and not is_watched and len(text) <= LARGEST_PROGRAM
+    folder = cache_folder(PROGRAMS) if is_kept else None
     if folder is None:
         return None
     made_from = (name, text, pipeline, tuple(devices), _installed())

@@ -123,6 +123,15 @@ def test_what_is_not_seen_in_the_text_is_not_kept(
     assert not list(folder.iterdir())
 
 
+def test_large_programs_are_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_programs, "LARGEST_PROGRAM", len(ADD) - 1)
+    assert run(ADD)[0] == 0
+    assert not folder.exists()
+    monkeypatch.setattr(kept_programs, "LARGEST_PROGRAM", len(ADD))
+    assert run(ADD)[0] == 0
+    assert not list(folder.iterdir())
+
+
 def test_the_oldest_files_go_first(tmp_path: Path) -> None:
     for number in range(4):
         file = tmp_path / str(number)
