@@ -68,10 +68,7 @@ def spread_by_rule(
     if spread is None or not spread.is_split or (emit is None and not _is_copied(spread)):
         run_whole(partitioner, operation)
         return
-    operands = [
-        partitioner.value(operand, spread.operand_shardings[index])
-        for index, operand in enumerate(operation.operands)
-    ]
+    operands = partitioner.values(operation.operands, spread.operand_shardings)
     made = (emit or copy_local)(partitioner, spread, operands)
     partitioner.emitter.append(made)
     record_sizes(partitioner, spread)
