@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self, cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -31,6 +31,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.syntax.assembly_format import Parsed, Syntax, values
 from ..sharding.sharding import Axes, ReductionKind
 from .shard.annotations import GetShardingDefinition, ShardingDefinition, sharding_definition
 from .shard.attributes import (
@@ -67,13 +68,11 @@ from .shard.grids import (
 from .shard.syntax import (
     INDEX,
     Clause,
+    Clauses,
     Form,
     NamedResults,
-    parse_attributes,
-    parse_clauses,
-    parse_dimensions,
-    print_attributes,
-    print_dimensions,
+    ShardingOperand,
+    respelled,
 )
 
 
@@ -188,6 +187,7 @@ class MeshShapeOp(OnMesh, GridShapeDefinition):
     """`mesh.mesh_shape @mesh0 axes = [1] : index`."""
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("mesh_shape",)
+    SYNTAX: ClassVar[Syntax] = respelled(GridShapeDefinition.SYNTAX, MESH_SPELLING)
 
     name = "mesh.mesh_shape"
 
@@ -201,7 +201,26 @@ class GetShardingOp(GetShardingDefinition):
     name = "mesh.get_sharding"
 
 
-_SHARD_CLAUSES = (Clause("annotate_for_users", Form.FLAG, optional=True),)
+class _ShardingOrAttribute(ShardingOperand):
+    """`%s`, or `<@mesh0, [[0]]>`."""
+
+    printed_attributes = ("shard",)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        sharding = parser.parse_optional_unresolved_operand()
+        if sharding is None:
+            shard = MeshShardAttr.new(MeshShardAttr.parse_parameters(parser))
+            parsed.attributes["shard"] = shard
+        else:
+            parsed.operands["sharding"] = [sharding]
+            parsed.types["sharding"] = [MeshShardingType()]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        shard = operation.properties.get("shard")
+        if values(operation, "sharding"):
+            super().print(printer, operation)
+        elif isinstance(shard, MeshShardAttr):
+            shard.print_parameters(printer)
 
 
 @irdl_op_definition
@@ -222,6 +241,13 @@ class ShardOp(NamedResults):
 
     traits = traits_def(Pure())
 
+    SYNTAX: ClassVar[Syntax] = (
+        " $src to ",
+        _ShardingOrAttribute(),
+        Clauses((Clause("annotate_for_users", Form.FLAG, optional=True),), MESH_SPELLING),
+        " attr-dict : type($src, $result)",
+    )
+
     def __init__(
         self, src: SSAValue, sharding: SSAValue | MeshShardAttr, annotate_for_users: bool = False
     ) -> None:
@@ -235,43 +261,8 @@ class ShardOp(NamedResults):
             result_types=[src.type],
         )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        parser.parse_keyword("to")
-        sharding = parser.parse_optional_unresolved_operand()
-        shard = None if sharding else MeshShardAttr.new(MeshShardAttr.parse_parameters(parser))
-        properties = parse_clauses(parser, _SHARD_CLAUSES, MESH_SPELLING).properties
-        if shard is not None:
-            properties["shard"] = shard
-        attributes = parse_attributes(parser, cls, properties)
-        parser.parse_punctuation(":")
-        tensor_type = parser.parse_type()
-        operands = [parser.resolve_operand(source, tensor_type)]
-        if sharding is not None:
-            operands.append(parser.resolve_operand(sharding, MeshShardingType()))
-        return cls.create(
-            operands=operands,
-            properties=properties,
-            result_types=[tensor_type],
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.src)
-        printer.print_string(" to ")
-        if self.sharding is not None:
-            printer.print_ssa_value(self.sharding)
-        elif self.shard is not None:
-            self.shard.print_parameters(printer)
-        if self.annotate_for_users is not None:
-            printer.print_string(" annotate_for_users")
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-
     def verify_(self) -> None:
+        super().verify_()
         if (self.sharding is None) == (self.shard is None):
             raise VerifyException("needs a sharding, either as an operand or as an attribute")
         if self.src.type != self.result.type:
@@ -310,6 +301,12 @@ class ShardShapeOp(NamedResults):
 
     traits = traits_def(Pure())
 
+    SYNTAX: ClassVar[Syntax] = (
+        " dimensions($shape) ",
+        ShardingOperand(MESH_SPELLING),
+        " $device attr-dict : type($result)",
+    )
+
     def __init__(self, shape: Sequence[int | None], sharding: SSAValue, device: SSAValue) -> None:
         sizes = [DYNAMIC_INDEX if size is None else size for size in shape]
         super().__init__(
@@ -318,36 +315,8 @@ class ShardShapeOp(NamedResults):
             result_types=[[INDEX] * len(sizes)],
         )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        shape = parse_dimensions(parser)
-        sharding = parser.parse_unresolved_operand()
-        device = parser.parse_unresolved_operand()
-        properties: dict[str, Attribute] = {"shape": indices_attribute(shape)}
-        attributes = parse_attributes(parser, cls, properties)
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return cls.create(
-            operands=[
-                parser.resolve_operand(sharding, MeshShardingType()),
-                parser.resolve_operand(device, INDEX),
-            ],
-            properties=properties,
-            result_types=types,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_dimensions(printer, self.shape.get_values())
-        for operand in self.operands:
-            printer.print_string(" ")
-            printer.print_ssa_value(operand)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_list(self.result_types, printer.print_attribute)
-
     def verify_(self) -> None:
+        super().verify_()
         if len(self.shape) != len(self.results):
             raise VerifyException(
                 f"has {len(self.results)} results, expected one for each of {len(self.shape)} sizes"
@@ -374,7 +343,7 @@ def _respelled(operation: type[Operation]) -> type[Operation] | None:
     if definition not in _ON_MESH and spelling is OnMesh:
         return None
     name = operation.name.replace("shard.", "mesh.", 1)
-    return operation_class(name, cast("type[OnGrid]", definition), spelling)
+    return operation_class(name, cast("type[OnGrid]", definition), MESH_SPELLING, spelling)
 
 
 Mesh = Dialect(

@@ -9,11 +9,10 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from xdsl.ir import Attribute, Data, OpaqueSyntaxAttribute, Operation
+from xdsl.ir import Data, OpaqueSyntaxAttribute, Operation
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -22,12 +21,14 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .attributes import AxisRef, ShardingAttr, axes_fault, axes_text, parse_axes, parse_sharding
+from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.operations import SyntaxOperation
+from .attributes import AxisRef, ShardingAttr, axes_fault, axes_text, parse_axes
 from .meshes import mesh_of, shape_of, verify_sharding
 
 Axes = tuple[AxisRef, ...]
@@ -116,11 +117,8 @@ class AllToAllParametersAttr(OpaqueSyntaxAttribute, Data[tuple[AllToAllParameter
 _ListAttr = AxisListAttr | AxisListsAttr | AllToAllParametersAttr
 
 
-class SdyCollective(IRDLOperation, ABC):
+class SdyCollective(SyntaxOperation, ABC):
     """Base of the collectives: `sdy.all_gather [{"x"}, {}] %t out_sharding=<...> : T`."""
-
-    AXES: ClassVar[tuple[str, type[_ListAttr]] | None] = None
-    """The property that lists the axes, and its attribute."""
 
     tensor = operand_def()
     result = result_def()
@@ -128,46 +126,12 @@ class SdyCollective(IRDLOperation, ABC):
 
     traits = traits_def(Pure())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties: dict[str, Attribute] = {}
-        if cls.AXES is not None:
-            name, attribute = cls.AXES
-            properties[name] = attribute(attribute.parse_parameter(parser))  # pyright: ignore
-        unresolved = parser.parse_unresolved_operand()
-        parser.parse_keyword("out_sharding")
-        parser.parse_punctuation("=")
-        properties["out_sharding"] = ShardingAttr(parse_sharding(parser))
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        operand = parser.resolve_operand(unresolved, parser.parse_type())
-        return cls.create(
-            operands=[operand],
-            result_types=[operand.type],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        listed = self._listed()
-        if listed is not None:
-            printer.print_string(" ")
-            listed.print_parameter(printer)
-        printer.print_string(" ")
-        printer.print_ssa_value(self.tensor)
-        printer.print_string(f" out_sharding={self.out_sharding.data}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-
-    def _listed(self) -> _ListAttr | None:
-        found = None if self.AXES is None else self.properties.get(self.AXES[0])
-        return found if isinstance(found, _ListAttr) else None
-
     def verify_(self) -> None:
-        _check_same_type(self)
+        super().verify_()
+        verify_same_type(self)
         verify_sharding(self, self.out_sharding.data, self.result.type)
-        listed, mesh = self._listed(), mesh_of(self, self.out_sharding.data)
+        listed = next((p for p in self.properties.values() if isinstance(p, _ListAttr)), None)
+        mesh = mesh_of(self, self.out_sharding.data)
         if listed is None or mesh is None:
             return
         fault = axes_fault(tuple(listed.lists), mesh)
@@ -184,7 +148,11 @@ class SdyCollective(IRDLOperation, ABC):
                     raise VerifyException(f"'{each}' is no exchange in a tensor of rank {rank}")
 
 
-def _check_same_type(operation: Operation) -> None:
+_SYNTAX = " $tensor out_sharding=bare($out_sharding) attr-dict : type($tensor, $result)"
+
+
+def verify_same_type(operation: Operation) -> None:
+    """Verify that a value stays what it is. Raises VerifyException."""
     source, result = operation.operands[0].type, operation.results[0].type
     if source != result:
         raise VerifyException(
@@ -197,8 +165,9 @@ class AllGatherOp(SdyCollective):
     """Axes that leave dimensions, from the minor end."""
 
     name = "sdy.all_gather"
-    AXES: ClassVar[tuple[str, type[_ListAttr]] | None] = ("gathering_axes", AxisListsAttr)
     gathering_axes = prop_def(AxisListsAttr)
+
+    SYNTAX: ClassVar[Syntax] = " bare($gathering_axes)" + _SYNTAX
 
 
 @irdl_op_definition
@@ -206,8 +175,9 @@ class AllSliceOp(SdyCollective):
     """Axes that split dimensions further."""
 
     name = "sdy.all_slice"
-    AXES: ClassVar[tuple[str, type[_ListAttr]] | None] = ("slicing_axes", AxisListsAttr)
     slicing_axes = prop_def(AxisListsAttr)
+
+    SYNTAX: ClassVar[Syntax] = " bare($slicing_axes)" + _SYNTAX
 
 
 @irdl_op_definition
@@ -215,8 +185,9 @@ class AllToAllOp(SdyCollective):
     """Axes that move from one dimension to another."""
 
     name = "sdy.all_to_all"
-    AXES: ClassVar[tuple[str, type[_ListAttr]] | None] = ("params", AllToAllParametersAttr)
     params = prop_def(AllToAllParametersAttr)
+
+    SYNTAX: ClassVar[Syntax] = " bare($params)" + _SYNTAX
 
 
 @irdl_op_definition
@@ -225,14 +196,17 @@ class CollectivePermuteOp(SdyCollective):
 
     name = "sdy.collective_permute"
 
+    SYNTAX: ClassVar[Syntax] = _SYNTAX
+
 
 @irdl_op_definition
 class AllReduceOp(SdyCollective):
     """A sum along axes that the operand awaits."""
 
     name = "sdy.all_reduce"
-    AXES: ClassVar[tuple[str, type[_ListAttr]] | None] = ("reduction_axes", AxisListAttr)
     reduction_axes = prop_def(AxisListAttr)
+
+    SYNTAX: ClassVar[Syntax] = " bare($reduction_axes)" + _SYNTAX
 
 
 @irdl_op_definition
@@ -240,12 +214,13 @@ class ReduceScatterOp(SdyCollective):
     """A sum that the operand awaits, along axes that split the result."""
 
     name = "sdy.reduce_scatter"
-    AXES: ClassVar[tuple[str, type[_ListAttr]] | None] = ("reduce_scatter_axes", AxisListsAttr)
     reduce_scatter_axes = prop_def(AxisListsAttr)
+
+    SYNTAX: ClassVar[Syntax] = " bare($reduce_scatter_axes)" + _SYNTAX
 
 
 @irdl_op_definition
-class DataFlowEdgeOp(IRDLOperation):
+class DataFlowEdgeOp(SyntaxOperation):
     """The one sharding of what a loop or a branch carries: `sdy.data_flow_edge %t : T`."""
 
     name = "sdy.data_flow_edge"
@@ -256,33 +231,12 @@ class DataFlowEdgeOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        unresolved = parser.parse_unresolved_operand()
-        properties: dict[str, Attribute] = {}
-        if parser.parse_optional_keyword("sharding"):
-            parser.parse_punctuation("=")
-            properties["sharding"] = ShardingAttr(parse_sharding(parser))
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        operand = parser.resolve_operand(unresolved, parser.parse_type())
-        return cls.create(
-            operands=[operand],
-            result_types=[operand.type],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.input)
-        if self.sharding is not None:
-            printer.print_string(f" sharding={self.sharding.data}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
+    SYNTAX: ClassVar[Syntax] = (
+        " $input( sharding=bare($sharding))? attr-dict : type($input, $result)"
+    )
 
     def verify_(self) -> None:
-        _check_same_type(self)
+        super().verify_()
+        verify_same_type(self)
         if self.sharding is not None:
             verify_sharding(self, self.sharding.data, self.result.type)

@@ -6,11 +6,10 @@ Sharding rules of custom calls are kept as they are written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
-from typing import Self
+from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Dialect, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -32,6 +31,9 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.words import Choice
 from ...ir.tensor_types import shapes_agree
 from .attributes import (
     ManualAxesAttr,
@@ -42,7 +44,6 @@ from .attributes import (
     TensorSharding,
     manual_axes_text,
     parse_manual_axes,
-    parse_sharding,
     parse_shardings,
     shardings_text,
 )
@@ -57,13 +58,14 @@ from .collectives import (
     CollectivePermuteOp,
     DataFlowEdgeOp,
     ReduceScatterOp,
+    verify_same_type,
 )
 from .meshes import MeshOp, mesh_of, shape_of, verify_sharding
 
 # Operations --------------------------------------------------------------------------------------
 
 
-class _ShardingOp(IRDLOperation):
+class _ShardingOp(SyntaxOperation):
     """Base of the operations that give a value a sharding."""
 
     sharding = prop_def(ShardingAttr)
@@ -72,6 +74,8 @@ class _ShardingOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
+    SYNTAX: ClassVar[Syntax] = " $input bare($sharding) attr-dict : type($input, $result)"
+
     def __init__(self, input: SSAValue, sharding: TensorSharding) -> None:
         super().__init__(
             operands=[input],
@@ -79,34 +83,9 @@ class _ShardingOp(IRDLOperation):
             properties={"sharding": ShardingAttr(sharding)},
         )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        unresolved = parser.parse_unresolved_operand()
-        sharding = ShardingAttr(parse_sharding(parser))
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        operand = parser.resolve_operand(unresolved, parser.parse_type())
-        return cls.create(
-            operands=[operand],
-            result_types=[operand.type],
-            properties={"sharding": sharding},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.input)
-        printer.print_string(f" {self.sharding.data}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.input.type)
-
     def verify_(self) -> None:
-        if self.input.type != self.result.type:
-            raise VerifyException(
-                f"expected the result's type '{self.result.type}' to be the operand's "
-                f"'{self.input.type}'"
-            )
+        super().verify_()
+        verify_same_type(self)
         verify_sharding(self, self.sharding.data, self.input.type)
 
 
@@ -125,7 +104,7 @@ class ReshardOp(_ShardingOp):
 
 
 @irdl_op_definition
-class ShardingGroupOp(IRDLOperation):
+class ShardingGroupOp(SyntaxOperation):
     """Values with the same number get the same sharding."""
 
     name = "sdy.sharding_group"
@@ -133,31 +112,14 @@ class ShardingGroupOp(IRDLOperation):
     input = operand_def()
     group_id = prop_def(IntegerAttr)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        unresolved = parser.parse_unresolved_operand()
-        parser.parse_keyword("group_id")
-        parser.parse_punctuation("=")
-        group = IntegerAttr(parser.parse_integer(), i64)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        operand = parser.resolve_operand(unresolved, parser.parse_type())
-        return cls.create(operands=[operand], properties={"group_id": group}, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.input)
-        printer.print_string(f" group_id={self.group_id.value.data}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.input.type)
+    SYNTAX: ClassVar[Syntax] = " $input group_id=int($group_id) attr-dict : type($input)"
 
 
 _DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 
 
 @irdl_op_definition
-class PropagationBarrierOp(IRDLOperation):
+class PropagationBarrierOp(SyntaxOperation):
     """Shardings pass this place only in the given direction."""
 
     name = "sdy.propagation_barrier"
@@ -168,41 +130,20 @@ class PropagationBarrierOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        unresolved = parser.parse_unresolved_operand()
-        parser.parse_keyword("allowed_direction")
-        parser.parse_punctuation("=")
-        position = parser.pos
-        word = parser.parse_identifier()
-        if word not in _DIRECTIONS:
-            parser.raise_error(f"expected one of {', '.join(_DIRECTIONS)}", position)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        operand = parser.resolve_operand(unresolved, parser.parse_type())
-        return cls.create(
-            operands=[operand],
-            result_types=[operand.type],
-            properties={"allowed_direction": IntegerAttr(_DIRECTIONS.index(word), i32)},
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.input)
-        direction = _DIRECTIONS[self.allowed_direction.value.data]
-        printer.print_string(f" allowed_direction={direction}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.input.type)
+    SYNTAX: ClassVar[Syntax] = (
+        " $input allowed_direction=",
+        Choice("allowed_direction", _DIRECTIONS),
+        " attr-dict : type($input, $result)",
+    )
 
     def verify_(self) -> None:
+        super().verify_()
         if not 0 <= self.allowed_direction.value.data < len(_DIRECTIONS):
             raise VerifyException(f"unknown direction {self.allowed_direction.value.data}")
 
 
 @irdl_op_definition
-class ReturnOp(IRDLOperation):
+class ReturnOp(SyntaxOperation):
     """The values of a manual or named computation."""
 
     name = "sdy.return"
@@ -211,30 +152,10 @@ class ReturnOp(IRDLOperation):
 
     traits = traits_def(IsTerminator(), Pure())
 
+    SYNTAX: ClassVar[Syntax] = " attr-dict( $arguments : type($arguments))?"
+
     def __init__(self, *arguments: SSAValue) -> None:
         super().__init__(operands=[arguments])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parser.parse_optional_attr_dict()
-        position = parser.pos
-        unresolved = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        operands: Sequence[SSAValue] = ()
-        if unresolved:
-            parser.parse_punctuation(":")
-            types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-            operands = parser.resolve_operands(unresolved, types, position)
-        return cls.create(operands=operands, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_op_attributes(self.attributes)
-        if self.arguments:
-            printer.print_string(" ")
-            printer.print_list(self.arguments, printer.print_ssa_value)
-            printer.print_string(" : ")
-            printer.print_list(self.arguments.types, printer.print_attribute)
 
 
 class _ComputationOp(IRDLOperation):

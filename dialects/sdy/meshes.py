@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar
 
 from xdsl.dialects.builtin import ModuleOp, ShapedType, StringAttr
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
+from xdsl.irdl import irdl_op_definition, prop_def, traits_def
 from xdsl.traits import HasParent, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from .attributes import Mesh, MeshAttr, TensorSharding, parse_mesh
+from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.operations import SyntaxOperation
+from .attributes import Mesh, MeshAttr, TensorSharding
 
 
 def mesh_of(operation: Operation, sharding: TensorSharding) -> Mesh | None:
@@ -40,7 +40,7 @@ def verify_sharding(operation: Operation, sharding: TensorSharding, value_type: 
 
 
 @irdl_op_definition
-class MeshOp(IRDLOperation):
+class MeshOp(SyntaxOperation):
     """A mesh of devices with named axes."""
 
     name = "sdy.mesh"
@@ -53,23 +53,10 @@ class MeshOp(IRDLOperation):
     def __init__(self, name: str, mesh: Mesh) -> None:
         super().__init__(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(mesh)})
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_symbol_name()
-        parser.parse_punctuation("=")
-        mesh = MeshAttr(parse_mesh(parser))
-        return cls.create(
-            properties={"sym_name": name, "mesh": mesh},
-            attributes=parser.parse_optional_attr_dict(),
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        printer.print_string(f" = {self.mesh.data}")
-        printer.print_op_attributes(self.attributes)
+    SYNTAX: ClassVar[Syntax] = " @$sym_name = bare($mesh) attr-dict"
 
     def verify_(self) -> None:
+        super().verify_()
         fault = self.mesh.data.fault()
         if fault is not None:
             raise VerifyException(fault)

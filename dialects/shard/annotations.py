@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I64,
@@ -22,7 +22,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
-    IRDLOperation,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -31,12 +30,12 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.index_lists import mixed_list, parse_index_list, print_index_list, split_list
+from ...ir.index_lists import mixed_list, split_list
+from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.operations import SyntaxOperation
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
 from .attributes import (
@@ -61,16 +60,11 @@ from .grids import OnGrid
 from .syntax import (
     INDEX,
     Clause,
+    Clauses,
     Form,
     NamedResults,
+    ShardingOperand,
     grid_reference,
-    parse_attributes,
-    parse_clauses,
-    parse_grid,
-    print_attributes,
-    print_clauses,
-    print_grid,
-    segment_sizes,
 )
 from .traits import ShardCanonicalization
 
@@ -105,12 +99,18 @@ class ShardingDefinition(OnGrid, ABC):
     partial_type = opt_prop_def(BaseAttr(ReductionKindAttr))
     static_sharded_dims_offsets = prop_def(IndicesAttr, default_value=indices_attribute(()))
     static_halo_sizes = prop_def(IndicesAttr, default_value=indices_attribute(()))
-    dynamic_sharded_dims_offsets = var_operand_def(I64)
-    dynamic_halo_sizes = var_operand_def(I64)
+    dynamic_sharded_dims_offsets = var_operand_def(i64)
+    dynamic_halo_sizes = var_operand_def(i64)
     result = result_def(BaseAttr(ShardingType))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure(), ShardCanonicalization())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " @$grid",
+        Clauses(_SHARDING_CLAUSES),
+        " attr-dict : type($result)",
+    )
 
     def __init__(
         self,
@@ -161,44 +161,7 @@ class ShardingDefinition(OnGrid, ABC):
             return None
         return self.partial_type.reduction, self.partial_axes.get_values()
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        position = parser.pos
-        grid = parse_grid(parser)
-        clauses = parse_clauses(parser, _SHARDING_CLAUSES, cls.SPELLING)
-        offsets = clauses.operands.get("dynamic_sharded_dims_offsets", [])
-        halos = clauses.operands.get("dynamic_halo_sizes", [])
-        properties: dict[str, Attribute] = {
-            cls.SPELLING.word("grid"): grid,
-            **clauses.properties,
-            "operandSegmentSizes": segment_sizes(len(offsets), len(halos)),
-        }
-        attributes = parse_attributes(parser, cls, properties)
-        parser.parse_punctuation(":")
-        result_type = parser.parse_type()
-        operands = [*offsets, *halos]
-        return cls.create(
-            operands=parser.resolve_operands(operands, [i64] * len(operands), position),
-            properties=properties,
-            result_types=[result_type],
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_grid(printer, self.grid)
-        print_clauses(printer, self, _SHARDING_CLAUSES, self.SPELLING)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-
-    def verify_(self) -> None:
-        check_spelling(self, self.SPELLING)
-        self.verify_without_grid()
-        self.verify_on_grid(self.resolve_grid())
-
     def verify_without_grid(self) -> None:
-        """Check what needs no grid."""
         check_index_count(
             "halo_sizes", self.static_halo_sizes.get_values(), self.dynamic_halo_sizes
         )
@@ -229,7 +192,7 @@ class ShardingDefinition(OnGrid, ABC):
         check_sharding_of_tensor(tensor_type, grid, self.axes, halos, offsets, self.partial)
 
 
-class GetShardingDefinition(IRDLOperation, ABC):
+class GetShardingDefinition(SyntaxOperation, ABC):
     """The sharding of an annotated tensor: `shard.get_sharding %t : T -> !shard.sharding`."""
 
     SPELLING: ClassVar[Spelling] = SHARD_SPELLING
@@ -239,32 +202,13 @@ class GetShardingDefinition(IRDLOperation, ABC):
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
+    SYNTAX: ClassVar[Syntax] = " $source attr-dict : type($source) -> type($result)"
+
     def __init__(self, source: SSAValue) -> None:
         super().__init__(operands=[source], result_types=[self.SPELLING.sharding_type()])
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        attributes = parse_attributes(parser, cls, {})
-        parser.parse_punctuation(":")
-        source_type = parser.parse_type()
-        parser.parse_punctuation("->")
-        return cls.create(
-            operands=[parser.resolve_operand(source, source_type)],
-            result_types=[parser.parse_type()],
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
-
     def verify_(self) -> None:
+        super().verify_()
         check_spelling(self, self.SPELLING)
 
 
@@ -286,6 +230,12 @@ class ShardShapeDefinition(NamedResults, ABC):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure(), ShardCanonicalization())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " dims = dynamic-list($dims_dynamic, $dims) sharding = ",
+        ShardingOperand(),
+        " device = dynamic-list($device_dynamic, $device) attr-dict : type($result)",
+    )
 
     def __init__(
         self,
@@ -314,52 +264,8 @@ class ShardShapeDefinition(NamedResults, ABC):
         """The device, as coordinates on the grid."""
         return mixed_list(self.device.get_values(), self.device_dynamic)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        position = parser.pos
-        parser.parse_keyword("dims")
-        parser.parse_punctuation("=")
-        dims, dynamic_dims = parse_index_list(parser)
-        parser.parse_keyword("sharding")
-        parser.parse_punctuation("=")
-        sharding = parser.parse_unresolved_operand()
-        parser.parse_keyword("device")
-        parser.parse_punctuation("=")
-        device, dynamic_device = parse_index_list(parser)
-        properties: dict[str, Attribute] = {
-            "dims": indices_attribute(dims),
-            "device": indices_attribute(device),
-            "operandSegmentSizes": segment_sizes(len(dynamic_dims), 1, len(dynamic_device)),
-        }
-        attributes = parse_attributes(parser, cls, properties)
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        operand_types: list[Attribute] = [
-            *([INDEX] * len(dynamic_dims)),
-            cls.SPELLING.sharding_type(),
-            *([INDEX] * len(dynamic_device)),
-        ]
-        return cls.create(
-            operands=parser.resolve_operands(
-                [*dynamic_dims, sharding, *dynamic_device], operand_types, position
-            ),
-            properties=properties,
-            result_types=types,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" dims = ")
-        print_index_list(printer, self.dims.get_values(), self.dims_dynamic)
-        printer.print_string(" sharding = ")
-        printer.print_ssa_value(self.sharding)
-        printer.print_string(" device = ")
-        print_index_list(printer, self.device.get_values(), self.device_dynamic)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_list(self.result_types, printer.print_attribute)
-
     def verify_(self) -> None:
+        super().verify_()
         check_spelling(self, self.SPELLING)
         dims = self.dims.get_values()
         check_index_count("dims", dims, self.dims_dynamic)
@@ -426,6 +332,13 @@ class ShardDefinition(NamedResults, ABC):
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
+    SYNTAX: ClassVar[Syntax] = (
+        " $src to ",
+        ShardingOperand(),
+        Clauses(_SHARD_CLAUSES),
+        " attr-dict : type($src, $result)",
+    )
+
     def __init__(
         self,
         src: SSAValue,
@@ -442,36 +355,8 @@ class ShardDefinition(NamedResults, ABC):
             result_types=[src.type],
         )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        parser.parse_keyword("to")
-        sharding = parser.parse_unresolved_operand()
-        clauses = parse_clauses(parser, _SHARD_CLAUSES, cls.SPELLING)
-        attributes = parse_attributes(parser, cls, clauses.properties)
-        parser.parse_punctuation(":")
-        tensor_type = parser.parse_type()
-        return cls.create(
-            operands=[
-                parser.resolve_operand(source, tensor_type),
-                parser.resolve_operand(sharding, cls.SPELLING.sharding_type()),
-            ],
-            properties=clauses.properties,
-            result_types=[tensor_type],
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.src)
-        printer.print_string(" to ")
-        printer.print_ssa_value(self.sharding)
-        print_clauses(printer, self, _SHARD_CLAUSES, self.SPELLING)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-
     def verify_(self) -> None:
+        super().verify_()
         check_spelling(self, self.SPELLING)
         if self.src.type != self.result.type:
             raise VerifyException(

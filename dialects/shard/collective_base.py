@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     FunctionType,
@@ -19,7 +20,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AnyOf,
     BaseAttr,
@@ -29,6 +30,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 from .attributes import AxesAttr, IndicesAttr, ReductionKindAttr, axes_attribute
@@ -47,19 +49,7 @@ from .checks import (
     times,
 )
 from .grids import OnGrid
-from .syntax import (
-    Clause,
-    ClauseValue,
-    Form,
-    clause_values,
-    grid_reference,
-    parse_attributes,
-    parse_clauses,
-    parse_grid,
-    print_attributes,
-    print_clauses,
-    print_grid,
-)
+from .syntax import Clause, Clauses, ClauseValue, Form, clause_values, grid_reference
 
 TENSOR = BaseAttr(TensorType)
 TENSOR_OR_MEMREF = AnyOf((BaseAttr(TensorType), BaseAttr(MemRefType)))
@@ -71,12 +61,49 @@ SCATTER_AXIS = Clause("scatter_axis", Form.INDEX, synonyms=("scatter_dim",))
 ROOT = Clause("root", Form.INDEX_LIST, dynamic="root_dynamic")
 
 
+def collective_syntax(*clauses: Clause) -> Syntax:
+    """The format of a collective with these clauses and the types `T -> U`."""
+    on_grid = " $input on @$grid", Clauses((GRID_AXES, *clauses))
+    return *on_grid, " attr-dict : type($input) -> type($result)"
+
+
+def device_syntax(operand: str, *clauses: Clause) -> Syntax:
+    """The format of a collective that names a device, with the types `(T, index) -> U`."""
+    on_grid = " $input on @$grid", Clauses((GRID_AXES, *clauses))
+    return *on_grid, " attr-dict : ", _Signature(operand)
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """`(T, index) -> U`: the types of the input, of some indices, and of the result."""
+
+    indices: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        position = parser.pos
+        types = parser.parse_type()
+        if not isinstance(types, FunctionType):
+            parser.raise_error("expected a function type", position, parser.pos)
+        count = 1 + len(parsed.operands.get(self.indices, ()))
+        if (len(types.inputs), len(types.outputs)) != (count, 1):
+            parser.raise_error(f"expected the types of {count} operands and 1 result", position)
+        parsed.types["input"] = [types.inputs.data[0]]
+        parsed.types[self.indices] = [*types.inputs.data[1:]]
+        parsed.types["result"] = [*types.outputs.data]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_function_type(operation.operand_types, operation.result_types)
+
+
+def clauses_of(operation: Collective) -> tuple[Clause, ...]:
+    """The clauses that an operation has of its own."""
+    (found,) = (piece for piece in operation.SYNTAX if isinstance(piece, Clauses))
+    return found.rows[1:]
+
+
 class Collective(OnGrid, ABC):
     """What all collectives share: an input, a grid, the axes that span a group, and clauses."""
 
-    CLAUSES: ClassVar[tuple[Clause, ...]]
-    FUNCTION_TYPE: ClassVar[bool] = False
-    """Whether the types are written `(T, index) -> U`, or else `T -> U`."""
     TAKES_SCALARS: ClassVar[bool] = False
     """Whether tensors of rank 0 take part, as they do where nothing is cut or joined."""
 
@@ -94,7 +121,7 @@ class Collective(OnGrid, ABC):
         **values: ClauseValue,
     ) -> None:
         """Build the operation from the values of its clauses, by their names."""
-        properties, dynamic = clause_values(self.CLAUSES, values, self.SPELLING)
+        properties, dynamic = clause_values(clauses_of(self), values, self.SPELLING)
         super().__init__(
             operands=[input, *dynamic],
             properties={
@@ -109,48 +136,6 @@ class Collective(OnGrid, ABC):
     def axes(self) -> Axes:
         """The grid axes that span a group, the first slowest."""
         return self.grid_axes.get_values()
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        source = parser.parse_unresolved_operand()
-        parser.parse_keyword("on")
-        grid = parse_grid(parser)
-        clauses = parse_clauses(parser, (GRID_AXES, *cls.CLAUSES), cls.SPELLING)
-        properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid, **clauses.properties}
-        attributes = parse_attributes(parser, cls, properties)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        operands = [source, *(value for named in clauses.operands.values() for value in named)]
-        if cls.FUNCTION_TYPE:
-            types = parser.parse_type()
-            if not isinstance(types, FunctionType):
-                parser.raise_error("expected a function type", position, parser.pos)
-            operand_types, result_types = types.inputs.data, types.outputs.data
-        else:
-            operand_types = (parser.parse_type(),)
-            parser.parse_punctuation("->")
-            result_types = (parser.parse_type(),)
-        return cls.create(
-            operands=parser.resolve_operands(operands, operand_types, position),
-            properties=properties,
-            result_types=result_types,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.operands[0])
-        printer.print_string(" on ")
-        print_grid(printer, self.grid)
-        print_clauses(printer, self, (GRID_AXES, *self.CLAUSES), self.SPELLING)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        if self.FUNCTION_TYPE:
-            printer.print_function_type(self.operand_types, self.result_types)
-        else:
-            printer.print_attribute(self.operands[0].type)
-            printer.print_string(" -> ")
-            printer.print_attribute(self.results[0].type)
 
     def verify_on_grid(self, grid: Grid) -> None:
         if not self.TAKES_SCALARS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I64,
@@ -23,12 +23,11 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import mixed_list, split_list
+from ...ir.syntax.assembly_format import Syntax
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
 from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, indices_attribute
@@ -54,19 +53,10 @@ from .collective_base import (
     check_gathered,
     check_reduction_types,
     check_same_type_kind,
+    collective_syntax,
 )
 from .grids import OnGrid
-from .syntax import (
-    Clause,
-    Form,
-    grid_reference,
-    parse_attributes,
-    parse_clauses,
-    parse_grid,
-    print_attributes,
-    print_clauses,
-    print_grid,
-)
+from .syntax import Clause, Clauses, Form, grid_reference
 from .traits import ShardCanonicalization
 
 
@@ -76,7 +66,7 @@ class AllGatherDefinition(Collective, ABC):
     `shard.all_gather %t on @g grid_axes = [1] gather_axis = 1 : tensor<2x2xi8> -> tensor<2x4xi8>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (Clause("gather_axis", Form.INDEX),)
+    SYNTAX: ClassVar[Syntax] = collective_syntax(Clause("gather_axis", Form.INDEX))
 
     input = operand_def(TENSOR)
     gather_axis = prop_def(DimensionAttr)
@@ -106,7 +96,7 @@ class AllReduceDefinition(Collective, ABC):
     converts the input to the result's element type first.
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (REDUCTION,)
+    SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCTION)
     TAKES_SCALARS: ClassVar[bool] = True
 
     input = operand_def(TENSOR_OR_MEMREF)
@@ -137,7 +127,7 @@ class AllSliceDefinition(Collective, ABC):
     `shard.all_slice %t on @g grid_axes = [1] slice_axis = 1 : tensor<2x4xi8> -> tensor<2x2xi8>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (Clause("slice_axis", Form.INDEX),)
+    SYNTAX: ClassVar[Syntax] = collective_syntax(Clause("slice_axis", Form.INDEX))
 
     input = operand_def(TENSOR)
     slice_axis = prop_def(DimensionAttr)
@@ -167,9 +157,8 @@ class AllToAllDefinition(Collective, ABC):
     : tensor<4x2xi8> -> tensor<2x4xi8>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (
-        Clause("split_axis", Form.INDEX),
-        Clause("concat_axis", Form.INDEX),
+    SYNTAX: ClassVar[Syntax] = collective_syntax(
+        Clause("split_axis", Form.INDEX), Clause("concat_axis", Form.INDEX)
     )
 
     input = operand_def(TENSOR)
@@ -217,10 +206,7 @@ class ReduceScatterDefinition(Collective, ABC):
     : tensor<4x4xf32> -> tensor<2x4xf64>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (
-        REDUCTION,
-        SCATTER_AXIS,
-    )
+    SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCTION, SCATTER_AXIS)
 
     input = operand_def(TENSOR_OR_MEMREF)
     reduction = prop_def(BaseAttr(ReductionKindAttr))
@@ -255,7 +241,7 @@ class ShiftDefinition(Collective, ABC):
     : tensor<2xi8> -> tensor<2xi8>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (
+    SYNTAX: ClassVar[Syntax] = collective_syntax(
         Clause("shift_axis", Form.INDEX),
         Clause("offset", Form.INTEGER),
         Clause("rotate", Form.FLAG, optional=True),
@@ -306,13 +292,19 @@ class UpdateHaloDefinition(OnGrid, ABC):
     The result is the destination, which holds this device's elements between its halos.
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (
-        Clause("split_axes", Form.AXES_ARRAY),
-        Clause("static_halo_sizes", Form.INDEX_LIST, True, "halo_sizes", word="halo_sizes"),
+    SYNTAX: ClassVar[Syntax] = (
+        " $destination on @$grid",
+        Clauses(
+            (
+                Clause("split_axes", Form.AXES_ARRAY),
+                Clause("static_halo_sizes", Form.INDEX_LIST, True, "halo_sizes", word="halo_sizes"),
+            )
+        ),
+        " attr-dict : type($destination, $result)",
     )
 
     destination = operand_def(TENSOR_OR_MEMREF)
-    halo_sizes = var_operand_def(I64)
+    halo_sizes = var_operand_def(i64)
     split_axes = prop_def(BaseAttr(AxesArrayAttr))
     static_halo_sizes = prop_def(IndicesAttr, default_value=indices_attribute(()))
     result = result_def(TENSOR_OR_MEMREF)
@@ -346,37 +338,6 @@ class UpdateHaloDefinition(OnGrid, ABC):
     def halos(self) -> tuple[int | SSAValue, ...]:
         """Low and high halo of each dimension that has axes."""
         return mixed_list(self.static_halo_sizes.get_values(), self.halo_sizes)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        destination = parser.parse_unresolved_operand()
-        parser.parse_keyword("on")
-        grid = parse_grid(parser)
-        clauses = parse_clauses(parser, cls.CLAUSES, cls.SPELLING)
-        properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid, **clauses.properties}
-        attributes = parse_attributes(parser, cls, properties)
-        parser.parse_punctuation(":")
-        position = parser.pos
-        result_type = parser.parse_type()
-        halos = clauses.operands.get("halo_sizes", [])
-        return cls.create(
-            operands=parser.resolve_operands(
-                [destination, *halos], [result_type, *([i64] * len(halos))], position
-            ),
-            properties=properties,
-            result_types=[result_type],
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.destination)
-        printer.print_string(" on ")
-        print_grid(printer, self.grid)
-        print_clauses(printer, self, self.CLAUSES, self.SPELLING)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
 
     def verify_on_grid(self, grid: Grid) -> None:
         check_index_count("halo_sizes", self.static_halo_sizes.get_values(), self.halo_sizes)

@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 from xdsl.ir import Dialect
 from xdsl.irdl import IRDLOperation, irdl_op_definition
 
+from ...ir.syntax.operations import SyntaxOperation
 from ...sharding.collectives import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -33,7 +34,13 @@ from .annotations import (
     ShardingDefinition,
     ShardShapeDefinition,
 )
-from .attributes import ShardAxesArrayAttr, ShardReductionKindAttr, ShardShardingType
+from .attributes import (
+    SHARD_SPELLING,
+    ShardAxesArrayAttr,
+    ShardReductionKindAttr,
+    ShardShardingType,
+    Spelling,
+)
 from .collectives import (
     AllGatherDefinition,
     AllReduceDefinition,
@@ -58,17 +65,27 @@ from .rooted_collectives import (
     ScatterDefinition,
     SendDefinition,
 )
+from .syntax import respelled
 
-Definition = TypeVar("Definition", bound=IRDLOperation)
+Definition = TypeVar("Definition", bound=SyntaxOperation)
 
 
 def operation_class(
-    name: str, definition: type[Definition], *spellings: type[IRDLOperation]
+    name: str,
+    definition: type[Definition],
+    spelling: Spelling = SHARD_SPELLING,
+    *words: type[IRDLOperation],
 ) -> type[Definition]:
-    """The operation of a name that a definition describes, with the words of some spellings."""
-    parts = {"name": name, "__doc__": definition.__doc__, "__module__": definition.__module__}
+    """The operation of a name that a definition describes, in a spelling whose words have bases."""
+    parts = {
+        "name": name,
+        "SYNTAX": respelled(definition.SYNTAX, spelling),
+        "__annotations__": {"SYNTAX": "ClassVar"},
+        "__doc__": definition.__doc__,
+        "__module__": definition.__module__,
+    }
     title = definition.__name__.removesuffix("Definition") + "Op"
-    made = type(definition)(title, (*spellings, definition), parts)
+    made = type(definition)(title, (*words, definition), parts)
     return irdl_op_definition(cast("type[Definition]", made))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -19,9 +19,8 @@ from xdsl.dialects.builtin import (
     SymbolNameConstraint,
     SymbolRefAttr,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     prop_def,
     result_def,
     traits_def,
@@ -33,28 +32,27 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.syntax.assembly_format import Parsed, Syntax
+from ...ir.syntax.operations import SyntaxOperation
 from ...sharding.grid import Grid
 from .attributes import SHARD_SPELLING, AxesAttr, Spelling, axes_attribute, indices_attribute
 from .checks import DEVICES, check_axes, check_spelling, grid_value, resolve_grid
-from .syntax import (
-    INDEX,
-    Clause,
-    Form,
-    NamedResults,
-    grid_reference,
-    parse_attributes,
-    parse_clauses,
-    parse_dimensions,
-    parse_grid,
-    print_attributes,
-    print_clauses,
-    print_dimensions,
-    print_grid,
-)
+from .syntax import INDEX, Clause, Clauses, Form, NamedResults, grid_reference
 from .traits import ShardCanonicalization
 
 
-class GridDefinition(IRDLOperation, ABC):
+class _OldVisibility:
+    """A visibility in front of the name, which is read, and printed as an attribute."""
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        if (visibility := parser.parse_optional_str_literal()) is not None:
+            parsed.attributes["sym_visibility"] = StringAttr(visibility)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        """Nothing is to be printed."""
+
+
+class GridDefinition(SyntaxOperation, ABC):
     """A named grid of processes: `shard.grid @g(shape = 2x?x4)`."""
 
     SPELLING: ClassVar[Spelling] = SHARD_SPELLING
@@ -63,6 +61,12 @@ class GridDefinition(IRDLOperation, ABC):
     shape = prop_def(DenseArrayBase[I64])
 
     traits = traits_def(SymbolOpInterface(), Pure())
+
+    SYNTAX: ClassVar[Syntax] = (
+        " ",
+        _OldVisibility(),
+        "@$sym_name(shape = dimensions($shape)) attr-dict",
+    )
 
     def __init__(self, name: str, shape: Sequence[int | None]) -> None:
         extents = [DYNAMIC_INDEX if extent is None else extent for extent in shape]
@@ -75,33 +79,8 @@ class GridDefinition(IRDLOperation, ABC):
         """The grid as a value of the sharding algebra."""
         return grid_value(self)
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        visibility = parser.parse_optional_str_literal()
-        name = parser.parse_symbol_name()
-        parser.parse_punctuation("(")
-        parser.parse_keyword("shape")
-        parser.parse_punctuation("=")
-        shape = parse_dimensions(parser)
-        parser.parse_punctuation(")")
-        properties: dict[str, Attribute] = {"sym_name": name, "shape": indices_attribute(shape)}
-        attributes = parse_attributes(parser, cls, properties)
-        if visibility is not None:
-            attributes["sym_visibility"] = StringAttr(visibility)
-        return cls.create(
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        with printer.in_parens():
-            printer.print_string("shape = ")
-            print_dimensions(printer, self.shape.get_values())
-        print_attributes(printer, self)
-
     def verify_(self) -> None:
+        super().verify_()
         word = self.SPELLING.word("grid")
         extents = self.shape.get_values()
         if not extents:
@@ -130,21 +109,26 @@ class OnGrid(NamedResults, ABC):
         return resolve_grid(self, self.grid, self.SPELLING)
 
     def verify_(self) -> None:
+        super().verify_()
         check_spelling(self, self.SPELLING)
+        self.verify_without_grid()
         self.verify_on_grid(self.resolve_grid())
+
+    def verify_without_grid(self) -> None:
+        """Check what needs no grid."""
 
     def verify_on_grid(self, grid: Grid) -> None:
         """Check what can be checked with the grid at hand."""
 
 
-_AXES = Clause("axes", Form.AXES, optional=True)
-_SPLIT_AXES = Clause("split_axes", Form.AXES)
+_AXES_AND_TYPES = (
+    Clauses((Clause("axes", Form.AXES, optional=True),)),
+    " attr-dict : type($result)",
+)
 
 
 class _PerAxis(OnGrid, ABC):
     """One index for each of the listed axes, or for all axes where none are listed."""
-
-    PREPOSITION: ClassVar[str]
 
     axes = prop_def(AxesAttr, default_value=axes_attribute(()))
     result = var_result_def(IndexType)
@@ -167,30 +151,6 @@ class _PerAxis(OnGrid, ABC):
             result_types=[[INDEX] * count],
         )
 
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        if cls.PREPOSITION:
-            parser.parse_keyword(cls.PREPOSITION)
-        grid = parse_grid(parser)
-        clauses = parse_clauses(parser, (_AXES,), cls.SPELLING)
-        properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid, **clauses.properties}
-        attributes = parse_attributes(parser, cls, properties)
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return cls.create(
-            properties=properties,
-            result_types=types,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.PREPOSITION} " if self.PREPOSITION else " ")
-        print_grid(printer, self.grid)
-        print_clauses(printer, self, (_AXES,), self.SPELLING)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_list(self.result_types, printer.print_attribute)
-
     def listed_axes(self, grid: Grid) -> tuple[int, ...]:
         """The axes of the results, all of the grid's where none are listed."""
         return self.axes.get_values() or tuple(range(grid.rank))
@@ -208,14 +168,14 @@ class GridShapeDefinition(_PerAxis, ABC):
     """Extents of a grid: `shard.grid_shape @g axes = [1, 0] : index, index`."""
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("grid_shape",)
-    PREPOSITION: ClassVar[str] = ""
+    SYNTAX: ClassVar[Syntax] = (" @$grid", *_AXES_AND_TYPES)
 
 
 class ProcessMultiIndexDefinition(_PerAxis, ABC):
     """Coordinates of this process: `shard.process_multi_index on @g axes = [0] : index`."""
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("proc_linear_idx",)
-    PREPOSITION: ClassVar[str] = "on"
+    SYNTAX: ClassVar[Syntax] = (" on @$grid", *_AXES_AND_TYPES)
 
 
 class ProcessLinearIndexDefinition(OnGrid, ABC):
@@ -227,30 +187,12 @@ class ProcessLinearIndexDefinition(OnGrid, ABC):
 
     traits = traits_def(Pure())
 
+    SYNTAX: ClassVar[Syntax] = " on @$grid attr-dict : type($result)"
+
     def __init__(self, grid: str | SymbolRefAttr) -> None:
         super().__init__(
             properties={self.SPELLING.word("grid"): grid_reference(grid)}, result_types=[INDEX]
         )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        parser.parse_keyword("on")
-        grid = parse_grid(parser)
-        properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid}
-        attributes = parse_attributes(parser, cls, properties)
-        parser.parse_punctuation(":")
-        return cls.create(
-            properties=properties,
-            result_types=[parser.parse_type()],
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" on ")
-        print_grid(printer, self.grid)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
 
 
 class NeighborsLinearIndicesDefinition(OnGrid, ABC):
@@ -268,6 +210,12 @@ class NeighborsLinearIndicesDefinition(OnGrid, ABC):
 
     traits = traits_def(Pure())
 
+    SYNTAX: ClassVar[Syntax] = (
+        " on @$grid[$device]",
+        Clauses((Clause("split_axes", Form.AXES),)),
+        " attr-dict : type($neighbor_down), type($neighbor_up)",
+    )
+
     def __init__(
         self,
         grid: str | SymbolRefAttr,
@@ -282,36 +230,6 @@ class NeighborsLinearIndicesDefinition(OnGrid, ABC):
             },
             result_types=[INDEX, INDEX],
         )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        parser.parse_keyword("on")
-        grid = parse_grid(parser)
-        position = parser.pos
-        device = parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
-        )
-        clauses = parse_clauses(parser, (_SPLIT_AXES,), cls.SPELLING)
-        properties: dict[str, Attribute] = {cls.SPELLING.word("grid"): grid, **clauses.properties}
-        attributes = parse_attributes(parser, cls, properties)
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return cls.create(
-            operands=parser.resolve_operands(device, [INDEX] * len(device), position),
-            properties=properties,
-            result_types=types,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" on ")
-        print_grid(printer, self.grid)
-        with printer.in_square_brackets():
-            printer.print_list(self.device, printer.print_ssa_value)
-        print_clauses(printer, self, (_SPLIT_AXES,), self.SPELLING)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_list(self.result_types, printer.print_attribute)
 
     def verify_on_grid(self, grid: Grid) -> None:
         word = self.SPELLING.word("grid")

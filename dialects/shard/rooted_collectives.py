@@ -22,6 +22,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
+from ...ir.syntax.assembly_format import Syntax
 from ...sharding.grid import Grid
 from ...sharding.sharding import ReductionKind
 from .attributes import IndicesAttr, ReductionKindAttr
@@ -37,6 +38,7 @@ from .collective_base import (
     check_divided_type,
     check_gathered,
     check_reduction_types,
+    device_syntax,
 )
 from .syntax import Clause, Form
 from .traits import ShardCanonicalization
@@ -44,8 +46,6 @@ from .traits import ShardCanonicalization
 
 class RootedCollective(Collective, ABC):
     """A collective in which one device of each group, the root, differs from the others."""
-
-    FUNCTION_TYPE: ClassVar[bool] = True
 
     input = operand_def(TENSOR)
     root_dynamic = var_operand_def(IndexType)
@@ -61,7 +61,7 @@ class BroadcastDefinition(RootedCollective, ABC):
     `shard.broadcast %t on @g grid_axes = [0] root = [0] : (tensor<2xi8>) -> tensor<2xi8>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (ROOT,)
+    SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", ROOT)
     TAKES_SCALARS: ClassVar[bool] = True
 
     def __init__(
@@ -86,7 +86,9 @@ class GatherDefinition(RootedCollective, ABC):
     : (tensor<2x2xi8>) -> tensor<2x4xi8>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (Clause("gather_axis", Form.INDEX), ROOT)
+    SYNTAX: ClassVar[Syntax] = device_syntax(
+        "root_dynamic", Clause("gather_axis", Form.INDEX), ROOT
+    )
 
     gather_axis = prop_def(DimensionAttr)
 
@@ -114,7 +116,7 @@ class ReduceDefinition(RootedCollective, ABC):
     : (tensor<4xf32>) -> tensor<4xf64>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (REDUCTION, ROOT)
+    SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", REDUCTION, ROOT)
     TAKES_SCALARS: ClassVar[bool] = True
 
     reduction = prop_def(BaseAttr(ReductionKindAttr))
@@ -145,7 +147,7 @@ class ScatterDefinition(RootedCollective, ABC):
     : (tensor<2x2xi8>) -> tensor<1x2xi8>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (SCATTER_AXIS, ROOT)
+    SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", SCATTER_AXIS, ROOT)
 
     scatter_axis = prop_def(DimensionAttr)
 
@@ -172,10 +174,9 @@ class SendDefinition(Collective, ABC):
     `shard.send %t on @g grid_axes = [0] destination = [1] : (tensor<2xi8>) -> tensor<2xi8>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (
-        Clause("destination", Form.INDEX_LIST, dynamic="destination_dynamic"),
+    SYNTAX: ClassVar[Syntax] = device_syntax(
+        "destination_dynamic", Clause("destination", Form.INDEX_LIST, dynamic="destination_dynamic")
     )
-    FUNCTION_TYPE: ClassVar[bool] = True
 
     input = operand_def(TENSOR)
     destination_dynamic = var_operand_def(IndexType)
@@ -205,10 +206,9 @@ class RecvDefinition(Collective, ABC):
     `shard.recv %t on @g grid_axes = [0] source = [1] : (tensor<2xi8>) -> tensor<2xi8>`
     """
 
-    CLAUSES: ClassVar[tuple[Clause, ...]] = (
-        Clause("source", Form.INDEX_LIST, True, "source_dynamic", default=False),
+    SYNTAX: ClassVar[Syntax] = device_syntax(
+        "source_dynamic", Clause("source", Form.INDEX_LIST, True, "source_dynamic", default=False)
     )
-    FUNCTION_TYPE: ClassVar[bool] = True
 
     input = operand_def(TENSOR)
     source_dynamic = var_operand_def(IndexType)

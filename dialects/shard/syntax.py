@@ -2,15 +2,15 @@
 
 Most of these operations are written `input on @grid`, then a row of clauses such as
 `gather_axis = 0`, then attributes and types. A `Clause` says how one property is written; the
-parser, the printer and the constructors are driven by the same row. The two dialects differ in
-words only, which their `Spelling` knows.
+format and the constructor of an operation are driven by the same row. The two dialects differ in
+words only, which their `Spelling` knows: `respelled` turns a format of the one into the other's.
 """
 
 from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cache, lru_cache
 from typing import ClassVar, cast
@@ -23,17 +23,19 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
-    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ...ir.index_lists import parse_index_list, print_index_list, split_list
+from ...ir.syntax.assembly_format import Parsed, Syntax, directive, values
+from ...ir.syntax.operations import SyntaxOperation
 from ...sharding.sharding import ReductionKind
 from .attributes import (
+    SHARD_SPELLING,
     AxesArrayAttr,
     AxesAttr,
     IndicesAttr,
@@ -48,7 +50,7 @@ from .attributes import (
 INDEX = IndexType()
 
 
-class NamedResults(IRDLOperation, ABC):
+class NamedResults(SyntaxOperation, ABC):
     """An operation that suggests names for its results, as upstream's printer does.
 
     The suggestion gives way to a name that the text has.
@@ -125,16 +127,6 @@ class Clause:
         return self.word or spelling.word(self.name)
 
 
-@dataclass(slots=True)
-class ParsedClauses:
-    """Properties, and for each operand segment the operands that were named."""
-
-    properties: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
-    operands: dict[str, list[UnresolvedOperand]] = field(
-        default_factory=dict[str, list[UnresolvedOperand]]
-    )
-
-
 ClauseValue = int | ReductionKind | Sequence[int | SSAValue] | None
 """What a caller gives for a clause; booleans for flags, `None` for what is left out."""
 
@@ -172,52 +164,102 @@ def _integer(value: int, integer_type: IndexType | IntegerType) -> Attribute:
     return IntegerAttr(value, integer_type)
 
 
-def parse_grid(parser: Parser) -> SymbolRefAttr:
-    """Parse the symbol of a grid. Nested references are not allowed, as upstream."""
-    return SymbolRefAttr(parser.parse_symbol_name())
+@directive("dimensions")
+@dataclass(frozen=True, slots=True)
+class Dimensions:
+    """`2x?x4`, or `[]` for none."""
 
+    name: str
 
-def print_grid(printer: Printer, grid: SymbolRefAttr) -> None:
-    """Print the symbol of a grid."""
-    printer.print_symbol_name(grid.root_reference.data)
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
 
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        dimensions: list[int] = []
+        if parser.parse_optional_punctuation("[") is not None:
+            parser.parse_punctuation("]")
+        elif not (dimensions := parser.parse_dimension_list()):
+            parser.raise_error("expected dimensions such as 2x?x4, or [] for none")
+        parsed.attributes[self.name] = indices_attribute(dimensions)
 
-def parse_dimensions(parser: Parser) -> list[int]:
-    """Parse `2x?x4`, or `[]` for none."""
-    if parser.parse_optional_punctuation("[") is not None:
-        parser.parse_punctuation("]")
-        return []
-    dimensions = parser.parse_dimension_list()
-    if not dimensions:
-        parser.raise_error("expected dimensions such as 2x?x4, or [] for none")
-    return dimensions
-
-
-def print_dimensions(printer: Printer, dimensions: Sequence[int]) -> None:
-    """Print `2x?x4`, or `[]` for none."""
-    if dimensions:
-        printer.print_dimension_list(dimensions)
-    else:
-        printer.print_string("[]")
-
-
-def parse_clauses(parser: Parser, clauses: Sequence[Clause], spelling: Spelling) -> ParsedClauses:
-    """Parse a row of clauses, in order. An absent optional clause leaves its default."""
-    parsed = ParsedClauses()
-    for clause in clauses:
-        words = (clause.keyword(spelling), *clause.synonyms)
-        if any(parser.parse_optional_keyword(word) for word in words):
-            _parse_value(parser, clause, spelling, parsed)
-        elif clause.optional:
-            _leave_out(clause, spelling, parsed)
+    def print(self, printer: Printer, operation: Operation) -> None:
+        dimensions = cast(IndicesAttr, operation.properties[self.name]).get_values()
+        if dimensions:
+            printer.print_dimension_list(dimensions)
         else:
-            parser.raise_error(f"expected '{words[0]}'")
-    return parsed
+            printer.print_string("[]")
 
 
-def _parse_value(parser: Parser, clause: Clause, spelling: Spelling, parsed: ParsedClauses) -> None:
+@dataclass(eq=False)
+class ShardingOperand:
+    """`%s`: an operand of the dialect's type of shardings."""
+
+    spelling: Spelling = SHARD_SPELLING
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.operands["sharding"] = [parser.parse_unresolved_operand()]
+        parsed.types["sharding"] = [self.spelling.sharding_type()]
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        printer.print_ssa_value(values(operation, "sharding")[0])
+
+
+@dataclass(eq=False)
+class Clauses:
+    """A row of clauses, each after a space."""
+
+    rows: tuple[Clause, ...]
+    spelling: Spelling = SHARD_SPELLING
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        partial = any(row.form is Form.PARTIAL for row in self.rows)
+        also = ("partial_type", "partial_axes") if partial else ()
+        return (*(self.spelling.word(row.name) for row in self.rows), *also)
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        """Read the clauses in order. An absent optional clause leaves its default."""
+        for clause in self.rows:
+            words = (clause.keyword(self.spelling), *clause.synonyms)
+            if any(parser.parse_optional_keyword(word) for word in words):
+                _parse_value(parser, clause, self.spelling, parsed)
+            elif clause.optional:
+                _leave_out(clause, self.spelling, parsed)
+            else:
+                parser.raise_error(f"expected '{words[0]}'")
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        for clause in self.rows:
+            value = operation.properties.get(self.spelling.word(clause.name))
+            if clause.form is Form.PARTIAL:
+                _print_partial(printer, operation)
+            elif value is None or (clause.optional and _may_be_left_out(value)):
+                continue
+            elif isinstance(value, UnitAttr):
+                printer.print_string(f" {clause.keyword(self.spelling)}")
+            else:
+                printer.print_string(f" {clause.keyword(self.spelling)} = ")
+                _print_value(printer, operation, clause, self.spelling, value)
+
+
+def respelled(syntax: Syntax, spelling: Spelling) -> Syntax:
+    """A format of `shard` in the words of another dialect."""
+
+    def piece(one: object) -> object:
+        if isinstance(one, str):
+            return one.replace("@$grid", f"@${spelling.word('grid')}")
+        return replace(one, spelling=spelling) if isinstance(one, _SPELLED) else one
+
+    return cast(Syntax, tuple(map(piece, (syntax,) if isinstance(syntax, str) else syntax)))
+
+
+_SPELLED = Clauses | ShardingOperand
+
+
+def _parse_value(parser: Parser, clause: Clause, spelling: Spelling, parsed: Parsed) -> None:
     name = spelling.word(clause.name)
-    properties = parsed.properties
+    properties = parsed.attributes
     if clause.form is Form.FLAG:
         properties[name] = UnitAttr()
         return
@@ -246,37 +288,19 @@ def _parse_value(parser: Parser, clause: Clause, spelling: Spelling, parsed: Par
             properties["partial_axes"] = parse_axes(parser)
 
 
-def _leave_out(clause: Clause, spelling: Spelling, parsed: ParsedClauses) -> None:
+def _leave_out(clause: Clause, spelling: Spelling, parsed: Parsed) -> None:
     if not clause.default:
         return
     name = spelling.word(clause.name)
     match clause.form:
         case Form.AXES:
-            parsed.properties[name] = axes_attribute(())
+            parsed.attributes[name] = axes_attribute(())
         case Form.INDEX_LIST:
-            parsed.properties[name] = indices_attribute(())
+            parsed.attributes[name] = indices_attribute(())
         case Form.KIND:
-            parsed.properties[name] = spelling.reduction_kind.from_kind(ReductionKind.SUM)
+            parsed.attributes[name] = spelling.reduction_kind.from_kind(ReductionKind.SUM)
         case _:
             pass
-
-
-def print_clauses(
-    printer: Printer, operation: Operation, clauses: Sequence[Clause], spelling: Spelling
-) -> None:
-    """Print the clauses of an operation, each after a space."""
-    for clause in clauses:
-        name = spelling.word(clause.name)
-        value = operation.properties.get(name)
-        if clause.form is Form.PARTIAL:
-            _print_partial(printer, operation)
-        elif value is None or (clause.optional and _may_be_left_out(value)):
-            continue
-        elif isinstance(value, UnitAttr):
-            printer.print_string(f" {clause.keyword(spelling)}")
-        else:
-            printer.print_string(f" {clause.keyword(spelling)} = ")
-            _print_value(printer, operation, clause, spelling, value)
 
 
 def _may_be_left_out(value: Attribute) -> bool:
@@ -315,32 +339,6 @@ def _print_partial(printer: Printer, operation: Operation) -> None:
     if isinstance(kind, ReductionKindAttr) and isinstance(axes, DenseArrayBase):
         printer.print_string(f" partial = {kind.kind.data}")
         print_axes(printer, cast(AxesAttr, axes))
-
-
-def segment_sizes(*sizes: int) -> Attribute:
-    """The property that says how operands divide into segments."""
-    return DenseArrayBase.from_list(i32, sizes)
-
-
-def parse_attributes(
-    parser: Parser, operation: type[IRDLOperation], properties: dict[str, Attribute]
-) -> dict[str, Attribute]:
-    """Parse the optional dictionary of attributes, and return the discardable ones.
-
-    As in MLIR, a property of the operation may also be given there.
-    """
-    definitions = operation.get_irdl_definition().properties
-    discardable: dict[str, Attribute] = {}
-    for name, attribute in parser.parse_optional_attr_dict().items():
-        (properties if name in definitions else discardable)[name] = attribute
-    return discardable
-
-
-def print_attributes(printer: Printer, operation: Operation) -> None:
-    """Print the discardable attributes, if any, after a space."""
-    if operation.attributes:
-        printer.print_string(" ")
-        printer.print_attr_dict(operation.attributes)
 
 
 def grid_reference(grid: str | SymbolRefAttr) -> SymbolRefAttr:

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import (
     Attribute,
+    Data,
     Operation,
     ParametrizedAttribute,
     Region,
@@ -61,10 +62,11 @@ def dialect_attribute_class(classes: set[type[Attribute]]) -> type[ParametrizedA
 
 @directive("bare")
 def _bare(definition: OpDef, name: str) -> Directive:
-    """`bare($a)`: what an attribute of a dialect has behind its name, `<...>`."""
-    cls = dialect_attribute_class(property_classes(definition, name))
-    assert cls is not None
-    return DialectAttributeValue(name, cls, bare=True)
+    """`bare($a)`: what an attribute of a dialect has behind its name, as `<...>`."""
+    (cls,) = property_classes(definition, name)
+    if issubclass(cls, ParametrizedAttribute):
+        return DialectAttributeValue(name, cls, bare=True)
+    return WrappedValue(name, cast("type[Data[object]]", cls))
 
 
 @directive("$")
@@ -263,6 +265,19 @@ def parse_dialect_attribute(parser: AttrParser, cls: type[ParametrizedAttribute]
     """Read an attribute with or without its name."""
     found = parser.parse_optional_attribute()
     return cls.new(cls.parse_parameters(parser)) if found is None else found
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedValue(AttributeValue):
+    """What a property that wraps one value has behind its name, since it is of that class."""
+
+    cls: type[Data[object]]
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.attributes[self.name] = self.cls(self.cls.parse_parameter(parser))
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        cast("Data[object]", operation.get_attr_or_prop(self.name)).print_parameter(printer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,17 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i64
 from xdsl.dialects.tensor import ExtractOp, FromElementsOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import OpResult, SSAValue
 
 from ...dialects.shard.boundary import enclosing_grid
 from ...dialects.shard.dialect import AllReduceOp
 from ...ir.index import INDEX, IndexOrInt
-from ...ir.locations import builder_before
 from ...sharding.collectives import COLLECTIVES, CollectiveRow
 from ...sharding.grid import Grid
 from ...sharding.sharding import ReductionKind
 from ..sharding.annotations.access import axes_of, dimension_of, grid_name
 from ..sharding.process_arithmetic import ProcessArithmetic
-from .dimension_sizes import DimensionSizes, Rule, size_rule
+from .dimension_sizes import DimensionSizes, Rule, SizeArithmetic, size_rule
 
 
 def _rule(row: CollectiveRow) -> Rule:
@@ -35,7 +34,7 @@ def _rule(row: CollectiveRow) -> Rule:
             return sizes.size(value.op.operands[0], index)
         if grid is None or (divided and joined):
             return _stated(value, index)
-        arithmetic = _SizeArithmetic(sizes, value, grid)
+        arithmetic = _ProcessSizes(sizes, value, grid)
         return arithmetic.share(index) if divided else arithmetic.total(index)
 
     return rule
@@ -52,22 +51,13 @@ def _stated(value: SSAValue, index: int) -> int | None:
     return None
 
 
-class _SizeArithmetic(ProcessArithmetic):
+class _ProcessSizes(SizeArithmetic, ProcessArithmetic):
     """Numbers in front of a collective."""
 
     def __init__(self, sizes: DimensionSizes, value: OpResult, grid: Grid) -> None:
-        self._sizes = sizes
-        self._value = value
-        self._builder = builder_before(value.op)
+        super().__init__(sizes, value)
         self._axes = axes_of(value.op)
         self._grid = grid
-
-    def insert(self, operation: Operation) -> SSAValue:
-        operation.location = self._value.op.location
-        return self._builder.insert(operation).results[0]
-
-    def index(self, number: IndexOrInt) -> SSAValue:
-        return number if isinstance(number, SSAValue) else self._sizes.constant(number, self._value)
 
     def total(self, index: int) -> IndexOrInt:
         """The sizes of a dimension on all processes of the group together."""

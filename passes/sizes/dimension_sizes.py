@@ -9,12 +9,11 @@ that the size can be used wherever the tensor can.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, reduce
 from importlib import import_module
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.arith import AddiOp, MuliOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr
 from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -23,13 +22,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.iree_encoding.interfaces import Tensor
 from ...ir.attribute_access import attribute, number_list
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
-from ...ir.index import constant_index
+from ...ir.index import IndexArithmetic, IndexOrInt, constant_index
 from ...ir.index_lists import mixed_list
 from ...ir.locations import builder_before, located_builder, maker_of
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked
 
-Size = SSAValue | int
+Size = IndexOrInt
 """The size of a dimension: a value of type index where it is not known before the program runs."""
 
 
@@ -178,7 +177,7 @@ def _listed(name: str, fallback: int | None = None) -> Rule:
     return rule
 
 
-def _like(operand: int) -> Rule:
+def like(operand: int) -> Rule:
     """The same sizes as an operand has."""
 
     def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
@@ -246,34 +245,28 @@ def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
 @size_rule("tensor.pad")
 def _pad(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """The size of what is padded, and the padding on both sides."""
-    operation = value.op
-    total: Size = sizes.size(operation.operands[0], index)
+    arithmetic = SizeArithmetic(sizes, value)
+    total = sizes.size(value.op.operands[0], index)
     for side in ("low", "high"):
-        static = number_list(attribute(operation, f"static_{side}"))
-        dynamic = tuple(cast(Sequence[SSAValue], getattr(operation, side)))
-        amount: Size = static[index]
-        if amount == DYNAMIC_INDEX:
-            amount = dynamic[static[:index].count(DYNAMIC_INDEX)]
-        total = _combine(sizes, value, total, amount, AddiOp)
+        static = number_list(attribute(value.op, f"static_{side}"))
+        dynamic = cast(Sequence[SSAValue], getattr(value.op, side))
+        total = arithmetic.add(total, mixed_list(static, dynamic)[index])
     return total
 
 
-def _combine(
-    sizes: DimensionSizes, value: OpResult, left: Size, right: Size, kind: type[AddiOp | MuliOp]
-) -> Size:
-    """A sum or product of sizes, in front of the operation that `value` is a result of."""
-    neutral = 0 if kind is AddiOp else 1
-    if isinstance(left, int) and isinstance(right, int):
-        return left + right if kind is AddiOp else left * right
-    if right == neutral:
-        return left
-    if left == neutral:
-        return right
-    builder = builder_before(value.op)
-    operands = [
-        one if isinstance(one, SSAValue) else sizes.constant(one, value) for one in (left, right)
-    ]
-    return builder.insert(kind(operands[0], operands[1])).result
+class SizeArithmetic(IndexArithmetic):
+    """Numbers in front of the operation that a value is a result of."""
+
+    def __init__(self, sizes: DimensionSizes, value: OpResult) -> None:
+        self._sizes = sizes
+        self._value = value
+        self._builder = builder_before(value.op)
+
+    def insert(self, operation: Operation) -> SSAValue:
+        return self._builder.insert(operation).results[0]
+
+    def index(self, number: Size) -> SSAValue:
+        return number if isinstance(number, SSAValue) else self._sizes.constant(number, self._value)
 
 
 @size_rule("tensor.expand_shape")
@@ -293,22 +286,17 @@ def _collapse(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None
     if not isinstance(groups, ArrayAttr):
         return None
     group = cast(ArrayAttr[ArrayAttr[IntegerAttr]], groups).data[index]
-    total: Size = 1
-    for one in group:
-        size = sizes.size(value.op.operands[0], one.value.data)
-        total = _combine(sizes, value, total, size, MuliOp)
-    return total
+    parts = (sizes.size(value.op.operands[0], one.value.data) for one in group)
+    return reduce(SizeArithmetic(sizes, value).multiply, parts, 1)
 
 
-@size_rule("tensor.concat")
+@size_rule("tensor.concat", "tosa.concat")
 def _concatenate(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    dimension = attribute(value.op, "dim")
+    dimension = attribute(value.op, "axis" if value.op.name == "tosa.concat" else "dim")
     if not isinstance(dimension, IntegerAttr) or dimension.value.data != index:
         return sizes.size(value.op.operands[0], index)
-    total: Size = 0
-    for operand in value.op.operands:
-        total = _combine(sizes, value, total, sizes.size(operand, index), AddiOp)
-    return total
+    parts = (sizes.size(operand, index) for operand in value.op.operands)
+    return reduce(SizeArithmetic(sizes, value).add, parts, 0)
 
 
 size_rule("flow.tensor.barrier", "flow.tensor.transfer")(_listed("argument_dims", 0))
@@ -320,11 +308,11 @@ size_rule(
     "iree_tensor_ext.compute_barrier.start",
     "tensor.bitcast",
     "tensor.cast",
-)(_like(0))
+)(like(0))
 size_rule("iree_encoding.unset_encoding")(_listed("result_dims", 0))
 size_rule("tensor.empty")(_listed("dynamic_sizes"))
 size_rule("tensor.generate")(_listed("dynamic_extents"))
-size_rule("tensor.insert", "tensor.insert_slice")(_like(1))
+size_rule("tensor.insert", "tensor.insert_slice")(like(1))
 size_rule("tensor.splat")(_listed("dynamicSizes"))
 
 _MODULES = ("collective_sizes", "tosa_sizes")

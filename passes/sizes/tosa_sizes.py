@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.arith import AddiOp, DivUIOp, MaxSIOp, MuliOp
+from functools import reduce
+from math import prod
+
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import OpResult, SSAValue
 
 from ...ir.attribute_access import attribute, number_list
-from ...ir.locations import builder_before
+from ...ir.index_folding import known_first
 from ..sharding.rules.builder import integer
 from ..sharding.rules.tosa import constant_shape
 from ..sharding.rules.tosa_windows import sliding
-from .dimension_sizes import DimensionSizes, Rule, Size, size_rule
+from .dimension_sizes import DimensionSizes, Rule, Size, SizeArithmetic, like, size_rule
 
 
 def _broadcast(count: int) -> Rule:
@@ -28,15 +30,10 @@ def _broadcast(count: int) -> Rule:
             if isinstance(size, int) or found == 1:
                 found = size
             elif isinstance(found, SSAValue):
-                builder = builder_before(value.op)
-                found = builder.insert(MaxSIOp(found, size)).result
+                found = SizeArithmetic(sizes, value).maximum(found, size)
         return found
 
     return rule
-
-
-def _like_source(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    return sizes.size(value.op.operands[0], index)
 
 
 @size_rule("tosa.matmul")
@@ -62,9 +59,10 @@ BINARY = (
 REDUCTIONS = "all any max min product sum"
 
 ELEMENTWISE_UNARY = (*UNARY.split(), *(f"reduce_{name}" for name in REDUCTIONS.split()))
-size_rule(*(f"tosa.{name}" for name in ELEMENTWISE_UNARY))(_like_source)
+size_rule(*(f"tosa.{name}" for name in ELEMENTWISE_UNARY))(like(0))
 size_rule(*(f"tosa.{name}" for name in BINARY.split()))(_broadcast(2))
 size_rule("tosa.select")(_broadcast(3))
+size_rule("tosa.scatter", "tosa.table")(like(0))
 
 
 @size_rule("tosa.argmax")
@@ -72,24 +70,6 @@ def _argmax(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """The searched dimension is left out."""
     axis = integer(value.op, "axis")
     return None if axis is None else sizes.size(value.op.operands[0], index + (index >= axis))
-
-
-@size_rule("tosa.concat")
-def _concat(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    operands = value.op.operands
-    if integer(value.op, "axis") != index:
-        return sizes.size(operands[0], index)
-    total: SSAValue | None = None
-    known = 0
-    for operand in operands:
-        size = sizes.size(operand, index)
-        if isinstance(size, int):
-            known += size
-        elif total is None:
-            total = size
-        else:
-            total = builder_before(value.op).insert(AddiOp(total, size)).result
-    return known if total is None else scaled(sizes, value, total, 1, known, 1)
 
 
 @size_rule("tosa.gather")
@@ -104,31 +84,24 @@ def _pad(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     if widths is None:
         return None
     added = sum(widths[2 * index : 2 * index + 2])
-    return scaled(sizes, value, sizes.size(value.op.operands[0], index), 1, added, 1)
+    return SizeArithmetic(sizes, value).add(sizes.size(value.op.operands[0], index), added)
 
 
 @size_rule("tosa.reshape")
 def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """The only extent that is not known holds what the others leave of all elements."""
-    result, divisor, factor = value.type, 1, 1
+    result = value.type
     if not isinstance(result, TensorType):
         return None
-    for place, extent in enumerate(result.get_shape()):
-        if place != index:
-            divisor *= extent
-            if extent == DYNAMIC_INDEX:
-                return None
-    unknown: SSAValue | None = None
-    for size in sizes.sizes(value.op.operands[0]):
-        if isinstance(size, int):
-            factor *= size
-        elif unknown is None:
-            unknown = size
-        else:
-            return None
-    if divisor == 0:
+    others = [extent for place, extent in enumerate(result.get_shape()) if place != index]
+    before = sizes.sizes(value.op.operands[0])
+    if DYNAMIC_INDEX in others or sum(isinstance(size, SSAValue) for size in before) > 1:
+        return None
+    if 0 in others:
         return 0
-    return scaled(sizes, value, 1 if unknown is None else unknown, factor, 0, divisor)
+    arithmetic = SizeArithmetic(sizes, value)
+    count = reduce(arithmetic.multiply, known_first(before), 1)
+    return arithmetic.divide(count, prod(others))
 
 
 @size_rule("tosa.slice")
@@ -138,33 +111,13 @@ def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return None if lengths is None or lengths[index] < 0 else lengths[index]
 
 
-@size_rule("tosa.scatter", "tosa.table")
-def _source(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    return sizes.size(value.op.operands[0], index)
-
-
 @size_rule("tosa.tile")
 def _tile(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     multiples = constant_shape(value.op, 1)
     if multiples is None:
         return None
-    return scaled(sizes, value, sizes.size(value.op.operands[0], index), multiples[index], 0, 1)
-
-
-def scaled(
-    sizes: DimensionSizes, value: OpResult, size: Size, factor: int, offset: int, divisor: int
-) -> Size:
-    """(size * factor + offset) / divisor, of numbers that are not negative, rounded down."""
-    if isinstance(size, int):
-        return (size * factor + offset) // divisor
-    builder = builder_before(value.op)
-    if factor != 1:
-        size = builder.insert(MuliOp(size, sizes.constant(factor, value))).result
-    if offset:
-        size = builder.insert(AddiOp(size, sizes.constant(offset, value))).result
-    if divisor != 1:
-        size = builder.insert(DivUIOp(size, sizes.constant(divisor, value))).result
-    return size
+    size = sizes.size(value.op.operands[0], index)
+    return SizeArithmetic(sizes, value).multiply(size, multiples[index])
 
 
 def _channels(sizes: DimensionSizes, value: OpResult) -> Size:
@@ -175,13 +128,7 @@ def _channels(sizes: DimensionSizes, value: OpResult) -> Size:
     weight = operation.operands[1]
     if operation.name != "tosa.depthwise_conv2d":
         return sizes.size(weight, 0)
-    channels, multiplier = sizes.size(weight, 2), sizes.size(weight, 3)
-    if isinstance(channels, int):
-        channels, multiplier = multiplier, channels
-    if isinstance(multiplier, int):
-        return scaled(sizes, value, channels, multiplier, 0, 1)
-    builder = builder_before(operation)
-    return builder.insert(MuliOp(sizes.value(weight, 2), multiplier)).result
+    return SizeArithmetic(sizes, value).multiply(sizes.size(weight, 2), sizes.size(weight, 3))
 
 
 @size_rule(
@@ -205,8 +152,9 @@ def _windows(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
         return _channels(sizes, value)
     window, extent = windows[index - 1], sizes.size(image, index)
     around = window.before + window.after
+    arithmetic = SizeArithmetic(sizes, value)
     if operation.name == "tosa.transpose_conv2d":
         grown = window.size - window.stride + around
-        return scaled(sizes, value, extent, window.stride, grown, 1)
+        return arithmetic.add(arithmetic.multiply(extent, window.stride), grown)
     room = around - window.reach + window.stride
-    return scaled(sizes, value, extent, 1, room, window.stride)
+    return arithmetic.divide(arithmetic.add(extent, room), window.stride)

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ...dialects.sdy.attributes import AxisRef, Mesh
 from ...dialects.sdy.dialect import MeshOp
@@ -37,6 +38,7 @@ from ...dialects.shard.dialect import (
 from ...dialects.stablehlo.attributes import MeshAttr, ReplicaGroupMeshAxesAttr
 from ...ir.attribute_access import attribute, integer
 from ...ir.diagnostics import OperationError
+from ...ir.locations import located_builder
 from ...ir.symbols import fresh_name, names_in
 from ...sharding.device_groups import GridShape, axes_of_groups, groups_along
 from ...sharding.sharding import ReductionKind
@@ -105,10 +107,7 @@ def _grid(lowering: Lowering, shape_: GridShape) -> str:
         if isinstance(each, GridOp) and each.grid.shape == shape_:
             return each.grid.name
     name = fresh_name(PROCESSES, names_in(lowering.module))
-    made, first = GridOp(name, shape_), block.first_op
-    assert first is not None
-    made.location = lowering.module.location
-    block.insert_op_before(made, first)
+    located_builder(InsertPoint.at_start(block), lowering.module).insert(GridOp(name, shape_))
     return name
 
 

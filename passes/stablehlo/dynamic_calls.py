@@ -14,12 +14,12 @@ from ...ir.attribute_access import attribute, element_type
 from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
 from .combiners import combiner
-from .emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
+from .emitter import BOOL, Emitter, shape
 from .lowering import Lowering
 from .products import convolve
 from .reductions import element_kinds
 from .rules import call_rule, tensor_rule
-from .shapes import dynamic_pad, index_values, strided_place
+from .shapes import dynamic_pad, index_values
 from .sorting import top_k
 
 Tensors = Sequence[SSAValue]
@@ -51,8 +51,6 @@ def _dynamic_reduce_window(lowering: Lowering, op: Operation, operands: Tensors)
         reach = e.add(e.multiply(e.add(sizes[place], -1), dilations[place]), 1)
         count = e.add(e.divide(e.subtract(room, reach), strides[place]), 1)
         counts.append(size if size >= 0 else count)
-    window = e.empty(sizes, BOOL)
-    loops = 2 * rank
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         hit = inner.constant(1, BOOL)
@@ -61,21 +59,14 @@ def _dynamic_reduce_window(lowering: Lowering, op: Operation, operands: Tensors)
             start = inner.multiply(inner.loop_index(place), strides[place])
             offset = inner.multiply(inner.loop_index(rank + place), dilations[place])
             distance = inner.index(inner.subtract(inner.add(start, offset), low[place]))
-            inside, index = strided_place(inner, distance, base[place], own[place])
+            inside, index = inner.strided_place(distance, base[place], own[place])
             hit = inner.both(hit, inside)
             indices.append(index)
         values = [inner.element(value, indices) for value in inputs]
         added = combined.combine(inner, args[1:], values, given)
         return [inner.select(hit, new, old) for new, old in zip(added, args[1:], strict=True)]
 
-    results = e.loops(
-        [window],
-        [dims(*range(rank, loops), loops=loops)],
-        [e.fill(start, counts) for start in starts],
-        [dims(*range(rank), loops=loops)] * half,
-        body,
-        [*[PARALLEL] * rank, *[REDUCTION] * rank],
-    )
+    results = e.window_loops(sizes, [e.fill(start, counts) for start in starts], body)
     return combined.finish(e, results)
 
 

@@ -161,6 +161,43 @@ class Emitter(ScalarEmitter):
             values, maps, [output], None, lambda inner, args: body(inner, args[:count])
         )[0]
 
+    def nearest(self, index: SSAValue, size: IndexOrInt) -> tuple[SSAValue, SSAValue]:
+        """Whether an index is one of a dimension, and the nearest one that is."""
+        last = self.index(self.subtract(size, 1))
+        bounded = self.op("arith.maxsi", self.op("arith.minsi", index, last), self.index(0))
+        return self.compare_integers("eq", index, bounded), bounded
+
+    def strided_place(
+        self, distance: SSAValue, stride: SSAValue, count: SSAValue
+    ) -> tuple[SSAValue, SSAValue]:
+        """Whether a distance is that of one of `count` elements some stride apart, and of which.
+
+        The index is one of an element in any case.
+        """
+        none = self.index(0)
+        number = self.op("arith.divsi", distance, stride)
+        exact = self.compare_integers("eq", self.op("arith.remsi", distance, stride), none)
+        inside = self.both(exact, self.compare_integers("sge", distance, none))
+        is_one, bounded = self.nearest(number, count)
+        return self.both(inside, is_one), bounded
+
+    def window_loops(
+        self, windows: Sequence[IndexOrInt], outputs: Sequence[SSAValue], body: Body
+    ) -> list[SSAValue]:
+        """Loops over outputs, and in each over a window: a reduction.
+
+        The body gets an element of nothing, then those of the outputs.
+        """
+        rank, loops = len(windows), 2 * len(windows)
+        return self.loops(
+            [self.empty(windows, BOOL)],
+            [dims(*range(rank, loops), loops=loops)],
+            outputs,
+            [dims(*range(rank), loops=loops)] * len(outputs),
+            body,
+            [*[PARALLEL] * rank, *[REDUCTION] * rank],
+        )
+
     def common_sizes(self, values: Sequence[SSAValue]) -> list[IndexOrInt]:
         """The sizes of tensors of one shape, known where any of them knows."""
         sizes: list[IndexOrInt] = []
@@ -225,20 +262,12 @@ class Emitter(ScalarEmitter):
 
         def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
             hit = inner.constant(1, BOOL)
-            none = inner.index(0)
             indices: list[SSAValue] = []
             for place, stride in enumerate(strides):
                 distance = inner.op("arith.subi", inner.loop_index(place), starts[place])
-                number = inner.op("arith.divsi", distance, inner.index(stride))
-                rest = inner.op("arith.remsi", distance, inner.index(stride))
-                last = inner.op("arith.subi", sizes[place], inner.index(1))
-                bounded = inner.op("arith.maxsi", inner.op("arith.minsi", number, last), none)
-                inside = inner.both(
-                    inner.compare_integers("eq", number, bounded),
-                    inner.compare_integers("eq", rest, none),
-                )
+                inside, index = inner.strided_place(distance, inner.index(stride), sizes[place])
                 hit = inner.both(hit, inside)
-                indices.append(bounded)
+                indices.append(index)
             return [inner.select(hit, inner.element(source, indices), args[0])]
 
         if 0 in shape(source):

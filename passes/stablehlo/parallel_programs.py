@@ -6,7 +6,7 @@ results are then made from the operands of all: what StableHLO says of collectiv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -33,8 +33,12 @@ Process = tuple[int, int]
 """The replica and the partition."""
 
 Group = Sequence[Process]
-Operands = Mapping[Process, Sequence[SSAValue]]
-Rule = Callable[[Lowering, Operation, Operands, Sequence[Group]], dict[Process, list[SSAValue]]]
+Tensors = Sequence[SSAValue]
+Received = Sequence[Tensors | None]
+"""What each process of a group receives; a process that receives nothing has zeros."""
+
+Rule = Callable[[Lowering, Operation, Sequence[Tensors]], Received]
+"""What the processes of a group receive for what each brings."""
 
 collective = Rules[Rule]()
 
@@ -120,8 +124,13 @@ def _meet(lowering: Lowering, world: _World) -> None:
             for p, each in own.items()
         }
         at = lowering.at(operation)
-        groups = [g for g in process_groups(at, operation, world) if all(p in own for p in g)]
-        results = collective[operation.name](at, operation, operands, groups)
+        results: dict[Process, Tensors] = {}
+        for group in process_groups(at, operation, world):
+            if all(process in own for process in group):
+                brought = [operands[process] for process in group]
+                received = collective[operation.name](at, operation, brought)
+                pairs = zip(group, received, strict=True)
+                results.update((process, each) for process, each in pairs if each is not None)
         for process, each in own.items():
             values = results.get(process)
             if values is None:
@@ -194,30 +203,17 @@ def _reduced(lowering: Lowering, op: Operation, values: Sequence[SSAValue]) -> S
 
 
 @collective("stablehlo.all_reduce", "stablehlo.collective_reduce")
-def _all_reduce(
-    lowering: Lowering, op: Operation, operands: Operands, groups: Sequence[Group]
-) -> dict[Process, list[SSAValue]]:
-    found: dict[Process, list[SSAValue]] = {}
-    for group in groups:
-        count = len(operands[group[0]])
-        totals = [_reduced(lowering, op, [operands[p][i] for p in group]) for i in range(count)]
-        receivers = group if op.name == "stablehlo.all_reduce" else group[:1]
-        found.update(dict.fromkeys(receivers, totals))
-    return found
+def _all_reduce(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -> Received:
+    totals = [_reduced(lowering, op, values) for values in zip(*brought, strict=True)]
+    others = None if op.name == "stablehlo.collective_reduce" else totals
+    return [totals, *[others] * (len(brought) - 1)]
 
 
 @collective("stablehlo.all_gather")
-def _all_gather(
-    lowering: Lowering, op: Operation, operands: Operands, groups: Sequence[Group]
-) -> dict[Process, list[SSAValue]]:
-    found: dict[Process, list[SSAValue]] = {}
-    for group in groups:
-        made = [
-            _joined(lowering, [operands[p][i] for p in group], integer(op, "all_gather_dim"))
-            for i in range(len(op.operands))
-        ]
-        found.update(dict.fromkeys(group, made))
-    return found
+def _all_gather(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -> Received:
+    dimension = integer(op, "all_gather_dim")
+    made = [_joined(lowering, values, dimension) for values in zip(*brought, strict=True)]
+    return [made] * len(brought)
 
 
 def _joined(lowering: Lowering, values: Sequence[SSAValue], dimension: int) -> SSAValue:
@@ -238,50 +234,35 @@ def _part(lowering: Lowering, value: SSAValue, dimension: int, number: int, coun
 
 
 @collective("stablehlo.reduce_scatter")
-def _reduce_scatter(
-    lowering: Lowering, op: Operation, operands: Operands, groups: Sequence[Group]
-) -> dict[Process, list[SSAValue]]:
-    found: dict[Process, list[SSAValue]] = {}
-    for group in groups:
-        total = _reduced(lowering, op, [operands[p][0] for p in group])
-        for number, process in enumerate(group):
-            dimension = integer(op, "scatter_dimension")
-            found[process] = [_part(lowering, total, dimension, number, len(group))]
-    return found
+def _reduce_scatter(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -> Received:
+    total = _reduced(lowering, op, [values[0] for values in brought])
+    dimension, count = integer(op, "scatter_dimension"), len(brought)
+    return [[_part(lowering, total, dimension, number, count)] for number in range(count)]
 
 
 @collective("stablehlo.all_to_all")
-def _all_to_all(
-    lowering: Lowering, op: Operation, operands: Operands, groups: Sequence[Group]
-) -> dict[Process, list[SSAValue]]:
+def _all_to_all(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -> Received:
     split, joined = integer(op, "split_dimension"), integer(op, "concat_dimension")
     count = integer(op, "split_count")
-    found: dict[Process, list[SSAValue]] = {}
-    for group in groups:
-        for number, process in enumerate(group):
-            found[process] = [
-                _joined(
-                    lowering,
-                    [_part(lowering, operands[p][i], split, number, count) for p in group],
-                    joined,
-                )
-                for i in range(len(op.operands))
-            ]
-    return found
+
+    def received(number: int, values: Sequence[SSAValue]) -> SSAValue:
+        parts = [_part(lowering, value, split, number, count) for value in values]
+        return _joined(lowering, parts, joined)
+
+    by_operand = list(zip(*brought, strict=True))
+    return [[received(number, each) for each in by_operand] for number in range(len(brought))]
 
 
 @collective("stablehlo.collective_permute")
-def _collective_permute(
-    lowering: Lowering, op: Operation, operands: Operands, groups: Sequence[Group]
-) -> dict[Process, list[SSAValue]]:
+def _collective_permute(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -> Received:
     """Groups are pairs of a source and a target."""
     del lowering, op
-    return {target: list(operands[source]) for source, target in groups}
+    return [None, brought[0]]
 
 
 @collective("stablehlo.collective_broadcast")
 def _collective_broadcast(
-    lowering: Lowering, op: Operation, operands: Operands, groups: Sequence[Group]
-) -> dict[Process, list[SSAValue]]:
+    lowering: Lowering, op: Operation, brought: Sequence[Tensors]
+) -> Received:
     del lowering, op
-    return {process: list(operands[group[0]]) for group in groups for process in group}
+    return [brought[0]] * len(brought)

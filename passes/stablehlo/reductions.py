@@ -19,7 +19,7 @@ from .emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
 from .rules import tensor_rule
 from .running_reductions import running_dimension, running_reduction
-from .shapes import pad, reverse, strided_place
+from .shapes import pad, reverse
 from .window_loops import combine_windows
 
 Tensors = Sequence[SSAValue]
@@ -150,12 +150,10 @@ def _choose(
     sizes = [e.index(size) for size in e.sizes(operand)]
     best = e.fill(e.constant(0, element), counts)
     where = e.fill(e.constant(-1, i64), counts)
-    window = e.empty([w.size for w in windows], BOOL)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         _, before, position = args
         inside = inner.constant(1, BOOL)
-        none = inner.index(0)
         indices: list[SSAValue] = []
         linear: IndexOrInt = 0
         for place, each in enumerate(windows):
@@ -164,9 +162,8 @@ def _choose(
                 inner.loop_index(rank + place),
             )
             at = inner.index(inner.subtract(index, each.low))
-            last = inner.op("arith.subi", sizes[place], inner.index(1))
-            bounded = inner.op("arith.maxsi", inner.op("arith.minsi", at, last), none)
-            inside = inner.both(inside, inner.compare_integers("eq", at, bounded))
+            is_one, bounded = inner.nearest(at, sizes[place])
+            inside = inner.both(inside, is_one)
             indices.append(bounded)
             linear = inner.add(inner.multiply(linear, sizes[place]), bounded)
         value = inner.element(operand, indices)
@@ -176,16 +173,7 @@ def _choose(
         here = inner.from_index(inner.index(linear), i64)
         return [inner.select(new, value, before), inner.select(new, here, position)]
 
-    loops = 2 * rank
-    identity = dims(*range(rank), loops=loops)
-    return e.loops(
-        [window],
-        [dims(*range(rank, loops), loops=loops)],
-        [best, where],
-        [identity, identity],
-        body,
-        [*[PARALLEL] * rank, *[REDUCTION] * rank],
-    )[1]
+    return e.window_loops([w.size for w in windows], [best, where], body)[1]
 
 
 def _negated(e: Emitter, truth: SSAValue) -> SSAValue:
@@ -203,7 +191,6 @@ def _scatter_chosen(
     rank, sizes = len(windows), e.sizes(output)
     given = element_kinds(combined.operation, 1, 1)
     counts = [e.index(size) for size in e.sizes(source)]
-    window = e.empty([w.size for w in windows], BOOL)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         hit = inner.constant(1, BOOL)
@@ -216,7 +203,7 @@ def _scatter_chosen(
             offset = inner.subtract(each.size - 1, inner.loop_index(rank + place))
             distance = inner.index(inner.subtract(inner.add(own, each.low), offset))
             stride = inner.index(each.stride)
-            inside, index = strided_place(inner, distance, stride, counts[place])
+            inside, index = inner.strided_place(distance, stride, counts[place])
             hit = inner.both(hit, inside)
             indices.append(index)
         here = inner.from_index(inner.index(linear), i64)
@@ -226,12 +213,4 @@ def _scatter_chosen(
         added = combined.combine(inner, [args[1]], [value], given)
         return [inner.select(hit, added[0], args[1])]
 
-    loops = 2 * rank
-    return e.loops(
-        [window],
-        [dims(*range(rank, loops), loops=loops)],
-        [output],
-        [dims(*range(rank), loops=loops)],
-        body,
-        [*[PARALLEL] * rank, *[REDUCTION] * rank],
-    )[0]
+    return e.window_loops([w.size for w in windows], [output], body)[0]

@@ -6,7 +6,12 @@ from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
+from xdsl.dialects.arith import (
+    CMPF_COMPARISON_OPERATIONS,
+    CMPI_COMPARISON_OPERATIONS,
+    FastMathFlagsAttr,
+    IntegerOverflowAttr,
+)
 from xdsl.dialects.builtin import ComplexType, FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.dialects.complex import Complex
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -19,12 +24,6 @@ from .elements import kind
 
 INDEX = IndexType()
 BOOL = IntegerType(1)
-
-_INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-_FLOAT_PREDICATES = (
-    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
-    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
-)
 
 
 @lru_cache(maxsize=1)
@@ -100,12 +99,12 @@ class ScalarEmitter(BuilderIndices):
 
     def compare_integers(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
         """`arith.cmpi` with a predicate such as `slt`."""
-        number = IntegerAttr(_INTEGER_PREDICATES.index(predicate), 64)
+        number = IntegerAttr(CMPI_COMPARISON_OPERATIONS.index(predicate), 64)
         return self.op("arith.cmpi", left, right, to=BOOL, predicate=number)
 
     def compare_floats(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
         """`arith.cmpf` with a predicate such as `olt`."""
-        number = IntegerAttr(_FLOAT_PREDICATES.index(predicate), 64)
+        number = IntegerAttr(CMPF_COMPARISON_OPERATIONS.index(predicate), 64)
         return self.op("arith.cmpf", left, right, to=BOOL, predicate=number)
 
     def select(self, condition: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:

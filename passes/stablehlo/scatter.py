@@ -213,10 +213,8 @@ class _Scatter:
         hit = e.constant(1, BOOL)
         places: list[SSAValue] = []
         for start, extent in zip(self._starts(e, batch), shape(self.inputs[0]), strict=True):
-            index = e.index(start)
-            bounded = e.op("arith.minsi", index, e.index(extent - 1))
-            bounded = e.op("arith.maxsi", bounded, e.index(0))
-            hit = e.both(hit, e.compare_integers("eq", index, bounded))
+            inside, bounded = e.nearest(e.index(start), extent)
+            hit = e.both(hit, inside)
             places.append(bounded)
         indices: list[IndexOrInt] = [0] * len(shape(self.updates[0]))
         for place, each in zip(self.batch, batch, strict=True):
@@ -281,8 +279,7 @@ class _Scatter:
                 hit = e.both(hit, e.compare_integers("eq", distance[dimension], none))
                 continue
             place = self.windows[self.window.index(dimension)]
-            last = e.index(e.subtract(e.size(self.updates[0], place), 1))
-            bounded = e.op("arith.maxsi", e.op("arith.minsi", distance[dimension], last), none)
-            hit = e.both(hit, e.compare_integers("eq", distance[dimension], bounded))
-            indices[place] = bounded
+            size = e.size(self.updates[0], place)
+            inside, indices[place] = e.nearest(distance[dimension], size)
+            hit = e.both(hit, inside)
         return hit, indices

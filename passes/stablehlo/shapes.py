@@ -362,28 +362,12 @@ def dynamic_pad(
         indices: list[IndexOrInt] = []
         for place in range(rank):
             distance = inner.index(inner.subtract(inner.loop_index(place), low[place]))
-            inside, index = strided_place(inner, distance, steps[place], own[place])
+            inside, index = inner.strided_place(distance, steps[place], own[place])
             hit = inner.both(hit, inside)
             indices.append(index)
         return [inner.select(hit, inner.element(source, indices), value)]
 
     return e.loops([], [], [empty], None, body)[0]
-
-
-def strided_place(
-    e: Emitter, distance: SSAValue, stride: SSAValue, count: SSAValue
-) -> tuple[SSAValue, SSAValue]:
-    """Whether a distance is that of one of `count` elements some stride apart, and of which.
-
-    The index is one of an element in any case.
-    """
-    none = e.index(0)
-    number = e.op("arith.divsi", distance, stride)
-    exact = e.compare_integers("eq", e.op("arith.remsi", distance, stride), none)
-    last = e.op("arith.subi", count, e.index(1))
-    bounded = e.op("arith.maxsi", e.op("arith.minsi", number, last), none)
-    inside = e.both(exact, e.compare_integers("sge", distance, none))
-    return e.both(inside, e.compare_integers("eq", number, bounded)), bounded
 
 
 # Numbers -----------------------------------------------------------------------------------------

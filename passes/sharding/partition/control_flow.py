@@ -69,14 +69,8 @@ def call(partitioner: Partitioner, operation: Operation) -> None:
         return
     arguments = partitioner.signatures.of(callee).arguments
     results = partitioner.signatures.results_of(callee)
-    operands = [
-        partitioner.value(operand, sharding)
-        for operand, sharding in zip(operation.operands, arguments, strict=True)
-    ]
-    types = [
-        result.type if (value_type := ranked(result)) is None else local_type(value_type, sharding)
-        for result, sharding in zip(operation.results, results, strict=True)
-    ]
+    operands = partitioner.values(operation.operands, arguments)
+    types = local_types(operation.results, results)
     made = copy_with(partitioner, operation, operands, types)
     partitioner.emitter.append(made)
     for old, new, sharding in zip(operation.results, made.results, results, strict=True):
@@ -90,10 +84,7 @@ def return_(partitioner: Partitioner, operation: Operation) -> None:
     assert signature is not None
     if signature.results is None:
         signature.results = tuple(partitioner.finished(operand) for operand in operation.operands)
-    operands = [
-        partitioner.value(operand, sharding)
-        for operand, sharding in zip(operation.operands, signature.results, strict=True)
-    ]
+    operands = partitioner.values(operation.operands, signature.results)
     end = copy_with(partitioner, operation, operands, ())
     partitioner.emitter.append(end)
     partitioner.emitter.end = end
@@ -118,6 +109,13 @@ def local_of(value: SSAValue, sharding: Sharding | None) -> Attribute:
     return value.type if value_type is None else local_type(value_type, sharding)
 
 
+def local_types(
+    values: Sequence[SSAValue], shardings: Sequence[Sharding | None]
+) -> list[Attribute]:
+    """The types of several values on one device."""
+    return [local_of(*pair) for pair in zip(values, shardings, strict=True)]
+
+
 def body(
     partitioner: Partitioner,
     source: Block,
@@ -130,10 +128,7 @@ def body(
     """
     block = Block()
     with partitioner.inside(block) as emitter:
-        types = [
-            local_of(argument, sharding)
-            for argument, sharding in zip(source.args, arguments, strict=True)
-        ]
+        types = local_types(source.args, arguments)
         for old, local, sharding in zip(source.args, types, arguments, strict=True):
             new = block.insert_arg(local, len(block.args))
             partitioner.set_value(old, new, sharding)
@@ -148,10 +143,7 @@ def body(
             yielded = [partitioner.finished(value) for value in values]
         operands = [
             *(partitioner.value(value) for value in terminator.operands[:extra]),
-            *(
-                partitioner.value(value, sharding)
-                for value, sharding in zip(values, yielded, strict=True)
-            ),
+            *partitioner.values(values, yielded),
         ]
         end = copy_with(partitioner, terminator, operands, ())
         emitter.append(end)
@@ -169,10 +161,7 @@ def finish(
     """Emit an operation with new regions, and record its results."""
     made = type(operation).create(
         operands=operands,
-        result_types=[
-            local_of(result, sharding)
-            for result, sharding in zip(operation.results, results, strict=True)
-        ],
+        result_types=local_types(operation.results, results),
         properties=operation.properties,
         attributes=operation.attributes,
         location=operation.location,
@@ -191,10 +180,7 @@ def for_(partitioner: Partitioner, operation: Operation) -> None:
     shardings = carried(partitioner, initial, source.args[1:])
     operands = [
         *(partitioner.scalar(bound) for bound in bounds),
-        *(
-            partitioner.value(value, sharding)
-            for value, sharding in zip(initial, shardings, strict=True)
-        ),
+        *partitioner.values(initial, shardings),
     ]
     block, _ = body(partitioner, source, [None, *shardings], shardings)
     finish(partitioner, operation, operands, [Region(block)], shardings)
@@ -205,10 +191,7 @@ def while_(partitioner: Partitioner, operation: Operation) -> None:
     """What the condition hands on is placed as its own block leaves it."""
     before, after = (region.blocks[0] for region in operation.regions)
     shardings = carried(partitioner, operation.operands, before.args)
-    operands = [
-        partitioner.value(value, sharding)
-        for value, sharding in zip(operation.operands, shardings, strict=True)
-    ]
+    operands = partitioner.values(operation.operands, shardings)
     first, handed = body(partitioner, before, shardings, None)
     second, _ = body(partitioner, after, handed, shardings)
     finish(partitioner, operation, operands, [Region(first), Region(second)], handed)
@@ -270,10 +253,7 @@ def forall(partitioner: Partitioner, operation: Operation) -> None:
     ]
     operands = [
         *(partitioner.scalar(bound) for bound in operation.operands[:first]),
-        *(
-            partitioner.value(value, sharding)
-            for value, sharding in zip(operation.operands[first:], shardings, strict=True)
-        ),
+        *partitioner.values(operation.operands[first:], shardings),
     ]
     block = _body(partitioner, operation, outputs, shardings)
     if any(inner.name in PURE_COLLECTIVES for inner in block.walk()):

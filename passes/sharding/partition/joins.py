@@ -19,12 +19,12 @@ from ..rules.tensor import fetched_part, kept_dimensions
 from .by_rule import choose, copy_with, record_sizes, run_whole, spread_by_rule
 from .emit_reshard import shard_interval
 from .emitter import Emitter
-from .local_types import local_type, with_shape
+from .local_types import local_type, tensor_type_of, with_shape
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import partition
-from .shifted import Shift, shifts, windows_by_dimension
+from .shifted import Shift, operands_with_sections, shifts, windows_by_dimension
 from .slice_exchange import Interval, Section, cut_out, fetch_sections
 from .slices import slice_lists, slice_with
 
@@ -58,8 +58,7 @@ def _join_whole(
     partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue], dimension: int
 ) -> Operation:
     """Join local operands that have all of the joined dimension."""
-    whole = ranked(spread.operation.results[0])
-    assert whole is not None
+    whole = tensor_type_of(spread.operation.results[0])
     return ConcatOp(operands, dimension, local_type(whole, spread.result_shardings[0]))
 
 
@@ -74,8 +73,7 @@ def _joined_parts(partitioner: Partitioner, spread: OpSharding, split: Shift) ->
         if any(first < end for first, end in intervals):
             section = Section(dimension, split.axes, intervals)
             parts.append(fetch_sections(partitioner, value, sharding, [section]))
-    whole = ranked(operation.results[0])
-    assert whole is not None
+    whole = tensor_type_of(operation.results[0])
     target = local_type(whole, spread.result_shardings[0])
     if len(parts) == 1:
         return emitter.cast(parts[0], target)
@@ -98,16 +96,9 @@ def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
         Section(each.position, spread.operand_shardings[1].dimension_axes[dimension], each.taken)
         for dimension, each in written.items()
     ]
-    source = fetch_sections(
-        partitioner, operation.operands[0], spread.operand_shardings[0], sections
+    made = _insert_local(
+        partitioner, spread, operands_with_sections(partitioner, spread, sections), written
     )
-    others = [
-        partitioner.value(operand, sharding)
-        for operand, sharding in zip(
-            operation.operands[1:], spread.operand_shardings[1:], strict=True
-        )
-    ]
-    made = _insert_local(partitioner, spread, [source, *others], written)
     partitioner.emitter.append(made)
     record_sizes(partitioner, spread)
     finish_result(partitioner, spread, 0, made.results[0])

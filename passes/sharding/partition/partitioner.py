@@ -8,7 +8,7 @@ each process. `None` as a sharding means that each process holds the whole tenso
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -188,6 +188,12 @@ class Partitioner:
         return emitter.once(
             ("reshard", found.value, target), lambda: self._reshard(original, found, target)
         )
+
+    def values(
+        self, originals: Sequence[SSAValue], shardings: Sequence[Sharding | None]
+    ) -> list[SSAValue]:
+        """Several values in the local program, each in a sharding."""
+        return [self.value(*pair) for pair in zip(originals, shardings, strict=True)]
 
     def is_known(self, original: SSAValue, sharding: Sharding | None) -> bool:
         """Whether a tensor has been brought to a sharding already."""

@@ -73,18 +73,18 @@ def with_sections(
         of_part = windows[shift.dimension].read if read is None else partial(read, shift.dimension)
         intervals = [of_part(start, end) for start, end in shift.parts]
         sections.append(Section(shift.dimension, shift.axes, intervals))
-    source = fetch_sections(
-        partitioner, operation.operands[0], spread.operand_shardings[0], sections
-    )
-    others = [
-        partitioner.value(operand, sharding)
-        for operand, sharding in zip(
-            operation.operands[1:], spread.operand_shardings[1:], strict=True
-        )
-    ]
-    made = emit(partitioner, spread, [source, *others])
+    made = emit(partitioner, spread, operands_with_sections(partitioner, spread, sections))
     record_sizes(partitioner, spread)
     finish_result(partitioner, spread, 0, made)
+
+
+def operands_with_sections(
+    partitioner: Partitioner, spread: OpSharding, sections: list[Section]
+) -> list[SSAValue]:
+    """Sections of the first operand, and the shards of the others."""
+    first, *others = zip(spread.operation.operands, spread.operand_shardings, strict=True)
+    source = fetch_sections(partitioner, *first, sections)
+    return [source, *(partitioner.value(*other) for other in others)]
 
 
 def paddings_of(spread: OpSharding) -> list[Padding]:

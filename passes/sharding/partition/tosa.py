@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.index import IndexOrInt
-from ....ir.tensor_types import ranked, shape_of
+from ....ir.tensor_types import shape_of
 from ....sharding.factors import FactorKind
 from ..rules.builder import integers
 from ..rules.tosa import constant_shape
@@ -37,8 +37,7 @@ def _slice_local(
     partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> SSAValue:
     emitter, operation = partitioner.emitter, spread.operation
-    whole = ranked(operation.results[0])
-    assert whole is not None
+    whole = tensor_type_of(operation.results[0])
     sharding = spread.result_shardings[0]
     offsets: list[IndexOrInt] = list(constant_shape(operation, 1) or ())
     sizes: list[IndexOrInt] = []
@@ -64,8 +63,7 @@ def pad(partitioner: Partitioner, operation: Operation) -> None:
 def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
     emitter, operation = partitioner.emitter, spread.operation
     widths = constant_shape(operation, 1)
-    whole = ranked(operation.results[0])
-    assert whole is not None
+    whole = tensor_type_of(operation.results[0])
     if widths is None:
         # No dimension that may be padded is split.
         return emitter.append(copy_local(partitioner, spread, operands)).results[0]

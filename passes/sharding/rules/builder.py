@@ -82,6 +82,26 @@ class RuleBuilder:
         """Say of what factors a dimension of a result is made, major to minor."""
         self._results[index][dimension] = factors
 
+    def shared(
+        self,
+        dimension: int,
+        size: int | None,
+        kind: FactorKind = FactorKind.PASS_THROUGH,
+        *,
+        operand: int = 0,
+        result: int | None = None,
+        shards: Shards | None = None,
+    ) -> None:
+        """Add a factor that a dimension of an operand is and one of the result, by default its."""
+        factor = self.factor(size, kind, shards=shards)
+        self.operand(operand, dimension, factor)
+        self.result(0, dimension if result is None else result, factor)
+
+    def whole(self, dimension: int, before: int | None, after: int | None) -> None:
+        """Say that a dimension of the first operand, and that of the result, are needed whole."""
+        self.operand(0, dimension, self.factor(before, FactorKind.NEED_REPLICATION))
+        self.result(0, dimension, self.factor(after, FactorKind.NEED_REPLICATION))
+
     def operand_dimensions(self, index: int, dimensions: Sequence[DimensionFactors]) -> None:
         """Say of what factors all dimensions of an operand are made."""
         self._operands[index] = list(dimensions)
@@ -103,13 +123,16 @@ class RuleBuilder:
         )
 
 
-def elementwise_rule(operation: Operation) -> FactorRule | None:
+def elementwise_rule(
+    operation: Operation, count: int | None = None, per_channel: Sequence[int] = ()
+) -> FactorRule | None:
     """The rule of an operation that computes each result element from those at the same place.
 
     An operand may have extent 1 where the result has more (it is broadcast along that
     dimension), or lack the dimensions of the result entirely when it is of rank 0. Operands that
     are not tensors play no part, and scalar operations have no factors. `None` where the ranks do
-    not fit.
+    not fit. Of the operands only the first `count` take part, if it is given; those of
+    `per_channel` are lists along the result's last dimension.
     """
     builder = RuleBuilder(operation)
     shape: Shape | None = None
@@ -127,7 +150,7 @@ def elementwise_rule(operation: Operation) -> FactorRule | None:
         if len(result_shape) != len(shape):
             return None
         builder.result_dimensions(index, [(factor,) for factor in factors])
-    for index, operand in enumerate(operation.operands):
+    for index, operand in enumerate(operation.operands[:count]):
         operand_shape = tensor_shape(operand)
         if not operand_shape:
             continue
@@ -140,4 +163,36 @@ def elementwise_rule(operation: Operation) -> FactorRule | None:
                 for factor, extent, full in zip(factors, operand_shape, shape, strict=True)
             ],
         )
+    for index in per_channel:
+        builder.operand(index, 0, factors[-1])
+    return builder.build()
+
+
+Read = tuple[int, int]
+"""The element of the operand that the first of the result is, and the step to the next."""
+
+
+def same_rank_rule(
+    operation: Operation, passes: Sequence[bool], reads: Sequence[Read | None] = ()
+) -> FactorRule | None:
+    """The rule of one tensor made from one of the same rank: some dimensions pass through.
+
+    Of the others some are read at other places, from which element on and in what strides `reads`
+    tells; the factor of these is the result's extent. The rest is needed whole.
+    """
+    before, after = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
+    if before is None or after is None or not len(before) == len(after) == len(passes):
+        return None
+    builder = RuleBuilder(operation)
+    for dimension, passing in enumerate(passes):
+        extent, made = before[dimension], after[dimension]
+        read = reads[dimension] if reads else None
+        if passing:
+            builder.shared(dimension, made if extent is None else extent)
+        elif read is not None and extent is not None and made is not None:
+            first, stride = read
+            builder.shared(dimension, made, FactorKind.PERMUTATION)
+            builder.window(Window(0, dimension, extent, stride, first))
+        else:
+            builder.whole(dimension, extent, made)
     return builder.build()

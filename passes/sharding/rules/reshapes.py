@@ -117,9 +117,7 @@ def _dynamic(builder: RuleBuilder, before: Shape, after: Shape) -> None:
         new = after[dimension] if dimension < len(after) else None
         passing = passing and old is not None and old == new
         if passing:
-            factor = builder.factor(old, shards=Shards.EVEN)
-            builder.operand(0, dimension, factor)
-            builder.result(0, dimension, factor)
+            builder.shared(dimension, old, shards=Shards.EVEN)
             continue
         whole = FactorKind.NEED_REPLICATION
         if dimension < len(before):

@@ -11,9 +11,11 @@ from ....ir import attribute_access as rank_reduction
 from ....ir.attribute_access import attribute
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
-from .builder import RuleBuilder, elementwise_rule, integer, integers
+from .builder import RuleBuilder, elementwise_rule, integer, integers, same_rank_rule
 from .registry import sharding_rule
 from .reshapes import reshape_rule
+
+_WHOLE = FactorKind.NEED_REPLICATION
 
 
 @sharding_rule("tensor.empty", "tensor.generate", "tensor.splat", "bufferization.alloc_tensor")
@@ -25,15 +27,7 @@ def made(operation: Operation) -> FactorRule | None:
 @sharding_rule("tensor.cast", "tensor.bitcast")
 def cast_rule(operation: Operation) -> FactorRule | None:
     """The dimensions stay; one side may know an extent that the other does not."""
-    source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
-    if source is None or result is None or len(source) != len(result):
-        return None
-    builder = RuleBuilder(operation)
-    for dimension, (before, after) in enumerate(zip(source, result, strict=True)):
-        factor = builder.factor(after if before is None else before)
-        builder.operand(0, dimension, factor)
-        builder.result(0, dimension, factor)
-    return builder.build()
+    return same_rank_rule(operation, [True] * len(tensor_shape(operation.operands[0]) or ()))
 
 
 @sharding_rule("tensor.dim", "tensor.rank")
@@ -54,9 +48,9 @@ def element(operation: Operation) -> FactorRule | None:
     builder = RuleBuilder(operation)
     for index, operand in enumerate(operation.operands):
         for dimension, extent in enumerate(tensor_shape(operand) or ()):
-            builder.operand(index, dimension, builder.factor(extent, FactorKind.NEED_REPLICATION))
+            builder.operand(index, dimension, builder.factor(extent, _WHOLE))
     for dimension, extent in enumerate(tensor_shape(operation.results[0]) or ()):
-        builder.result(0, dimension, builder.factor(extent, FactorKind.NEED_REPLICATION))
+        builder.result(0, dimension, builder.factor(extent, _WHOLE))
     return builder.build()
 
 
@@ -75,7 +69,6 @@ def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
     if shape is None or joined is None:
         return None
     builder = RuleBuilder(operation)
-    whole = FactorKind.NEED_REPLICATION
     extents = [(tensor_shape(operand) or shape)[joined] for operand in operation.operands]
     for dimension, extent in enumerate(shape):
         if dimension == joined and extent is not None and None not in extents:
@@ -88,9 +81,9 @@ def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
                 builder.window(Window(index, dimension, own or 0, first=-start))
                 start += own or 0
         elif dimension == joined:
-            builder.result(0, dimension, builder.factor(extent, whole))
+            builder.result(0, dimension, builder.factor(extent, _WHOLE))
             for index in range(len(operation.operands)):
-                builder.operand(index, dimension, builder.factor(extents[index], whole))
+                builder.operand(index, dimension, builder.factor(extents[index], _WHOLE))
         else:
             factor = builder.factor(extent)
             builder.result(0, dimension, factor)
@@ -114,20 +107,15 @@ def gather(operation: Operation) -> FactorRule | None:
     builder = RuleBuilder(operation)
     rows = len(indices) - 1
     for dimension in range(rows):
-        factor = builder.factor(indices[dimension])
-        builder.operand(1, dimension, factor)
-        builder.result(0, dimension, factor)
-    whole = FactorKind.NEED_REPLICATION
-    builder.operand(1, rows, builder.factor(indices[rows], whole))
+        builder.shared(dimension, indices[dimension], operand=1)
+    builder.operand(1, rows, builder.factor(indices[rows], _WHOLE))
     position, keeps = rows, len(shape) == rows + len(source)
     for dimension, extent in enumerate(source):
         if dimension in looked_up:
-            builder.operand(0, dimension, builder.factor(extent, whole))
+            builder.operand(0, dimension, builder.factor(extent, _WHOLE))
             position += keeps
         else:
-            factor = builder.factor(extent)
-            builder.operand(0, dimension, factor)
-            builder.result(0, position, factor)
+            builder.shared(dimension, extent, result=position)
             position += 1
     return builder.build()
 
@@ -178,9 +166,6 @@ def reshape(operation: Operation) -> FactorRule | None:
     return reshape_rule(operation)
 
 
-_WHOLE = FactorKind.NEED_REPLICATION
-
-
 def whole_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
     """Which dimensions of a tensor of shape `full` a slice takes whole.
 
@@ -229,9 +214,7 @@ def extract_slice(operation: Operation) -> FactorRule | None:
     for dimension, extent in enumerate(source):
         position = kept[dimension]
         if whole[dimension] and position is not None:
-            factor = builder.factor(extent)
-            builder.operand(0, dimension, factor)
-            builder.result(0, position, factor)
+            builder.shared(dimension, extent, result=position)
             continue
         first, size, stride = offsets[dimension], sizes[dimension], strides[dimension]
         if size == 1 and extent is not None and first >= 0:
@@ -239,9 +222,7 @@ def extract_slice(operation: Operation) -> FactorRule | None:
             continue
         if position is not None and extent is not None and min(first, size, stride) >= 0:
             # The factor is the part that is taken: the source is longer.
-            factor = builder.factor(size, FactorKind.PERMUTATION)
-            builder.operand(0, dimension, factor)
-            builder.result(0, position, factor)
+            builder.shared(dimension, size, FactorKind.PERMUTATION, result=position)
             builder.window(Window(0, dimension, extent, stride, first))
             continue
         builder.operand(0, dimension, builder.factor(extent, _WHOLE))
@@ -315,23 +296,9 @@ def insert_slice(operation: Operation) -> FactorRule | None:
 @sharding_rule("tensor.pad")
 def pad(operation: Operation) -> FactorRule | None:
     """Dimensions without padding pass through; others are shifted."""
-    source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     low, high = integers(operation, "static_low"), integers(operation, "static_high")
-    if source is None or result is None or low is None or high is None:
+    if low is None or high is None:
         return None
-    builder = RuleBuilder(operation)
-    for dimension, (before, after) in enumerate(zip(source, result, strict=True)):
-        below, above = low[dimension], high[dimension]
-        if below == 0 and above == 0:
-            factor = builder.factor(after if before is None else before)
-            builder.operand(0, dimension, factor)
-            builder.result(0, dimension, factor)
-        elif before is not None and after is not None and min(below, above) >= 0:
-            factor = builder.factor(after, FactorKind.PERMUTATION)
-            builder.operand(0, dimension, factor)
-            builder.result(0, dimension, factor)
-            builder.window(Window(0, dimension, before, first=-below))
-        else:
-            builder.operand(0, dimension, builder.factor(before, _WHOLE))
-            builder.result(0, dimension, builder.factor(after, _WHOLE))
-    return builder.build()
+    widths = list(zip(low, high, strict=True))
+    reads = [(-below, 1) if min(below, above) >= 0 else None for below, above in widths]
+    return same_rank_rule(operation, [width == (0, 0) for width in widths], reads)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
 from ....ir.attribute_access import attribute
 from ....ir.tensor_types import tensor_shape
-from ....sharding.factors import FactorKind, FactorRule, Window
-from .builder import RuleBuilder, elementwise_rule, integer, integers
+from ....sharding.factors import FactorKind, FactorRule
+from .builder import RuleBuilder, elementwise_rule, integer, integers, same_rank_rule
 from .combiners import combiner_of
 from .registry import sharding_rule
 from .reshapes import reshape_rule
@@ -33,36 +31,12 @@ def elementwise(operation: Operation) -> FactorRule | None:
     return elementwise_rule(operation)
 
 
-def _is_true(operation: Operation, name: str) -> bool:
-    found = attribute(operation, name)
-    return isinstance(found, IntegerAttr) and bool(found.value.data)
-
-
 @sharding_rule(*(f"tosa.{name}" for name in LEADING_OPERANDS))
 def elementwise_with_parameters(operation: Operation) -> FactorRule | None:
     """Elementwise in the leading operands only; what is given per channel follows the channels."""
     count = LEADING_OPERANDS[operation.name.removeprefix("tosa.")]
-    shape = tensor_shape(operation.results[0])
-    if shape is None:
-        return None
-    builder = RuleBuilder(operation)
-    factors = [builder.factor(size) for size in shape]
-    builder.result_dimensions(0, [(factor,) for factor in factors])
-    for index, operand in enumerate(operation.operands[:count]):
-        extents = tensor_shape(operand)
-        if extents is None or len(extents) != len(shape):
-            return None
-        builder.operand_dimensions(
-            index,
-            [
-                () if extent == 1 and full != 1 else (factor,)
-                for factor, extent, full in zip(factors, extents, shape, strict=True)
-            ],
-        )
-    if operation.name == "tosa.rescale" and _is_true(operation, "per_channel"):
-        builder.operand(1, 0, factors[-1])
-        builder.operand(2, 0, factors[-1])
-    return builder.build()
+    per_channel = operation.name == "tosa.rescale" and integer(operation, "per_channel")
+    return elementwise_rule(operation, count, per_channel=(1, 2) if per_channel else ())
 
 
 @sharding_rule(*(f"tosa.reduce_{name}" for name in REDUCTIONS))
@@ -77,9 +51,7 @@ def reduce(operation: Operation) -> FactorRule | None:
         if dimension == axis:
             builder.operand(0, dimension, builder.reduction(size, combiner.kind))
         else:
-            factor = builder.factor(size)
-            builder.operand(0, dimension, factor)
-            builder.result(0, dimension, factor)
+            builder.shared(dimension, size)
     return builder.build()
 
 
@@ -143,49 +115,15 @@ def constant_shape(operation: Operation, operand: int) -> tuple[int, ...] | None
     return tuple(int(value) for value in values.get_values())
 
 
-Read = tuple[int, int]
-"""The element of the operand that the first of the result is, and the step to the next."""
-
-
-def _same_where(
-    operation: Operation, passes: Sequence[bool], reads: Sequence[Read | None] = ()
-) -> FactorRule | None:
-    """The rule of one tensor made from one of the same rank: some dimensions pass through.
-
-    Of the others some are read at other places, from which element on and in what strides `reads`
-    tells; the factor of these is the result's extent. The rest is needed whole.
-    """
-    before, after = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
-    if before is None or after is None or not len(before) == len(after) == len(passes):
-        return None
-    builder = RuleBuilder(operation)
-    for dimension, passing in enumerate(passes):
-        extent, made = before[dimension], after[dimension]
-        read = reads[dimension] if reads else None
-        if passing:
-            factor = builder.factor(extent)
-        elif read is not None and extent is not None and made is not None:
-            factor = builder.factor(made, FactorKind.PERMUTATION)
-            first, stride = read
-            builder.window(Window(0, dimension, extent, stride, first))
-        else:
-            builder.operand(0, dimension, builder.factor(before[dimension], _WHOLE))
-            builder.result(0, dimension, builder.factor(after[dimension], _WHOLE))
-            continue
-        builder.operand(0, dimension, factor)
-        builder.result(0, dimension, factor)
-    return builder.build()
-
-
 @sharding_rule("tosa.pad")
 def pad(operation: Operation) -> FactorRule | None:
     """Dimensions without padding pass through; others are shifted."""
     padding = constant_shape(operation, 1)
     rank = len(tensor_shape(operation.operands[0]) or ())
     if padding is None or len(padding) != 2 * rank:
-        return _same_where(operation, [False] * rank)
+        return same_rank_rule(operation, [False] * rank)
     passes = [not any(padding[2 * d : 2 * d + 2]) for d in range(rank)]
-    return _same_where(operation, passes, [(-low, 1) for low in padding[::2]])
+    return same_rank_rule(operation, passes, [(-low, 1) for low in padding[::2]])
 
 
 @sharding_rule("tosa.slice")
@@ -196,12 +134,12 @@ def slice_(operation: Operation) -> FactorRule | None:
     if shape is None or result is None:
         return None
     if starts is None or None in result:
-        return _same_where(operation, [False] * len(shape))
+        return same_rank_rule(operation, [False] * len(shape))
     passes = [
         start == 0 and before is not None and before == after
         for start, before, after in zip(starts, shape, result, strict=True)
     ]
-    return _same_where(operation, passes, [(start, 1) for start in starts])
+    return same_rank_rule(operation, passes, [(start, 1) for start in starts])
 
 
 @sharding_rule("tosa.tile")
@@ -210,7 +148,7 @@ def tile(operation: Operation) -> FactorRule | None:
     shape, multiples = tensor_shape(operation.operands[0]), constant_shape(operation, 1)
     if shape is None:
         return None
-    return _same_where(operation, [multiple == 1 for multiple in multiples or (0,) * len(shape)])
+    return same_rank_rule(operation, [multiple == 1 for multiple in multiples or (0,) * len(shape)])
 
 
 @sharding_rule("tosa.reverse")
@@ -219,10 +157,8 @@ def reverse(operation: Operation) -> FactorRule | None:
     shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
     if shape is None or axis is None:
         return None
-    passes = [dimension != axis for dimension in range(len(shape))]
-    return _same_where(
-        operation, passes, [None if size is None else (size - 1, -1) for size in shape]
-    )
+    reads = [None if size is None else (size - 1, -1) for size in shape]
+    return same_rank_rule(operation, [d != axis for d in range(len(shape))], reads)
 
 
 @sharding_rule("tosa.argmax")
@@ -236,9 +172,7 @@ def argmax(operation: Operation) -> FactorRule | None:
         if dimension == axis:
             builder.operand(0, dimension, builder.factor(size, _WHOLE))
         else:
-            factor = builder.factor(size)
-            builder.operand(0, dimension, factor)
-            builder.result(0, dimension - (dimension > axis), factor)
+            builder.shared(dimension, size, result=dimension - (dimension > axis))
     return builder.build()
 
 

@@ -81,25 +81,19 @@ def _window_sizes(operation: Operation) -> Shape | None:
 
 def _images(builder: RuleBuilder, operation: Operation, image: Shape, result: Shape) -> None:
     """Say what an image and a result have in common, apart from the channels."""
-    batch = builder.factor(image[0] if result[0] is None else result[0])
-    builder.operand(0, 0, batch)
-    builder.result(0, 0, batch)
+    builder.shared(0, image[0] if result[0] is None else result[0])
     windows = sliding(operation)
     for dimension in range(1, len(image) - 1):
         before, after = image[dimension], result[dimension]
         window = None if windows is None else windows[dimension - 1]
         if window is not None and window.stays:
-            factor = builder.factor(before if after is None else after)
+            builder.shared(dimension, before if after is None else after)
         elif window is not None and before is not None and after is not None:
-            factor = builder.factor(after, FactorKind.PERMUTATION)
+            builder.shared(dimension, after, FactorKind.PERMUTATION)
             if operation.name != "tosa.transpose_conv2d":
                 builder.window(window.reads(0, dimension, before))
         else:
-            builder.operand(0, dimension, builder.factor(before, _WHOLE))
-            builder.result(0, dimension, builder.factor(after, _WHOLE))
-            continue
-        builder.operand(0, dimension, factor)
-        builder.result(0, dimension, factor)
+            builder.whole(dimension, before, after)
 
 
 @sharding_rule("tosa.conv2d", "tosa.conv3d", "tosa.transpose_conv2d")
@@ -152,9 +146,7 @@ def pooling(operation: Operation) -> FactorRule | None:
         return None
     builder = RuleBuilder(operation)
     _images(builder, operation, image, result)
-    channel = builder.factor(image[-1])
-    builder.operand(0, len(image) - 1, channel)
-    builder.result(0, len(image) - 1, channel)
+    builder.shared(len(image) - 1, image[-1])
     return builder.build()
 
 
@@ -166,10 +158,7 @@ def resize(operation: Operation) -> FactorRule | None:
         return None
     builder = RuleBuilder(operation)
     for dimension in (0, 3):
-        factor = builder.factor(image[dimension])
-        builder.operand(0, dimension, factor)
-        builder.result(0, dimension, factor)
+        builder.shared(dimension, image[dimension])
     for dimension in (1, 2):
-        builder.operand(0, dimension, builder.factor(image[dimension], _WHOLE))
-        builder.result(0, dimension, builder.factor(result[dimension], _WHOLE))
+        builder.whole(dimension, image[dimension], result[dimension])
     return builder.build()

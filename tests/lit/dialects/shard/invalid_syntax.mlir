@@ -41,7 +41,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>, %i: index) {
-  // expected-error @+1 {{expected 1 operand types but had 2}}
+  // expected-error @+1 {{expected the types of 2 operands and 1 result}}
   %r = shard.broadcast %t on @g grid_axes = [0] root = [%i] : (tensor<8x16xf32>) -> tensor<8x16xf32>
   return
 }

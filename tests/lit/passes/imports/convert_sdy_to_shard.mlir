@@ -6,7 +6,7 @@
 // CHECK-LABEL: func.func @f(%x: tensor<8x16xf32>, %w: tensor<16x16xf32> {mylib.kept}) -> tensor<8x16xf32>
 // CHECK: [[S:%[a-z0-9_]+]] = shard.sharding @mesh split_axes = {{\[\[0\]\]}}
 // CHECK-NEXT: [[X:%[a-z0-9_]+]] = shard.shard %x to [[S]] : tensor<8x16xf32>
-// CHECK: shard.shard %w to {{.*}} {shard.open_dimensions = array<i64: 0>, shard.dimension_priorities = array<i64: 0, 1>}
+// CHECK: shard.shard %w to {{.*}} {shard.dimension_priorities = array<i64: 0, 1>, shard.open_dimensions = array<i64: 0>}
 // CHECK: shard.shard [[X]] to {{.*}} annotate_for_users
 // CHECK: %t = math.tanh
 // CHECK: [[T:%[a-z0-9_]+]] = shard.shard %t to {{.*}} annotate_for_users
