@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A busy machine is not a fault: no example has a time limit of its own.
 settings.register_profile("mesh-opt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("mesh-opt")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _garbage_of_this_file_alone() -> Iterator[None]:
+    """What exists before a file's tests stays out of their collections: all tests that were
+    collected, and what those before have cached. A collection takes a second with it."""
+    gc.collect()
+    gc.freeze()
+    yield
