@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 
@@ -21,3 +22,12 @@ def _no_other_compilers() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(side_by_side, "LEAST_MODULES", sys.maxsize)
         yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _garbage_of_this_file_alone() -> Iterator[None]:
+    """What exists before a file's tests stays out of their collections: all tests that were
+    collected, and what those before have cached. A collection takes a second with it."""
+    gc.collect()
+    gc.freeze()
+    yield

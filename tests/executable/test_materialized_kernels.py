@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from breadth import sampled
 from mesh_opt.api import CompilationError, compile
 from mesh_opt.runtime.abi.errors import ExecutionError
 
@@ -227,9 +230,10 @@ func.func @unpack(%x: {result}, #e2>, {numbers}) -> {result}> {on} {{
 """
 
 
-@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
-@pytest.mark.parametrize("target", [*TARGETS, "gpu"])
-@pytest.mark.parametrize("passed", ["open", "other", "swizzled"])
+PASSED = list(product(["open", "other", "swizzled"], [*TARGETS, "gpu"], [False, True]))
+
+
+@pytest.mark.parametrize(("passed", "target", "dynamic"), sampled(PASSED, 3))
 def test_functions_pass_tensors_in_tiles(passed: str, target: str, dynamic: bool) -> None:
     text = functions(LAYOUTS.get(passed), target, dynamic)
     x, y = inputs()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from breadth import NIGHTLY
+from breadth import NIGHTLY, is_sampled
 from mesh_opt.codegen.compile import compile_program
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import run, run_partitioned
@@ -93,7 +93,7 @@ def on_devices(text: str, *targets: str) -> str:
 
 @pytest.mark.parametrize(
     "targets",
-    [(ZNVER4,), (ZNVER4, AARCH64), *([(ZNVER4, VMVX), (VMVX, ZNVER4)] if NIGHTLY else [])],
+    [(ZNVER4, AARCH64), *([(ZNVER4,), (ZNVER4, VMVX), (VMVX, ZNVER4)] if NIGHTLY else [])],
 )
 def test_transformer_block_in_tiles(targets: tuple[str, ...]) -> None:
     context = Context()
@@ -107,10 +107,11 @@ def test_transformer_block_in_tiles(targets: tuple[str, ...]) -> None:
     def check(result: np.ndarray, when: str) -> None:
         assert np.abs(result - expected).max() <= 1e-5 * np.abs(expected).max(), when
 
-    for one in DataTilePass().passes():
+    for number, one in enumerate(DataTilePass().passes()):
         one.apply(context, module)
         module.verify()
-        check(run(module, "main", inputs)[0], f"after {one.name}")
+        if is_sampled(number, 4):
+            check(run(module, "main", inputs)[0], f"after {one.name}")
     check(compile_program(module).run_partitioned("main", inputs)[0], "compiled")
     names = Counter(operation.name for operation in module.walk())
     # The eight contractions, and three of them are one kernel; no other adds up products.

@@ -19,7 +19,7 @@ assert SPECIFICATION is not None and SPECIFICATION.loader is not None
 random_programs = module_from_spec(SPECIFICATION)
 SPECIFICATION.loader.exec_module(random_programs)
 
-COUNT = breadth(20, 500)
+COUNT = breadth(8, 500)
 
 
 def check(text: str) -> None:

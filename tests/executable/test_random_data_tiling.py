@@ -194,7 +194,7 @@ def parse(text: str) -> tuple[Context, ModuleOp]:
     return context, parse_module(context, Source(text, "<test>"))
 
 
-@pytest.mark.parametrize("seed", cases(30, 1000))
+@pytest.mark.parametrize("seed", cases(10, 1000))
 def test_random_chains(seed: int) -> None:
     text = program(seed)
     context, module = parse(text)

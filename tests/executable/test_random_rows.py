@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from breadth import cases
 from mesh_opt.codegen.compile import compile_program
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.text.parser import parse_module
@@ -17,7 +18,7 @@ from mesh_opt.tools.driver import new_context
 from row_programs import RowProgram
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", cases(10, 300))
 def test_rows(seed: int) -> None:
     text = RowProgram(seed).text()
     context = new_context()

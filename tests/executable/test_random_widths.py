@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from breadth import NIGHTLY, cases
+from breadth import NIGHTLY, cases, is_sampled
 from mesh_opt.codegen.compile import compile_program
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
@@ -23,7 +23,7 @@ from width_programs import DYNAMIC_SIZE, WidthProgram
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 
-SEEDS = cases(20, 500)
+SEEDS = cases(8, 500)
 NATIVE_STAGES = ("", "iree-stream-encode-device-tensors", "verify-collectives")
 """Stages that kernels are made of: none, and those whose bindings are bytes."""
 
@@ -60,7 +60,7 @@ def check(found: Arrays, expected: Arrays, where: str, text: str) -> None:
 
 
 def is_compiled(seed: int) -> bool:
-    return NIGHTLY > 0 or seed % 10 in (4, 8)
+    return NIGHTLY > 0 or seed % 4 == 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -78,7 +78,8 @@ def test_tensors(seed: int) -> None:
         module.verify()
         if position == seed % len(passes):
             context, module = parse(str(module))
-        check(run(module, "main", inputs), expected, one.name, text)
+        if one is passes[-1] or is_sampled(position + seed, 4):
+            check(run(module, "main", inputs), expected, one.name, text)
         if one.name == native:
             found = compile_program(module, guard=seed % 2 == 0).run("main", inputs)
             check(found, expected, f"native, after {one.name}", text)

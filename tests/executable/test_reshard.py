@@ -15,7 +15,7 @@ from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from xdsl.context import Context
 
-COUNT = breadth(150, 2000)
+COUNT = breadth(60, 2000)
 GRIDS = [(2,), (3,), (2, 2), (2, 3), (2, 2, 2), (2, 1, 3)]
 
 

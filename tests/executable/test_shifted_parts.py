@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from breadth import NIGHTLY
+from breadth import cases, sampled
 from mesh_opt import api
 from mesh_opt.interpreter.run import run, run_partitioned
 from mesh_opt.ir.text.parser import parse_module
@@ -252,7 +252,7 @@ class Program:
         )
 
 
-@pytest.mark.parametrize("seed", range(60 if NIGHTLY else 24))
+@pytest.mark.parametrize("seed", cases(8, 60))
 def test_partitioned(seed: int) -> None:
     program = Program(seed)
     text = program.text()
@@ -268,7 +268,7 @@ def test_partitioned(seed: int) -> None:
     np.testing.assert_array_equal(found[0], expected[0], err_msg=text)
 
 
-@pytest.mark.parametrize("seed", range(60, 75))
+@pytest.mark.parametrize("seed", sampled(range(60, 75), 3))
 def test_compiled(seed: int) -> None:
     program = Program(seed)
     text = program.text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from breadth import sampled
 from mesh_opt.api import compile
 from mesh_opt.runtime.abi.values import dtype_of, integer_width
 
@@ -38,8 +39,13 @@ func.func @main(%a: {lhs}, %b: {rhs}, %c: {sums}) -> {sums} {{
 """
 
 
-@pytest.mark.parametrize("microkernels", ["none", "all"])
-@pytest.mark.parametrize(("factor", "result"), TYPES)
+WAYS = [
+    *((*types, "all") for types in TYPES),
+    *((*types, "none") for types in sampled(TYPES, 4, 1)),
+]
+
+
+@pytest.mark.parametrize(("factor", "result", "microkernels"), WAYS)
 def test_tiled_products(factor: str, result: str, microkernels: str) -> None:
     text = program(factor, result, microkernels)
     plain = compile(text, stages=False)["main"]

@@ -7,6 +7,10 @@ the same in every run; MESH_OPT_CASE=N runs case N alone.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 NIGHTLY = int(os.environ.get("MESH_OPT_NIGHTLY", "0"))
 _CASE = os.environ.get("MESH_OPT_CASE")
@@ -20,3 +24,13 @@ def breadth(few: int, many: int) -> int:
 def cases(few: int, many: int) -> range:
     """The numbers of the cases to run."""
     return range(breadth(few, many)) if _CASE is None else range(int(_CASE), int(_CASE) + 1)
+
+
+def sampled(items: Sequence[Item], every: int, first: int = 0) -> Sequence[Item]:
+    """Every so manyth item from the `first` one in `make test`, all of them in `make nightly`."""
+    return items if NIGHTLY else items[first::every]
+
+
+def is_sampled(number: int, every: int) -> bool:
+    """Whether what has a number is done in `make test`, too."""
+    return NIGHTLY > 0 or number % every == 0

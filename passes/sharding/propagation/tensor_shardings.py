@@ -230,7 +230,7 @@ class ShardingAssigner:
         for index, value in enumerate(operation.operands):
             if is_tensor(value):
                 axes = chosen.operands[index]
-                sharding = self._planned(grid, axes, rule.operands[index], chosen)
+                sharding = self._planned(value, grid, axes, rule.operands[index], chosen)
                 self._use_of(value, operation, index, sharding, operation)
                 held = self._assigned.definitions.get(value)
                 if held is not None and axes != held.dimension_axes:
@@ -238,7 +238,7 @@ class ShardingAssigner:
         for index, value in enumerate(operation.results):
             if value in self._graph.values:
                 self._assigned.definitions[value] = self._planned(
-                    grid, chosen.results[index], rule.results[index], chosen
+                    value, grid, chosen.results[index], rule.results[index], chosen
                 )
         self._captured(entry, grid)
 
@@ -317,11 +317,22 @@ class ShardingAssigner:
         return PlannedTensor(self._graph.tensors[node].axes, node in self._graph.pinned, width)
 
     def _planned(
-        self, grid: Grid, axes: DimensionAxes, factors: TensorFactors, chosen: FactorSharding
+        self,
+        value: SSAValue,
+        grid: Grid,
+        axes: DimensionAxes,
+        factors: TensorFactors,
+        chosen: FactorSharding,
     ) -> Sharding:
         if not any(chosen.offsets):
             return self.sharding(grid, axes)
-        return self._intern(tensor_sharding(grid, factors, chosen.assignment))
+        sharding = tensor_sharding(grid, factors, chosen.assignment)
+        # A slice is a part of a dimension: what the whole one's shards are does not hold for it.
+        offsets = tuple(
+            limits if limits is None or size in (None, limits[-1]) else None
+            for limits, size in zip(sharding.offsets, tensor_shape(value) or (), strict=True)
+        )
+        return self._intern(replace(sharding, offsets=offsets))
 
     def _whole(self, entry: Entry) -> None:
         operation = entry.operation

@@ -114,3 +114,15 @@ func.func @f(%x: tensor<16x3xf32>, %i: i32) -> (tensor<8x3xf32>, tensor<3xf32>) 
   %row = tensor.extract_slice %a[%place2, 0] [1, 3] [1, 1] : tensor<16x3xf32> to tensor<3xf32>
   return %part_s, %row : tensor<8x3xf32>, tensor<3xf32>
 }
+
+// -----
+
+// Offsets of the shards are those of the tensor that is inserted, the other one is longer.
+// Collectives: 3 all_gather, 1 update_halo.
+shard.grid @g(shape = 2x2)
+func.func @main(%x: tensor<3x6x4xf64>, %y: tensor<3x4x4xf64>) -> tensor<3x6x4xf64> {
+  %s = shard.sharding @g split_axes = [[0], [1], []] sharded_dims_offsets = [0, 1, 3, 0, 1, 4] : !shard.sharding
+  %ys = shard.shard %y to %s : tensor<3x4x4xf64>
+  %r = tensor.insert_slice %ys into %x[0, 0, 0] [3, 4, 4] [1, 1, 1] : tensor<3x4x4xf64> into tensor<3x6x4xf64>
+  return %r : tensor<3x6x4xf64>
+}

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterable
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -43,9 +44,16 @@ def _files() -> list[Path]:
     return [*(ROOT / name for name in TOP_FILES), *inner]
 
 
+@cache
+def _import_statements(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """All of a file, lazy ones, too."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def _imports(path: Path) -> set[str]:
     """The modules that a file imports, lazily or not; ours as `mesh_opt.folder.file`."""
-    return _imports_of(path, ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return _imports_of(path, _import_statements(path))
 
 
 def _imports_of(path: Path, nodes: Iterable[ast.AST]) -> set[str]:
@@ -157,7 +165,7 @@ def test_packages_import_each_other_relatively() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in _files()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in _import_statements(path)
         if isinstance(node, ast.ImportFrom)
         and node.level == 0
         and (node.module or "").split(".")[0] == "mesh_opt"

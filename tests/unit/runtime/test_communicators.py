@@ -15,7 +15,7 @@ from mpi_ranks import launch, mesh_run, run_ranks
 HELPERS = Path(__file__).parents[2] / "helpers"
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4, *([6, 8] if NIGHTLY else [])])
+@pytest.mark.parametrize("count", [1, 3, 4, *([2, 6, 8] if NIGHTLY else [])])
 def test_threads(count: int) -> None:
     group = ThreadGroup(count)
     try:

@@ -36,7 +36,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
-INPUTS = cases(60, 50_000)
+INPUTS = cases(30, 50_000)
 BATCH = 50
 PIPELINES = [
     (),

@@ -1,0 +1,121 @@
+"""StableHLO programs on several devices, in both backends."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from mesh_opt import api
+from self_checks import run
+
+COLLECTIVES = """
+module @cross_replica_variadic {
+  func.func @all_reduce(%operand0 : tensor<4xi64>, %operand1 : tensor<5xi64>) -> (tensor<4xi64>, tensor<5xi64>) {
+    %result:2 = "stablehlo.all_reduce"(%operand0, %operand1) ({
+      ^bb0(%arg0: tensor<i64>, %arg1: tensor<i64>):
+        %0 = stablehlo.add %arg0, %arg1 : tensor<i64>
+        stablehlo.return %0 : tensor<i64>
+    }) {
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>
+    } : (tensor<4xi64>, tensor<5xi64>) -> (tensor<4xi64>, tensor<5xi64>)
+    return %result#0, %result#1 : tensor<4xi64>, tensor<5xi64>
+  }
+  func.func @mesh(%operand : tensor<1xi64>) -> tensor<1xi64> {
+    %result = "stablehlo.all_reduce"(%operand) ({
+      ^bb0(%arg0: tensor<i64>, %arg1: tensor<i64>):
+        %0 = stablehlo.add %arg0, %arg1 : tensor<i64>
+        stablehlo.return %0 : tensor<i64>
+    }) {
+      replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = "x", size = 2>, #stablehlo.mesh_axis<name = "y", size = 4>]>, axes = [#stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>]>,
+      channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>
+    } : (tensor<1xi64>) -> tensor<1xi64>
+    return %result : tensor<1xi64>
+  }
+  func.func @all_to_all(%operand : tensor<2x4xi64>) -> (tensor<4x2xi64>, tensor<ui32>) {
+    %result = "stablehlo.all_to_all"(%operand) {
+      split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 2 : i64,
+      replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>
+    } : (tensor<2x4xi64>) -> tensor<4x2xi64>
+    %r = stablehlo.replica_id : tensor<ui32>
+    return %result, %r : tensor<4x2xi64>, tensor<ui32>
+  }
+  func.func @permute(%operand : tensor<2xi64>) -> tensor<2xi64> {
+    %result = "stablehlo.collective_permute"(%operand) {
+      source_target_pairs = dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>
+    } : (tensor<2xi64>) -> tensor<2xi64>
+    return %result : tensor<2xi64>
+  }
+  func.func @main() {
+    %process0_oper0 = stablehlo.constant dense<[1,  2,  3,  4]> : tensor<4xi64>
+    %process0_oper1 = stablehlo.constant dense<[5,  6,  7,  8,  9]> : tensor<5xi64>
+    %process1_oper0 = stablehlo.constant dense<[11, 12, 13, 14]> : tensor<4xi64>
+    %process1_oper1 = stablehlo.constant dense<[15, 16, 17, 18, 19]> : tensor<5xi64>
+    %results:4 = "interpreter.run_parallel"(%process0_oper0, %process0_oper1, %process1_oper0, %process1_oper1) {
+      programs=[[@all_reduce], [@all_reduce]]
+    } : (tensor<4xi64>, tensor<5xi64>, tensor<4xi64>, tensor<5xi64>) -> (tensor<4xi64>, tensor<5xi64>, tensor<4xi64>, tensor<5xi64>)
+    check.expect_eq_const %results#0, dense<[12, 14, 16, 18]> : tensor<4xi64> // process0_result0
+    check.expect_eq_const %results#3, dense<[20, 22, 24, 26, 28]> : tensor<5xi64> // process1_result1
+    %p0 = stablehlo.constant dense<[10]> : tensor<1xi64>
+    %p1 = stablehlo.constant dense<[20]> : tensor<1xi64>
+    %m:8 = "interpreter.run_parallel"(%p0, %p1, %p0, %p1, %p0, %p1, %p0, %p1) {
+      programs=[[@mesh], [@mesh], [@mesh], [@mesh], [@mesh], [@mesh], [@mesh], [@mesh]]
+    } : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>)
+    check.expect_eq_const %m#0, dense<[20]> : tensor<1xi64>
+    check.expect_eq_const %m#1, dense<[40]> : tensor<1xi64>
+    %inputs0 = stablehlo.constant dense<[[1, 2, 3, 4], [5, 6, 7, 8]]> : tensor<2x4xi64>
+    %inputs1 = stablehlo.constant dense<[[9, 10, 11, 12], [13, 14, 15, 16]]> : tensor<2x4xi64>
+    %a:4 = "interpreter.run_parallel"(%inputs0, %inputs1) {
+      programs=[[@all_to_all], [@all_to_all]]
+    } : (tensor<2x4xi64>, tensor<2x4xi64>) -> (tensor<4x2xi64>, tensor<ui32>, tensor<4x2xi64>, tensor<ui32>)
+    check.expect_eq_const %a#0, dense<[[11, 12], [15, 16], [3, 4], [7, 8]]> : tensor<4x2xi64>
+    check.expect_eq_const %a#3, dense<1> : tensor<ui32>
+    %x = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+    %y = stablehlo.constant dense<[3, 4]> : tensor<2xi64>
+    %c:3 = "interpreter.run_parallel"(%x, %y, %x) {
+      programs=[[@permute, @permute, @permute]]
+    } : (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>)
+    check.expect_eq_const %c#0, dense<0> : tensor<2xi64>
+    check.expect_eq_const %c#2, dense<[3, 4]> : tensor<2xi64>
+    func.return
+  }
+}"""
+"""Several processes, written out beside each other."""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+def test_collectives_check_themselves(backend: str) -> None:
+    assert run(COLLECTIVES, f"--backend={backend}") == (0, "")
+
+
+def test_unsigned_numbers_in_uneven_shards() -> None:
+    """Their sign is cast away at the boundary, where the sizes of shards are open."""
+    text = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<3xui8> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<3xui8> {
+  %r = stablehlo.add %a, %a : tensor<3xui8>
+  return %r : tensor<3xui8>
+}"""
+    main = api.compile(text, "compile")["main"]
+    values = np.array([1, 2, 200], np.uint8)
+    for backend in ("interpreter", "numba"):
+        np.testing.assert_array_equal(main.run([values], backend=backend)[0], 2 * values)
+
+
+def test_narrow_floats_move_between_devices() -> None:
+    """They have no kernels, but what is only moved is bytes."""
+    text = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x2xf8E5M2> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4x2xf8E5M2> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, tensor<2x2xf8E5M2> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+  %r = stablehlo.slice %a [1:3, 0:2] : (tensor<4x2xf8E5M2>) -> tensor<2x2xf8E5M2>
+  return %a, %r : tensor<4x2xf8E5M2>, tensor<2x2xf8E5M2>
+}"""
+    values = np.arange(8).reshape(4, 2).astype(ml_dtypes.float8_e5m2)
+    whole, part = api.compile(text, "spmd")["main"].run([values])
+    assert whole.dtype == part.dtype == values.dtype
+    np.testing.assert_array_equal(whole.astype(np.float32), values.astype(np.float32))
+    np.testing.assert_array_equal(part.astype(np.float32), values[1:3].astype(np.float32))

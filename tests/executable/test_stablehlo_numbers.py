@@ -1,0 +1,146 @@
+"""StableHLO's arithmetic on integers and floats of all widths, in both backends: each program checks itself."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import pytest
+from self_checks import run
+
+PROGRAMS = {
+    # Division by 0 and by -1, shifts by the width, conversions that saturate, wrapping.
+    "integers": """
+func.func @main() {
+  %a = stablehlo.constant dense<[7, -7, -128, 5]> : tensor<4xi8>
+  %b = stablehlo.constant dense<[0, 2, -1, 9]> : tensor<4xi8>
+  %0 = stablehlo.divide %a, %b : tensor<4xi8>
+  check.expect_eq_const %0, dense<[-1, -3, -128, 0]> : tensor<4xi8>
+  %1 = stablehlo.remainder %a, %b : tensor<4xi8>
+  check.expect_eq_const %1, dense<[7, -1, 0, 5]> : tensor<4xi8>
+  %2 = stablehlo.shift_right_arithmetic %a, %b : tensor<4xi8>
+  check.expect_eq_const %2, dense<[7, -2, -1, 0]> : tensor<4xi8>
+  %3 = stablehlo.shift_left %a, %b : tensor<4xi8>
+  check.expect_eq_const %3, dense<[7, -28, 0, 0]> : tensor<4xi8>
+  %u = stablehlo.convert %a : (tensor<4xi8>) -> tensor<4xui8>
+  %z = stablehlo.constant dense<[0, 100, 255, 1]> : tensor<4xui8>
+  %4 = stablehlo.divide %u, %z : tensor<4xui8>
+  check.expect_eq_const %4, dense<[255, 2, 0, 5]> : tensor<4xui8>
+  %5 = stablehlo.compare LT, %u, %z, UNSIGNED : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xi1>
+  check.expect_eq_const %5, dense<[false, false, true, false]> : tensor<4xi1>
+  %f = stablehlo.constant dense<[0x7FC00000, 300.0, -1.0e10, -2.7]> : tensor<4xf32>
+  %6 = stablehlo.convert %f : (tensor<4xf32>) -> tensor<4xi8>
+  check.expect_eq_const %6, dense<[0, 127, -128, -2]> : tensor<4xi8>
+  %7 = stablehlo.convert %f : (tensor<4xf32>) -> tensor<4xui8>
+  check.expect_eq_const %7, dense<[0, 255, 0, 0]> : tensor<4xui8>
+  %8 = stablehlo.power %a, %b : tensor<4xi8>
+  check.expect_eq_const %8, dense<[1, 49, 0, 101]> : tensor<4xi8>
+  return
+}""",
+    # What is compared and chosen is known.
+    "known_numbers": """
+func.func @main() {
+  %m = stablehlo.constant dense<-1> : tensor<i32>
+  %n = stablehlo.constant dense<1> : tensor<i32>
+  %u = stablehlo.constant dense<4294967295> : tensor<ui32>
+  %v = stablehlo.constant dense<1> : tensor<ui32>
+  %0 = stablehlo.compare LT, %m, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  check.expect_eq_const %0, dense<true> : tensor<i1>
+  %1 = stablehlo.compare LT, %u, %v, UNSIGNED : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+  check.expect_eq_const %1, dense<false> : tensor<i1>
+  %2 = stablehlo.select %0, %m, %n : tensor<i1>, tensor<i32>
+  check.expect_eq_const %2, dense<-1> : tensor<i32>
+  %a = stablehlo.constant dense<[5, -7]> : tensor<2xi32>
+  %b = stablehlo.constant dense<[0, 2]> : tensor<2xi32>
+  %3 = stablehlo.select %1, %a, %b : tensor<i1>, tensor<2xi32>
+  check.expect_eq_const %3, dense<[0, 2]> : tensor<2xi32>
+  %4 = stablehlo.not %0 : tensor<i1>
+  %5 = stablehlo.select %4, %a, %b : tensor<i1>, tensor<2xi32>
+  check.expect_eq_const %5, dense<[0, 2]> : tensor<2xi32>
+  %6 = stablehlo.compare GE, %n, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %7 = stablehlo.convert %6 : (tensor<i1>) -> tensor<i32>
+  check.expect_eq_const %7, dense<1> : tensor<i32>
+  %8 = stablehlo.convert %a : (tensor<2xi32>) -> tensor<2xi32>
+  %9 = stablehlo.remainder %8, %8 : tensor<2xi32>
+  check.expect_eq_const %9, dense<0> : tensor<2xi32>
+  %t = stablehlo.constant dense<true> : tensor<i1>
+  %10 = stablehlo.select %t, %a, %b : tensor<i1>, tensor<2xi32>
+  check.expect_eq_const %10, dense<[5, -7]> : tensor<2xi32>
+  return
+}""",
+    "floats": """
+func.func @main() {
+  %a = stablehlo.constant dense<[0x7FC00000, -0.0, 2.5, -3.0]> : tensor<4xf32>
+  %b = stablehlo.constant dense<[1.0, 0.0, 1.5, 0x7F800000]> : tensor<4xf32>
+  %0 = stablehlo.maximum %a, %b : tensor<4xf32>
+  check.expect_eq_const %0, dense<[0x7FC00000, 0.0, 2.5, 0x7F800000]> : tensor<4xf32>
+  %1 = stablehlo.compare NE, %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  check.expect_eq_const %1, dense<[true, false, false, false]> : tensor<4xi1>
+  %2 = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  check.expect_eq_const %2, dense<[false, true, false, true]> : tensor<4xi1>
+  %3 = stablehlo.round_nearest_even %a : tensor<4xf32>
+  check.expect_eq_const %3, dense<[0x7FC00000, -0.0, 2.0, -3.0]> : tensor<4xf32>
+  %4 = stablehlo.round_nearest_afz %a : tensor<4xf32>
+  check.expect_eq_const %4, dense<[0x7FC00000, -0.0, 3.0, -3.0]> : tensor<4xf32>
+  %5 = stablehlo.sign %a : tensor<4xf32>
+  check.expect_eq_const %5, dense<[0x7FC00000, -0.0, 1.0, -1.0]> : tensor<4xf32>
+  %6 = stablehlo.reduce_precision %b, format = e5m2 : tensor<4xf32>
+  check.expect_eq_const %6, dense<[1.0, 0.0, 1.5, 0x7F800000]> : tensor<4xf32>
+  %7 = stablehlo.clamp %a, %b, %a : tensor<4xf32>
+  check.expect_eq_const %7, dense<[0x7FC00000, -0.0, 2.5, -3.0]> : tensor<4xf32>
+  %8 = chlo.erf_inv %6 : tensor<4xf32> -> tensor<4xf32>
+  %9 = stablehlo.slice %8 [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+  check.expect_eq_const %9, dense<[0x7F800000, 0.0]> : tensor<2xf32>
+  return
+}""",
+    "quantised": """
+func.func @main() {
+  %a = stablehlo.constant dense<[0.25, 0.5]> : tensor<2xf32>
+  %q = stablehlo.uniform_quantize %a : (tensor<2xf32>) -> tensor<2x!quant.uniform<i8:f32, 0.025:-1>>
+  %s = stablehlo.add %q, %q : (tensor<2x!quant.uniform<i8:f32, 0.025:-1>>, tensor<2x!quant.uniform<i8:f32, 0.025:-1>>) -> tensor<2x!quant.uniform<i8:f32, 0.15:-1>>
+  %0 = stablehlo.uniform_dequantize %s : (tensor<2x!quant.uniform<i8:f32, 0.15:-1>>) -> tensor<2xf32>
+  check.expect_almost_eq_const %0, dense<[0.45, 1.05]> : tensor<2xf32>
+  return
+}""",
+    # Integers of a few bits, floats of eight.
+    "narrow": """
+func.func @main() {
+  %a = stablehlo.constant dense<[1, -2, 7, -8]> : tensor<4xi4>
+  %s = stablehlo.add %a, %a : tensor<4xi4>
+  check.expect_eq_const %s, dense<[2, -4, -2, 0]> : tensor<4xi4>
+  %u = stablehlo.constant dense<[1, 3, 2, 0]> : tensor<4xui2>
+  %t = stablehlo.add %u, %u : tensor<4xui2>
+  check.expect_eq_const %t, dense<[2, 2, 0, 0]> : tensor<4xui2>
+  %w = stablehlo.convert %u : (tensor<4xui2>) -> tensor<4xi32>
+  check.expect_eq_const %w, dense<[1, 3, 2, 0]> : tensor<4xi32>
+  %f = stablehlo.constant dense<[1.0, 464.0, 500.0, -0.0]> : tensor<4xf32>
+  %g = stablehlo.convert %f : (tensor<4xf32>) -> tensor<4xf8E4M3FN>
+  %h = stablehlo.convert %g : (tensor<4xf8E4M3FN>) -> tensor<4xf32>
+  check.expect_eq_const %h, dense<[1.0, 448.0, 0x7FC00000, -0.0]> : tensor<4xf32>
+  %i = stablehlo.convert %f : (tensor<4xf32>) -> tensor<4xf8E5M2>
+  %j = stablehlo.add %i, %i : tensor<4xf8E5M2>
+  %k = stablehlo.convert %j : (tensor<4xf8E5M2>) -> tensor<4xf32>
+  check.expect_eq_const %k, dense<[2.0, 896.0, 1024.0, 0.0]> : tensor<4xf32>
+  %b = stablehlo.bitcast_convert %a : (tensor<4xi4>) -> tensor<4xi4>
+  %c8 = stablehlo.constant dense<[4, 3]> : tensor<2xi8>
+  %c4 = stablehlo.bitcast_convert %c8 : (tensor<2xi8>) -> tensor<2x2xi4>
+  check.expect_eq_const %c4, dense<[[4, 0], [3, 0]]> : tensor<2x2xi4>
+  return
+}""",
+    # The bits of XLA.
+    "random_bits": """
+func.func @main() {
+  %k = stablehlo.constant dense<[8589934593, 17179869187]> : tensor<2xui64>
+  %s, %o = stablehlo.rng_bit_generator %k, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
+  check.expect_eq_const %o, dense<[1576285164, 2249660814, 740599976]> : tensor<3xui32>
+  %t, %p = stablehlo.rng_bit_generator %k, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
+  check.expect_eq_const %p, dense<[512747620, 1298009047, 1267190206]> : tensor<3xui32>
+  check.expect_eq_const %t, dense<[8589934593, 17179869188]> : tensor<2xui64>
+  return
+}""",
+}
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_check_themselves(name: str, backend: str) -> None:
+    assert run(PROGRAMS[name], f"--backend={backend}") == (0, "")

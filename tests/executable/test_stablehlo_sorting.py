@@ -1,0 +1,166 @@
+"""Sorting and the largest elements in StableHLO, in both backends."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from mesh_opt import api
+from mesh_opt.interpreter import structured
+from self_checks import run
+
+PROGRAMS = {
+    # A sort by one operand that carries the other along; NaN is the largest number of top_k.
+    "sorting": """
+func.func @main() {
+  %a = stablehlo.constant dense<[3.0, 1.0, 3.0, 0x7FC00000, 2.0]> : tensor<5xf32>
+  %i = stablehlo.iota dim = 0 : tensor<5xi32>
+  %0:2 = "stablehlo.sort"(%a, %i) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>, %p: tensor<i32>, %q: tensor<i32>):
+    %l = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) : (tensor<5xf32>, tensor<5xi32>) -> (tensor<5xf32>, tensor<5xi32>)
+  check.expect_eq_const %0#1, dense<[1, 4, 0, 2, 3]> : tensor<5xi32>
+  %v, %j = chlo.top_k(%a, k = 3) : tensor<5xf32> -> (tensor<3xf32>, tensor<3xi32>)
+  check.expect_eq_const %j, dense<[3, 0, 2]> : tensor<3xi32>
+  return
+}""",
+    "approximate_top_k": """
+func.func private @greater(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
+  %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  stablehlo.return %0 : tensor<i1>
+}
+func.func @main() {
+  %a = stablehlo.constant dense<[[1.0, 5.0, -2.0, 5.0], [0.0, -1.0, 3.0, 2.0]]> : tensor<2x4xf32>
+  %i = stablehlo.iota dim = 1 : tensor<2x4xi32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<-1> : tensor<i32>
+  %0:2 = stablehlo.custom_call @ApproxTopK(%a, %i, %least, %none) {called_computations = [@greater], mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 1 : i64, top_k = 3 : i64}} : (tensor<2x4xf32>, tensor<2x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<2x3xf32>, tensor<2x3xi32>)
+  check.expect_eq_const %0#0, dense<[[5.0, 5.0, 1.0], [3.0, 2.0, 0.0]]> : tensor<2x3xf32>
+  check.expect_eq_const %0#1, dense<[[1, 3, 0], [2, 3, 0]]> : tensor<2x3xi32>
+  return
+}""",
+}
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_check_themselves(name: str, backend: str) -> None:
+    assert run(PROGRAMS[name], f"--backend={backend}") == (0, "")
+
+
+LONG_SORT = """
+func.func @main() {
+  %i = stablehlo.iota dim = 0 : tensor<300xi32>
+  %n = stablehlo.constant dense<7> : tensor<300xi32>
+  %a = stablehlo.remainder %i, %n : tensor<300xi32>
+  %0:2 = "stablehlo.sort"(%a, %i) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>, %p: tensor<i32>, %q: tensor<i32>):
+    %l = stablehlo.compare GT, %x, %y, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) : (tensor<300xi32>, tensor<300xi32>) -> (tensor<300xi32>, tensor<300xi32>)
+  %1 = stablehlo.slice %0#1 [0:3] : (tensor<300xi32>) -> tensor<3xi32>
+  check.expect_eq_const %1, dense<[6, 13, 20]> : tensor<3xi32>
+  %2 = stablehlo.slice %0#1 [298:300] : (tensor<300xi32>) -> tensor<2xi32>
+  check.expect_eq_const %2, dense<[287, 294]> : tensor<2xi32>
+  return
+}
+"""
+
+
+def test_a_long_sort_is_stable() -> None:
+    """Long dimensions are merged; `tests/peers` sorts them in native code."""
+    assert run(LONG_SORT) == (0, "")
+
+
+@pytest.mark.parametrize("count", [129, 131, 160])
+def test_long_sorts(count: int) -> None:
+    """Runs of every length that divides the dimension, or of 1; NaN and zeros of both signs."""
+    floats, integers = f"tensor<2x{count}x3xf32>", f"tensor<2x{count}x3xi32>"
+    text = f"""
+func.func @main(%a: {floats}, %i: {integers}) -> ({floats}, {integers}) {{
+  %0:2 = "stablehlo.sort"(%a, %i) <{{dimension = 1 : i64, is_stable = true}}> ({{
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>, %p: tensor<i32>, %q: tensor<i32>):
+    %l = stablehlo.compare GT, %x, %y, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }}) : ({floats}, {integers}) -> ({floats}, {integers})
+  return %0#0, %0#1 : {floats}, {integers}
+}}"""
+    rng = np.random.default_rng(count)
+    given = rng.choice(np.float32([np.nan, -np.nan, -0.0, 0.0, 1.5, np.inf, 1e-42]), (2, count, 3))
+    given = np.float32(given)
+    places = np.broadcast_to(np.arange(count, dtype=np.int32)[:, None], given.shape).copy()
+    bits = given.view(np.int32)
+    order = np.argsort(-(bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64), 1, kind="stable")
+    main = api.compile(text)["main"]
+    for backend in ("interpreter", "numba"):
+        found = main.run([given, places], backend=backend)
+        np.testing.assert_array_equal(found[1], order)
+        np.testing.assert_array_equal(found[0].view(np.int32), np.take_along_axis(bits, order, 1))
+
+
+@pytest.mark.parametrize(("element", "k"), [("i32", 64), ("ui32", 64), ("i64", 4)])
+def test_the_largest_integers_of_many(element: str, k: int) -> None:
+    """The extremes of the type among equal ones."""
+    limits = np.iinfo({"i32": np.int32, "ui32": np.uint32, "i64": np.int64}[element])
+    text = f"""
+func.func @main(%a: tensor<3x129x{element}>) -> (tensor<3x{k}x{element}>, tensor<3x{k}xi32>) {{
+  %v, %i = chlo.top_k(%a, k = {k}) : tensor<3x129x{element}> -> (tensor<3x{k}x{element}>, tensor<3x{k}xi32>)
+  return %v, %i : tensor<3x{k}x{element}>, tensor<3x{k}xi32>
+}}"""
+    few = [limits.min, limits.max, limits.min + 1, limits.max - 1, limits.max // 2 + 1]
+    given = np.random.default_rng(0).choice(np.array(few, limits.dtype), (3, 129))
+    given[2] = limits.min
+    order = [sorted(range(129), key=lambda place: -int(row[place]))[:k] for row in given]
+    main = api.compile(text)["main"]
+    for backend in ("interpreter", "numba"):
+        values, places = main.run([given], backend=backend)
+        np.testing.assert_array_equal(places, order)
+        np.testing.assert_array_equal(values, np.take_along_axis(given, np.array(order), 1))
+
+
+@pytest.mark.parametrize("split", ["[{}, {}]", '[{"x"}, {}]', '[{}, {"x"}]'])
+def test_the_largest_of_many(split: str) -> None:
+    """NaN first, then by size; of equal ones the first, also where the row is split."""
+    text = f"""
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x150xf32> {{sdy.sharding = #sdy.sharding<@mesh, {split}>}}) -> (tensor<4x5xf32>, tensor<4x5xi32>) {{
+  %v, %i = chlo.top_k(%a, k = 5) : tensor<4x150xf32> -> (tensor<4x5xf32>, tensor<4x5xi32>)
+  return %v, %i : tensor<4x5xf32>, tensor<4x5xi32>
+}}"""
+    given = np.random.default_rng(0).standard_normal((4, 150)).astype(np.float32)
+    given[0, 5] = np.nan
+    given[1, :60] = given[1, 60]
+    given[2, 7:9] = np.inf, -np.inf
+    keys = np.where(np.isnan(given), np.inf, given.astype(np.float64))
+    order = np.argsort(-keys, axis=1, kind="stable")[:, :5]
+    main = api.compile(text, "spmd")["main"]
+    for backend in ("interpreter", "numba"):
+        values, places = main.run([given], backend=backend)
+        np.testing.assert_array_equal(places, order)
+        np.testing.assert_array_equal(values, np.take_along_axis(given, order, 1))
+
+
+def test_the_reference_finds_the_largest_in_whole_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One element after the other would take it minutes for rows of some thousand elements."""
+    run_on_points = structured._run_sequentially
+
+    def on_whole_rows(*arguments: Any) -> None:
+        distinct, extents = arguments[3:5]
+        assert len(distinct) == len(extents)
+        run_on_points(*arguments)
+
+    monkeypatch.setattr(structured, "_run_sequentially", on_whole_rows)
+    text = """
+func.func @main(%a: tensor<2x300xi8>) -> (tensor<2x64xi8>, tensor<2x64xi32>) {
+  %v, %i = chlo.top_k(%a, k = 64) : tensor<2x300xi8> -> (tensor<2x64xi8>, tensor<2x64xi32>)
+  return %v, %i : tensor<2x64xi8>, tensor<2x64xi32>
+}"""
+    given = np.random.default_rng(0).integers(-128, 128, (2, 300)).astype(np.int8)
+    given[0, :] = -128
+    order = np.argsort(-given.astype(int), axis=1, kind="stable")[:, :64]
+    _, places = api.compile(text)["main"].run([given], backend="interpreter")
+    np.testing.assert_array_equal(places, order)
