@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from ..ir.attribute_access import attribute, operation_name, symbol, symbol_name
@@ -111,5 +112,26 @@ def _callee(call: Operation, callers: tuple[Operation, ...]) -> Operation | None
 
 
 def _named_type(op: Operation, properties: dict[str, str]) -> Attribute | None:
-    name = properties.get(operation_name(op))
-    return attribute(op, name) if name is not None else None
+    name = operation_name(op)
+    if name in properties:
+        return attribute(op, properties[name])
+    is_made = properties is EXPORTS
+    if name == ("hal.buffer_view.create" if is_made else "hal.buffer_view.assert"):
+        return _viewed(op.operands[3 if is_made else 1], op.operands[5 if is_made else 3 :])
+    return None
+
+
+def _viewed(element: SSAValue, sizes: Sequence[SSAValue]) -> Attribute | None:
+    """The tensor of a buffer view, whose elements and sizes operations say."""
+    type_ = attribute(element.op, "type") if isinstance(element, OpResult) else None
+    if type_ is None:
+        return None
+    return TensorType(type_, [_constant(size) for size in sizes])
+
+
+def _constant(size: SSAValue) -> int:
+    if isinstance(size, OpResult) and operation_name(size.op) == "arith.constant":
+        value = attribute(size.op, "value")
+        if isinstance(value, IntegerAttr):
+            return value.value.data
+    return DYNAMIC_INDEX

@@ -30,11 +30,14 @@ def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (view,), dims, *_ = operand_groups(op, operands)
     if not isinstance(view, BufferView):
         raise OperationError(op, "imports what is no buffer view")
-    shape = filled_shape(op, required(op, "target_encoding"), dims)
+    tensor = required(op, "target_encoding")
+    shape = filled_shape(op, tensor, dims)
     if not shape_fits(view.array.shape, shape):
         raise OperationError(
             op, f"imports {shape_text(view.array.shape)} as a tensor of {shape_text(shape)}"
         )
+    if element_code(view.element) != element_code(element_type(tensor)):
+        raise OperationError(op, f"imports elements of type {view.element} as {tensor}")
     return (view.array,)
 
 

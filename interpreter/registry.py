@@ -124,6 +124,7 @@ _MODULES = (
     "encodings",
     "func",
     "hal_buffers",
+    "hal_commands",
     "inner_tiled",
     "kernels",
     "linalg",

@@ -72,6 +72,7 @@ _PASSES = {
         "codegen.materialize_homogeneous_encodings",
         "MaterializeHomogeneousEncodingsPass",
     ),
+    "iree-hal-conversion": ("hal.hal_conversion", "HalConversionPass"),
     "iree-stream-encode-device-tensors": (
         "stream.encode_device_tensors",
         "EncodeDeviceTensorsPass",

@@ -284,7 +284,8 @@ def _transfer(lowering: FunctionLowering, op: Operation) -> None:
         owner = 0 if "staging" in str(op.results[0].type) else source.owner
     else:
         owner = lowering.program.device(op, receiver)
-        if source.owner != owner:
+        # What is no device's and stays, a constant, is read where it is.
+        if source.owner != owner and (source.owner != 0 or source.block is not None):
             lowering.bind(op.results[0], _moved(lowering, op, source, owner))
             return
     lowering.take(op.operands[0])

@@ -6,8 +6,8 @@ becomes
 
     util.func public @f(%a: !hal.buffer_view) -> !hal.buffer_view attributes {iree.abi.stub, ...}
 
-whose body checks the shape and element type of what was passed, imports it on the device that the
-argument names, and exports the results. Calls are synchronous: results are ready on return.
+whose body imports what was passed on the device that the argument names, and exports the results.
+Calls are synchronous: results are ready on return.
 """
 
 from __future__ import annotations
@@ -29,26 +29,17 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     UnitAttr,
-    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint
 
-from ...dialects.hal.buffers import (
-    BufferViewAssertOp,
-    BufferViewDimOp,
-    ElementTypeOp,
-    EncodingTypeOp,
-    TensorExportOp,
-    TensorImportOp,
-)
+from ...dialects.hal.buffers import BufferViewDimOp, TensorExportOp, TensorImportOp
 from ...dialects.hal.types import BufferViewType
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
 from ...dialects.util.functions import FuncOp, ReturnOp
 from ...ir.diagnostics import OperationError
-from ...ir.index import constant_index
 from ...ir.locations import builder_before, located_builder, replace_by
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
@@ -143,31 +134,15 @@ class Wrapper:
             block.erase_arg(argument)
 
     def _import(self, passed: SSAValue, tensor: Tensor, index: int, builder: Builder) -> SSAValue:
-        sizes: list[SSAValue] = []
         dynamic: list[SSAValue] = []
         for dimension, size in enumerate(tensor.get_shape()):
-            if size != DYNAMIC_INDEX:
-                sizes.append(constant_index(size, builder))
-                continue
-            operation = BufferViewDimOp.create(
-                operands=[passed],
-                result_types=[INDEX],
-                properties={"index": IntegerAttr(dimension, INDEX)},
-            )
-            dynamic.append(builder.insert(operation).result)
-            sizes.append(dynamic[-1])
-        element = ElementTypeOp.create(result_types=[i32], properties={"type": tensor.element_type})
-        order = EncodingTypeOp.create(result_types=[i32])
-        check = BufferViewAssertOp.build(
-            operands=[
-                passed,
-                builder.insert(element).result,
-                builder.insert(order).result,
-                sizes,
-            ],
-            properties={"message": StringAttr(f"input{index}")},
-        )
-        builder.insert(check)
+            if size == DYNAMIC_INDEX:
+                operation = BufferViewDimOp.create(
+                    operands=[passed],
+                    result_types=[INDEX],
+                    properties={"index": IntegerAttr(dimension, INDEX)},
+                )
+                dynamic.append(builder.insert(operation).result)
         properties: dict[str, Attribute] = {
             "target_encoding": tensor,
             "name": StringAttr(f"input{index}"),

@@ -12,26 +12,28 @@ Run after `form-dispatches`, which leaves nothing on the host that computes tens
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr, TensorType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.dialects.builtin import FunctionType, ModuleOp, SymbolRefAttr, TensorType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from ...dialects.flow.collectives import ChannelType as FlowChannelType
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.stream import tensor_ops as stream
-from ...dialects.util.types import UnusedType
+from ...dialects.stream.async_ops import AsyncBarrierOp
 from ...ir.diagnostics import Note, OperationError
-from ...ir.host_programs import CALLS, FUNCTIONS_AND_INITIALIZERS
+from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import constant_index
 from ...ir.locations import builder_before
-from ...ir.symbols import symbol
-from ...ir.syntax.assembly_format import values
 from ...ir.tensor_types import ranked, require_ranked
 from ..sizes.dimension_sizes import constant_operand
 from .analysis.device_placement import DevicePlacement
+from .conversion import boundary, dispatches  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.control_flow import (
     CONTROL_FLOW,
     blocks_in_order,
@@ -40,21 +42,24 @@ from .conversion.control_flow import (
     retype_function,
 )
 from .conversion.executables import StoredGlobals, convert_executables
-from .conversion.flow_tensors import awaited, load_element
+from .conversion.flow_tensors import load_element
+from .conversion.outside import convert_declarations
 from .conversion.rules import Host, conversion, dynamic_count, operands_of
 from .conversion.stored_tensors import (
-    EXTERNAL,
     STAGING,
     UNKNOWN,
     StoredTensor,
     at,
-    cast_resource,
     constant,
+    empty,
     size_of,
     transfer,
 )
 
-UNUSED = UnusedType()
+CONVERTED = TensorType, FlowChannelType
+
+SIZE_READERS = frozenset({"linalg.fill", "tensor.dim", "tensor.extract"})
+"""Operations that do not list the sizes of their operands, as those of `flow` do."""
 
 
 @dataclass(frozen=True)
@@ -67,50 +72,60 @@ class ConvertToStreamPass(ModulePass):
         functions = [
             f for f in op.body.block.ops if f.name in FUNCTIONS_AND_INITIALIZERS and uses_tensors(f)
         ]
-        for function in functions:
-            _refuse_calls_outside(function, {symbol(one, "sym_name") for one in functions})
         placement = DevicePlacement(ctx, op)
-        host = HostProgram(placement, StoredGlobals(op, placement))
+        carries_dims = any(map(asks_for_sizes, functions))
+        variables = StoredGlobals(op, placement, carries_dims=carries_dims)
+        host = HostProgram(ctx, placement, variables, carries_dims=carries_dims)
         for function in functions:
             host.convert_function(function)
+        convert_declarations(op)
         convert_executables(op)
 
 
-def _refuse_calls_outside(function: Operation, known: set[str]) -> None:
-    """Only what is defined here can be given resources in the place of tensors."""
-    for call in function.walk():
-        values = (*call.operands, *call.results)
-        tensors = any(isinstance(value.type, TensorType) for value in values)
-        if call.name in CALLS and tensors and symbol(call, "callee") not in known:
-            raise OperationError(
-                call,
-                f"passes tensors to @{symbol(call, 'callee')}, which is only declared: it cannot "
-                "be given a device's memory",
-            )
-
-
 def uses_tensors(function: Operation) -> bool:
-    """Whether there are tensors in a function."""
-    return any(
-        isinstance(value.type, TensorType)
+    """Whether there are tensors in a function, or channels, which are converted with them."""
+    type_ = function.properties.get("function_type")
+    passed = (*type_.inputs, *type_.outputs) if isinstance(type_, FunctionType) else ()
+    return any(isinstance(each, CONVERTED) for each in passed) or any(
+        isinstance(value.type, CONVERTED)
         for operation in function.walk()
         for value in (*operation.operands, *operation.results)
+    )
+
+
+def asks_for_sizes(function: Operation) -> bool:
+    """Whether an operation wants sizes of a tensor that it does not list itself."""
+    return any(
+        operation.name in SIZE_READERS
+        and (tensor := ranked(operand)) is not None
+        and not tensor.has_static_shape()
+        for operation in function.walk()
+        for operand in operation.operands
     )
 
 
 class HostProgram:
     """The conversion of the functions of a module, one by one."""
 
-    def __init__(self, placement: DevicePlacement, variables: StoredGlobals) -> None:
+    def __init__(
+        self,
+        context: Context,
+        placement: DevicePlacement,
+        variables: StoredGlobals,
+        *,
+        carries_dims: bool,
+    ) -> None:
+        self._context = context
         self.placement = placement
         self.variables = variables
+        self.carries_dims = carries_dims
         self._stored: dict[SSAValue, StoredTensor] = {}
         self._done: list[Operation] = []
         self._outdated: list[BlockArgument] = []
 
     def convert_function(self, function: Operation) -> None:
         """Convert a function in place."""
-        retype_function(function)
+        retype_function(function, with_dims=self.carries_dims)
         for region in function.regions:
             self.convert_region(region)
         for operation in reversed(self._done):
@@ -146,6 +161,27 @@ class HostProgram:
         stored.resource.name_hint = value.name_hint
         self._stored[value] = stored
 
+    def made(self, name: str) -> type[IRDLOperation]:
+        """The class of operations that have a name."""
+        return cast("type[IRDLOperation]", self._context.get_op(name))
+
+    def held_at(self, value: SSAValue) -> Attribute | None:
+        """Where the resource is that stands for a tensor."""
+        place = self.placement.of(value)
+        if place is None and isinstance(value, OpResult):
+            # It could be made anywhere, and has been made here.
+            return self.placement.runs_on(value.op)
+        return place
+
+    def brought(
+        self, value: SSAValue, reader: Operation, place: Attribute | None, builder: Builder
+    ) -> StoredTensor:
+        """What stands for a tensor on the device where it is read."""
+        stored, held_at = self.stored(value, reader), self.held_at(value)
+        if place is None or held_at == place:
+            return stored
+        return transfer(stored, held_at, place, builder)
+
     def done(self, operation: Operation) -> None:
         """Note that an operation has been replaced, and goes once all are."""
         self._done.append(operation)
@@ -160,7 +196,9 @@ class HostProgram:
             convert_control_flow(self, operation, builder)
             return
         values = (*operation.operands, *operation.results)
-        if not any(isinstance(value.type, TensorType) for value in values):
+        if not any(isinstance(value.type, CONVERTED) for value in values) and (
+            not operation.name.startswith("flow.channel.")
+        ):
             for region in operation.regions:
                 self.convert_region(region)
             return
@@ -175,63 +213,32 @@ class HostProgram:
         self._done.append(operation)
 
 
-@conversion("hal.tensor.import")
-def _import(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
-    tensor = require_ranked(operation, operation.properties["target_encoding"])
-    dims = operands_of(operation, "target_dims")
-    size = size_of(tensor, dims, place, builder)
-    imported = stream.TensorImportOp.build(
-        operands=[operation.operands[0], dims, size],
-        result_types=[EXTERNAL],
-        properties={"result_encoding": tensor, **at(place)},
-    )
-    resource: SSAValue = builder.insert(imported).result
-    for fence in values(operation, "wait_fence"):
-        resource = awaited(resource, size, fence, place, builder)
-    held = cast_resource(resource, size, UNKNOWN, place, builder)
-    host.store(operation.results[0], StoredTensor(held, size, dims))
-
-
-@conversion("hal.tensor.export")
-def _export(host: Host, operation: Operation, builder: Builder) -> None:
-    source = operation.operands[0]
-    stored, held_at = host.stored(source, operation), host.placement.of(source)
-    place = operation.properties.get("affinity") or held_at
-    if held_at is not None and place is not None and held_at != place:
-        stored = transfer(stored, held_at, place, builder)
-    resource = cast_resource(stored.resource, stored.size, EXTERNAL, place, builder)
-    exported = stream.TensorExportOp.build(
-        operands=[resource, operands_of(operation, "source_dims"), stored.size],
-        result_types=[operation.results[0].type],
-        properties={"source_encoding": operation.properties["source_encoding"], **at(place)},
-    )
-    result = builder.insert(exported).result
-    operation.results[0].replace_all_uses_with(result)
-
-
 @conversion("flow.tensor.transfer")
 def _transfer(host: Host, operation: Operation, builder: Builder) -> None:
     source = operation.operands[0]
     stored = host.stored(source, operation)
-    moved = transfer(stored, host.placement.of(source), operation.properties["target"], builder)
+    moved = transfer(stored, host.held_at(source), operation.properties["target"], builder)
     host.store(operation.results[0], moved)
 
 
 @conversion("flow.tensor.barrier")
-def _same(host: Host, operation: Operation, builder: Builder) -> None:
-    """The same bytes, whatever they are called."""
-    del builder
-    host.store(operation.results[0], host.stored(operation.operands[0], operation))
+def _barrier(host: Host, operation: Operation, builder: Builder) -> None:
+    stored = host.stored(operation.operands[0], operation)
+    barrier = AsyncBarrierOp.create(
+        operands=[stored.resource, stored.size],
+        result_types=[stored.resource.type],
+        properties=at(operation.properties["target"]),
+    )
+    resource = builder.insert(barrier).result
+    host.store(operation.results[0], StoredTensor(resource, stored.size, stored.dims))
 
 
-@conversion("flow.tensor.reshape", "flow.tensor.tie_shape")
-def _reshape(host: Host, operation: Operation, builder: Builder) -> None:
-    """The same bytes with other sizes."""
+@conversion("flow.tensor.tie_shape")
+def _tie(host: Host, operation: Operation, builder: Builder) -> None:
+    """The same bytes, whose sizes are known now."""
     del builder
     stored = host.stored(operation.operands[0], operation)
-    is_tied = operation.name == "flow.tensor.tie_shape"
-    dims = operands_of(operation, "dynamic_dims" if is_tied else "result_dims")
+    dims = operands_of(operation, "dynamic_dims")
     host.store(operation.results[0], StoredTensor(stored.resource, stored.size, dims))
 
 
@@ -239,7 +246,7 @@ def _reshape(host: Host, operation: Operation, builder: Builder) -> None:
 def _encode(host: Host, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     source, result = operation.operands[0], operation.results[0]
-    stored = host.stored(source, operation)
+    stored = host.brought(source, operation, place, builder)
     dims = operands_of(operation, "result_dims")
     size = size_of(require_ranked(operation, result.type), dims, place, builder)
     encoded = stream.TensorEncodeOp.build(
@@ -260,65 +267,12 @@ def _encode(host: Host, operation: Operation, builder: Builder) -> None:
     host.store(result, StoredTensor(builder.insert(encoded).result, size, dims))
 
 
-@conversion("flow.dispatch")
-def _dispatch(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
-    operands: list[SSAValue] = []
-    sizes: list[SSAValue] = []
-    encodings: list[Attribute] = []
-    for value in operands_of(operation, "arguments"):
-        if (tensor := ranked(value)) is not None:
-            stored = host.stored(value, operation)
-            operands.append(stored.resource)
-            sizes.append(stored.size)
-            encodings.append(tensor)
-        else:
-            operands.append(value)
-            encodings.append(UNUSED)
-    rest = list(operands_of(operation, "result_dims"))
-    result_sizes: list[SSAValue] = []
-    result_dims: list[tuple[SSAValue, ...]] = []
-    for result in operation.results:
-        tensor = require_ranked(operation, result.type)
-        count = dynamic_count(tensor)
-        result_dims.append(tuple(rest[:count]))
-        del rest[:count]
-        result_sizes.append(size_of(tensor, result_dims[-1], place, builder))
-    properties: dict[str, Attribute] = {
-        "entry_points": operation.properties["entry_points"],
-        "operand_encodings": ArrayAttr(encodings),
-        "result_encodings": ArrayAttr([result.type for result in operation.results]),
-        **at(place),
-    }
-    if "tied_operands" in operation.properties:
-        properties["tied_operands"] = operation.properties["tied_operands"]
-    dispatch = stream.TensorDispatchOp.build(
-        operands=[
-            operands_of(operation, "workload"),
-            operands,
-            sizes,
-            operands_of(operation, "argument_dims"),
-            result_sizes,
-            operands_of(operation, "result_dims"),
-        ],
-        result_types=[[UNKNOWN] * len(operation.results)],
-        properties=properties,
-    )
-    builder.insert(dispatch)
-    for old, new, size, dims in zip(
-        operation.results, dispatch.results, result_sizes, result_dims, strict=True
-    ):
-        host.store(old, StoredTensor(new, size, dims))
-
-
 @conversion("arith.constant", "flow.tensor.constant")
 def _constant(host: Host, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     tensor = require_ranked(operation, operation.results[0].type)
-    size = size_of(tensor, (), place, builder)
-    resource = constant(operation.properties["value"], tensor, place, builder)
-    held = cast_resource(resource, size, UNKNOWN, place, builder)
-    host.store(operation.results[0], StoredTensor(held, size, ()))
+    made = constant(operation.properties["value"], tensor, place, builder)
+    host.store(operation.results[0], transfer(made, place, place, builder))
 
 
 @conversion("flow.tensor.empty", "tensor.empty")
@@ -327,12 +281,8 @@ def _empty(host: Host, operation: Operation, builder: Builder) -> None:
     tensor = require_ranked(operation, operation.results[0].type)
     dims = tuple(operation.operands)
     size = size_of(tensor, dims, place, builder)
-    empty = stream.TensorEmptyOp.build(
-        operands=[dims, size],
-        result_types=[UNKNOWN],
-        properties={"result_encoding": tensor, **at(place)},
-    )
-    host.store(operation.results[0], StoredTensor(builder.insert(empty).result, size, dims))
+    resource = empty(tensor, size, dims, place, builder)
+    host.store(operation.results[0], StoredTensor(resource, size, dims))
 
 
 @conversion("flow.tensor.splat", "linalg.fill", "tensor.splat")
@@ -359,9 +309,12 @@ def _extract(host: Host, operation: Operation, builder: Builder) -> None:
     source = operation.operands[0]
     if tensor_encoding(source.type) is not None:
         raise OperationError(operation, f"reads an element of {source.type}: decode it first")
-    stored, place = host.stored(source, operation), host.placement.of(source)
-    reachable = transfer(stored, place, None, builder, STAGING)
-    load_element(operation, source.type, reachable, tuple(operation.operands[1:]), builder)
+    reachable = transfer(
+        host.stored(source, operation), host.held_at(source), None, builder, STAGING
+    )
+    load_element(
+        operation, (source.type, reachable.dims), reachable, tuple(operation.operands[1:]), builder
+    )
 
 
 @conversion("tensor.dim")
@@ -390,7 +343,7 @@ def _load_global(host: Host, operation: Operation, builder: Builder) -> None:
 @conversion("util.global.store")
 def _store_global(host: Host, operation: Operation, builder: Builder) -> None:
     value = operation.operands[0]
-    stored, place = host.stored(value, operation), host.placement.of(value)
+    stored, place = host.stored(value, operation), host.held_at(value)
     if not host.variables.store(operation, stored, place, builder):
         raise OperationError(
             operation, f"stores to {_global(operation)}, which is no tensor global"
@@ -403,7 +356,7 @@ def _global(operation: Operation) -> str:
 
 
 @conversion("util.optimization_barrier")
-def _barrier(host: Host, operation: Operation, builder: Builder) -> None:
+def _optimization_barrier(host: Host, operation: Operation, builder: Builder) -> None:
     """`util.optimization_barrier`: of the resources."""
     for index, operand in enumerate(operation.operands):
         result = operation.results[index]

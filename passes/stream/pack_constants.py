@@ -45,6 +45,9 @@ LARGEST_SPLAT = 1 << 20
 SAME_CONTENTS = frozenset({"stream.async.cast", "stream.async.clone", "stream.async.transfer"})
 """Operations whose result has the bytes of their first operand."""
 
+DROPPED = SAME_CONTENTS | {"stream.resource.size", "stream.tensor.constant"}
+"""What only constants that nobody needs leave behind."""
+
 Dense = DenseIntOrFPElementsAttr[AnyDenseElement]
 
 
@@ -93,13 +96,17 @@ def _replace(encode: TensorEncodeOp, value: Dense) -> None:
         },
     )
     result = builder_before(encode).insert(constant).result
-    source: SSAValue = encode.source
+    read = list(encode.operands)
     Rewriter.replace_op(encode, [], [result])
     # Nobody may need the constant as it was.
-    while isinstance(source, OpResult) and not source.uses:
-        operation: Operation = source.op
-        source = operation.operands[0] if operation.operands else result
-        Rewriter.erase_op(operation)
+    while read:
+        value = read.pop()
+        if not isinstance(value, OpResult) or value.op.parent is None or value.uses:
+            continue
+        operation: Operation = value.op
+        if operation.name in DROPPED:
+            read = [*operation.operands, *read]
+            Rewriter.erase_op(operation)
 
 
 def pack_elements(value: Attribute, type_: Attribute) -> Dense | None:

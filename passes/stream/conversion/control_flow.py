@@ -10,17 +10,29 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, TensorType, i32
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    FunctionType,
+    TensorType,
+    i32,
+)
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
+from ....dialects.flow.collectives import ChannelType as FlowChannelType
 from ....dialects.iree_encoding.interfaces import Tensor
-from ....ir.syntax.resource_directives import UNTIED, tied_operands
+from ....dialects.stream.types import ChannelType
+from ....ir.syntax.resource_directives import UNTIED, tied_operands, ties_of
 from ....ir.tensor_types import ranked
 from .stored_tensors import StoredTensor, carried_types, stored_from
 
 
 class TensorStorage(Protocol):
     """The part of a host program's conversion that control flow needs."""
+
+    carries_dims: bool
+    """Whether the sizes of dynamic dimensions go along with tensors."""
 
     def convert_region(self, region: Region) -> None:
         """Convert all operations of a region, and give its blocks arguments for resources."""
@@ -44,6 +56,8 @@ class TensorStorage(Protocol):
 
 
 TIED = "tied_operands"
+
+CHANNEL = ChannelType()
 
 BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
 """Operations that end a block and give the arguments of the next."""
@@ -74,21 +88,21 @@ def convert_control_flow(host: TensorStorage, operation: Operation, builder: Bui
         regions.append(operation.detach_region(region))
     expanded = type(operation).create(
         operands=expand_values(host, operation.operands, operation),
-        result_types=expand_types([result.type for result in operation.results]),
-        properties=(
-            expand_segments(operation) if operation.name in BRANCHES else dict(operation.properties)
-        ),
+        result_types=expand_types(operation.result_types, with_dims=host.carries_dims),
+        properties=expand_segments(operation, with_dims=host.carries_dims),
         attributes=dict(operation.attributes),
         successors=operation.successors,
         regions=regions,
     )
     expanded.location = operation.location
-    untie(expanded, len(expanded.results))
+    expand_ties(
+        expanded, operation.operand_types, operation.result_types, with_dims=host.carries_dims
+    )
     builder.insert(expanded)
     rest = list(expanded.results)
     for result in operation.results:
         if (tensor := ranked(result)) is not None:
-            count = len(carried_types(tensor))
+            count = len(carried_types(tensor, with_dims=host.carries_dims))
             host.store(result, stored_from(rest[:count]))
             del rest[:count]
         else:
@@ -102,25 +116,28 @@ def expand_arguments(host: TensorStorage, block: Block) -> None:
     The old ones stay until nothing reads them any more.
     """
     for argument in tuple(block.args):
+        if isinstance(argument.type, FlowChannelType):
+            argument.replace_all_uses_with(block.insert_arg(CHANNEL, argument.index))
+            host.outdated(argument)
         tensor = ranked(argument)
         if tensor is None:
             continue
         values: list[SSAValue] = []
-        for type_ in carried_types(tensor):
+        for type_ in carried_types(tensor, with_dims=host.carries_dims):
             values.append(block.insert_arg(type_, argument.index))
         host.store(argument, stored_from(values))
         host.outdated(argument)
 
 
-def expand_types(types: Sequence[Attribute]) -> list[Attribute]:
+def expand_types(types: Sequence[Attribute], *, with_dims: bool) -> list[Attribute]:
     """The types that are carried for values of some types."""
-    expanded: list[Attribute] = []
-    for type_ in types:
-        if isinstance(type_, TensorType):
-            expanded += carried_types(cast(Tensor, type_))
-        else:
-            expanded.append(type_)
-    return expanded
+    return [each for type_ in types for each in _expanded(type_, with_dims=with_dims)]
+
+
+def _expanded(type_: Attribute, *, with_dims: bool) -> tuple[Attribute, ...]:
+    if isinstance(type_, TensorType):
+        return carried_types(cast(Tensor, type_), with_dims=with_dims)
+    return (CHANNEL,) if isinstance(type_, FlowChannelType) else (type_,)
 
 
 def expand_values(
@@ -130,35 +147,62 @@ def expand_values(
     expanded: list[SSAValue] = []
     for value in values:
         if isinstance(value.type, TensorType):
-            expanded += host.stored(value, operation).values()
+            expanded += host.stored(value, operation).values(with_dims=host.carries_dims)
         else:
             expanded.append(value)
     return expanded
 
 
-def retype_function(function: Operation) -> None:
-    """Let a function with tensors, called from here only, take and return resources and sizes."""
+def retype_function(function: Operation, *, with_dims: bool) -> None:
+    """Let a function take and return resources and sizes in the place of tensors."""
     type_ = cast(FunctionType, function.properties["function_type"])
-    if not any(isinstance(each, TensorType) for each in (*type_.inputs, *type_.outputs)):
-        return
-    results = expand_types(type_.outputs.data)
+    inputs, outputs = type_.inputs.data, type_.outputs.data
     function.properties["function_type"] = FunctionType.from_lists(
-        expand_types(type_.inputs.data), results
+        expand_types(inputs, with_dims=with_dims), expand_types(outputs, with_dims=with_dims)
     )
-    for name in ("arg_attrs", "res_attrs"):
-        function.properties.pop(name, None)
-    untie(function, len(results))
+    for name, types in (("arg_attrs", inputs), ("res_attrs", outputs)):
+        entries = function.properties.get(name)
+        if isinstance(entries, ArrayAttr):
+            function.properties[name] = ArrayAttr(
+                [
+                    entry
+                    for type_, own in zip(types, cast(ArrayAttr[Attribute], entries), strict=True)
+                    for entry in (own, *_without_attributes(type_, with_dims=with_dims))
+                ]
+            )
+    expand_ties(function, inputs, outputs, with_dims=with_dims)
 
 
-def untie(operation: Operation, results: int) -> None:
-    """Say of results whose positions have changed that none is tied: that only saves memory."""
-    if TIED in operation.properties:
-        operation.properties[TIED] = tied_operands([UNTIED] * results)
+def _without_attributes(type_: Attribute, *, with_dims: bool) -> list[Attribute]:
+    """The attributes of the sizes that go along with a value."""
+    return [DictionaryAttr({})] * (len(_expanded(type_, with_dims=with_dims)) - 1)
 
 
-def expand_segments(operation: Operation) -> dict[str, Attribute]:
-    """The properties of a branch, whose groups of operands have grown."""
+def expand_ties(
+    operation: Operation,
+    operands: Sequence[Attribute],
+    results: Sequence[Attribute],
+    *,
+    with_dims: bool,
+) -> None:
+    """Say of resources what was said of tensors of these types: in which operand a result lies."""
+    if TIED not in operation.properties:
+        return
+    starts = [0]
+    for type_ in operands:
+        starts.append(starts[-1] + len(_expanded(type_, with_dims=with_dims)))
+    ties: list[int] = []
+    for type_, tie in zip(results, ties_of(operation, len(results)), strict=True):
+        ties.append(tie if tie == UNTIED else starts[tie])
+        ties += [UNTIED] * (len(_expanded(type_, with_dims=with_dims)) - 1)
+    operation.properties[TIED] = tied_operands(ties)
+
+
+def expand_segments(operation: Operation, *, with_dims: bool) -> dict[str, Attribute]:
+    """The properties of an operation, whose groups of operands have grown if it is a branch."""
     properties = dict(operation.properties)
+    if operation.name not in BRANCHES:
+        return properties
     start = 0
     for name in ("operandSegmentSizes", "case_operand_segments"):
         segments = properties.get(name)
@@ -169,8 +213,8 @@ def expand_segments(operation: Operation) -> dict[str, Attribute]:
             start = len(operation.operands) - sum(lengths)
         grown: list[int] = []
         for length in lengths:
-            group = operation.operands[start : start + length]
-            grown.append(len(expand_types([value.type for value in group])))
+            group = [value.type for value in operation.operands[start : start + length]]
+            grown.append(len(expand_types(group, with_dims=with_dims)))
             start += length
         properties[name] = DenseArrayBase.from_list(i32, grown)
     return properties

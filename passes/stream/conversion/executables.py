@@ -27,6 +27,7 @@ from ....dialects.stream.workgroups import (
 )
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ....dialects.util.functions import ReturnOp
+from ....dialects.util.types import UninitializedAttr
 from ....ir.diagnostics import OperationError
 from ....ir.host_programs import host_operations
 from ....ir.index import constant_index
@@ -37,11 +38,10 @@ from ..analysis.device_placement import LOAD, STORE, DevicePlacement
 from .stored_tensors import (
     CONSTANT,
     INDEX,
-    UNKNOWN,
     VARIABLE,
     StoredTensor,
-    cast_resource,
     constant,
+    empty,
     size_of,
     transfer,
     zeros,
@@ -94,32 +94,28 @@ def _bind_arguments(function: Operation) -> None:
     if block is None:
         return
     start: SSAValue | None = None
+    last: Operation | None = None
     for argument in tuple(block.args):
         if not isinstance(argument.type, DispatchTensor):
             continue
         if start is None:
             start = constant_index(0, located_builder(InsertPoint.at_start(block), function))
+            last = block.first_op
         binding = block.insert_arg(BINDING, argument.index)
         binding.name_hint = argument.name_hint
         ties = [u.operation for u in argument.uses if u.operation.name == "flow.dispatch.tie_shape"]
         for tie in ties:
             replace_by(tie, _subspan(argument, binding, start, tie.operands[1:]))
-        if argument.uses:
+        if argument.uses and last is not None:
             whole = _subspan(argument, binding, start, ())
-            located_builder(InsertPoint.after(_owner(start, block)), function).insert(whole)
+            located_builder(InsertPoint.after(last), function).insert(whole)
             argument.replace_all_uses_with(whole.result)
+            last = whole
         block.erase_arg(argument)
     results = () if block.last_op is None else block.last_op.operands
     function.properties["function_type"] = FunctionType.from_lists(
         block.arg_types, [result.type for result in results]
     )
-
-
-def _owner(value: SSAValue, block: Block) -> Operation:
-    owner = value.owner
-    if isinstance(owner, Operation):
-        return owner
-    raise ValueError(f"{value} is an argument of {block}")
 
 
 def _subspan(
@@ -133,8 +129,9 @@ def _subspan(
 class StoredGlobals:
     """The tensor globals of a module, once converted."""
 
-    def __init__(self, module: ModuleOp, placement: DevicePlacement) -> None:
+    def __init__(self, module: ModuleOp, placement: DevicePlacement, *, carries_dims: bool) -> None:
         self._placement = placement
+        self._carries_dims = carries_dims
         self._names = names_in(module)
         self._globals = {
             symbol(operation, "sym_name"): operation
@@ -160,14 +157,11 @@ class StoredGlobals:
         copy = self._copies[name][place]
         type_ = self._resource_type(name)
         loads = [
-            GlobalLoadOp.create(
-                result_types=[type_],
-                properties={**operation.properties, "global": SymbolRefAttr(held)},
-            )
+            GlobalLoadOp.create(result_types=[type_], properties={"global": SymbolRefAttr(held)})
             for held, type_ in ((copy, type_), (size_name(copy), INDEX))
         ]
         resource, size = (builder.insert(load).result for load in loads)
-        return StoredTensor(cast_resource(resource, size, UNKNOWN, place, builder), size, ())
+        return transfer(StoredTensor(resource, size, ()), place, place, builder)
 
     def store(
         self, operation: Operation, stored: StoredTensor, place: Attribute | None, builder: Builder
@@ -178,11 +172,8 @@ class StoredGlobals:
             return False
         type_ = self._resource_type(name)
         for target, copy in self._copies.get(name, {}).items():
-            held = stored
-            if target is not None and place is not None and target != place:
-                held = transfer(stored, place, target, builder)
-            resource = cast_resource(held.resource, held.size, type_, target, builder)
-            for value, where in ((resource, copy), (held.size, size_name(copy))):
+            held = transfer(stored, place, target or place, builder, type_)
+            for value, where in ((held.resource, copy), (held.size, size_name(copy))):
                 builder.insert(
                     GlobalStoreOp.create(
                         operands=[value], properties={"global": SymbolRefAttr(where)}
@@ -210,15 +201,20 @@ class StoredGlobals:
     def _define(self, name: str, variable: Operation) -> None:
         """Globals for each copy, and what sets them."""
         tensor = require_ranked(variable, variable.properties["type"])
-        if not tensor.has_static_shape():
+        value = variable.properties.get("initial_value")
+        is_open = not tensor.has_static_shape()
+        if is_open and (self._carries_dims or value is not None):
             raise OperationError(
-                variable, f"is a global of {tensor}: its sizes must be known when it is defined"
+                variable,
+                f"is a global of {tensor}: its sizes must be known where it has an initial value,"
+                " and where the program asks for sizes that operations do not list (tensor.dim)",
             )
         if name not in self._copies and "is_mutable" in variable.properties:
             self._add_copy(name, variable.attributes.get(AFFINITY))
         builder = builder_before(variable)
         for place, copy in self._copies.get(name, {}).items():
-            held = {copy: self._resource_type(name), size_name(copy): INDEX}
+            kind = self._resource_type(name)
+            held = {copy: kind, size_name(copy): INDEX}
             for symbol_name, type_ in held.items():
                 properties = {
                     key: value
@@ -227,16 +223,12 @@ class StoredGlobals:
                 }
                 properties |= {"sym_name": StringAttr(symbol_name), "type": type_}
                 attributes = dict(variable.attributes)
-                if type_ == INDEX:
-                    attributes.pop(AFFINITY, None)
-                elif place is not None:
-                    attributes[AFFINITY] = place
+                attributes.pop(AFFINITY, None)
                 made = GlobalOp.create(properties=properties, attributes=attributes)
                 made.location = variable.location
                 builder.insert(made)
-            value = variable.properties.get("initial_value")
-            if value is not None or name not in self._set_at_once:
-                initializer = self._initializer(value, tensor, copy, held[copy], place)
+            if value is not None or not (is_open or name in self._set_at_once):
+                initializer = self._initializer(value, tensor, copy, kind, place)
                 for operation in initializer.walk():
                     operation.location = variable.location
                 builder.insert(initializer)
@@ -247,19 +239,19 @@ class StoredGlobals:
         value: Attribute | None,
         tensor: Tensor,
         copy: str,
-        type_: Attribute,
+        type_: ResourceType,
         place: Attribute | None,
     ) -> Operation:
         """What sets a copy to an initial value; to zero, if it has none."""
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
-        size = size_of(tensor, (), place, builder)
-        if value is None:
-            resource = zeros(tensor, size, place, builder)
+        if value is None or isinstance(value, UninitializedAttr):
+            size = size_of(tensor, (), place, builder)
+            fill = zeros if value is None else empty
+            resource = fill(tensor, size, (), place, builder, type_)
         else:
-            resource = constant(value, tensor, place, builder)
-        if type_ != resource.type and isinstance(type_, ResourceType):
-            resource = cast_resource(resource, size, type_, place, builder)
+            made = constant(value, tensor, place, builder, type_=type_)
+            resource, size = made.resource, made.size
         for name, held in ((copy, resource), (size_name(copy), size)):
             store = GlobalStoreOp.create(
                 operands=[held], properties={"global": SymbolRefAttr(name)}

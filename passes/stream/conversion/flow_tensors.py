@@ -11,25 +11,14 @@ from xdsl.dialects.builtin import ArrayAttr, IndexType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.iree_encoding.interfaces import Tensor
-from ....dialects.stream import async_ops, regions
+from ....dialects.stream import async_ops
 from ....dialects.stream import tensor_ops as stream
-from ....dialects.stream.types import TimepointType
 from ....dialects.util.dialect import OptimizationBarrierOp
 from ....ir.diagnostics import OperationError
 from ....ir.index import constant_index
 from ....ir.tensor_types import element_of, ranked, require_ranked
 from .rules import Host, conversion, operands_of
-from .stored_tensors import (
-    CONSTANT,
-    STAGING,
-    UNKNOWN,
-    StoredTensor,
-    at,
-    size_of,
-    transfer,
-)
-
-TIMEPOINT = TimepointType()
+from .stored_tensors import STAGING, UNKNOWN, StoredTensor, at, constant, size_of, transfer
 
 
 @conversion("flow.tensor.alloca")
@@ -46,34 +35,39 @@ def _alloca(host: Host, operation: Operation, builder: Builder) -> None:
 @conversion("flow.tensor.clone")
 def _clone(host: Host, operation: Operation, builder: Builder) -> None:
     stored = host.stored(operation.operands[0], operation)
-    _copy_as(host, operation, (stored.size, stored.dims), builder)
+    dims = operands_of(operation, "argument_dims")
+    _copy_as(host, operation, (stored.size, dims), dims, builder)
 
 
-@conversion("flow.tensor.bitcast")
+@conversion("flow.tensor.bitcast", "flow.tensor.reshape")
 def _bitcast(host: Host, operation: Operation, builder: Builder) -> None:
     """The same bytes; how many follows from the new type, as elsewhere."""
     place = host.placement.runs_on(operation)
     dims = operands_of(operation, "result_dims")
     tensor = require_ranked(operation, operation.results[0].type)
-    _copy_as(host, operation, (size_of(tensor, dims, place, builder), dims), builder)
+    held = size_of(tensor, dims, place, builder), dims
+    own = "source_dims" if operation.name == "flow.tensor.bitcast" else "operand_dims"
+    _copy_as(host, operation, held, operands_of(operation, own), builder)
 
 
 def _copy_as(
     host: Host,
     operation: Operation,
     held: tuple[SSAValue, tuple[SSAValue, ...]],
+    source_dims: tuple[SSAValue, ...],
     builder: Builder,
 ) -> None:
     """The result is a copy of the operand, of so many bytes and with these sizes."""
     (source, *_), result = operation.operands, operation.results[0]
-    stored, (size, dims) = host.stored(source, operation), held
+    place = host.placement.runs_on(operation)
+    stored, (size, dims) = host.brought(source, operation, place, builder), held
     clone = stream.TensorCloneOp.build(
-        operands=[stored.resource, stored.dims, stored.size, dims, size],
+        operands=[stored.resource, source_dims, stored.size, dims, size],
         result_types=[UNKNOWN],
         properties={
             "source_encoding": source.type,
             "result_encoding": result.type,
-            **at(host.placement.runs_on(operation)),
+            **at(place),
         },
     )
     host.store(result, StoredTensor(builder.insert(clone).result, size, dims))
@@ -86,25 +80,26 @@ def _slice(host: Host, operation: Operation, builder: Builder) -> None:
     starts, lengths = (operands_of(operation, name) for name in ("start_indices", "lengths"))
     dims = operands_of(operation, "result_dims")
     tensor = require_ranked(operation, result.type)
-    stored = host.stored(source, operation)
-    host.store(result, _part(stored, source, (starts, lengths), (tensor, dims), place, builder))
+    stored = host.brought(source, operation, place, builder)
+    whole = source.type, operands_of(operation, "source_dims")
+    host.store(result, _part(stored, whole, (starts, lengths), (tensor, dims), place, builder))
 
 
 def _part(
     stored: StoredTensor,
-    source: SSAValue,
+    source: tuple[Attribute, tuple[SSAValue, ...]],
     bounds: tuple[tuple[SSAValue, ...], tuple[SSAValue, ...]],
     result: tuple[Tensor, tuple[SSAValue, ...]],
     place: Attribute | None,
     builder: Builder,
 ) -> StoredTensor:
     """A copy of a part of a tensor: from where, how much of it, and what tensor that is."""
-    tensor, dims = result
+    (whole, source_dims), (tensor, dims) = source, result
     size = size_of(tensor, dims, place, builder)
     part = stream.TensorSliceOp.build(
-        operands=[stored.resource, stored.dims, stored.size, *bounds, dims, size],
+        operands=[stored.resource, source_dims, stored.size, *bounds, dims, size],
         result_types=[UNKNOWN],
-        properties={"source_encoding": source.type, "result_encoding": tensor, **at(place)},
+        properties={"source_encoding": whole, "result_encoding": tensor, **at(place)},
     )
     return StoredTensor(builder.insert(part).result, size, dims)
 
@@ -113,15 +108,16 @@ def _part(
 def _update(host: Host, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     target, update = (getattr(operation, name) for name in ("target", "update"))
-    into, what = (host.stored(value, operation) for value in (target, update))
+    into, what = (host.brought(value, operation, place, builder) for value in (target, update))
+    dims = operands_of(operation, "target_dims")
     updated = stream.TensorUpdateOp.build(
         operands=[
             into.resource,
-            into.dims,
+            dims,
             into.size,
             operands_of(operation, "start_indices"),
             what.resource,
-            what.dims,
+            operands_of(operation, "update_dims"),
             what.size,
         ],
         result_types=[UNKNOWN],
@@ -131,7 +127,7 @@ def _update(host: Host, operation: Operation, builder: Builder) -> None:
             **at(place),
         },
     )
-    held = StoredTensor(builder.insert(updated).result, into.size, into.dims)
+    held = StoredTensor(builder.insert(updated).result, into.size, dims)
     host.store(operation.results[0], held)
 
 
@@ -140,29 +136,33 @@ def _load(host: Host, operation: Operation, builder: Builder) -> None:
     """The element alone comes to where the host can reach it, or all if it shares its byte."""
     source, indices = operation.operands[0], operands_of(operation, "indices")
     tensor = require_ranked(operation, source.type)
-    stored, place = host.stored(source, operation), host.placement.of(source)
+    stored, place = host.stored(source, operation), host.held_at(source)
+    whole = source.type, operands_of(operation, "source_dims")
+    read: tuple[Attribute, tuple[SSAValue, ...]] = whole
     if indices and element_of(tensor).storage_bits % 8 == 0:
-        one = constant_index(1, builder)
+        one, zero = (constant_index(number, builder) for number in (1, 0))
         tensor = TensorType(tensor.element_type, [1] * len(indices))
         bounds = indices, (one,) * len(indices)
-        stored = _part(stored, source, bounds, (tensor, ()), place, builder)
-        indices = (constant_index(0, builder),) * len(indices)
+        read = tensor, ()
+        stored = _part(stored, whole, bounds, (tensor, ()), place, builder)
+        indices = (zero,) * len(indices)
     reachable = transfer(stored, place, None, builder, STAGING)
-    load_element(operation, tensor, reachable, indices, builder)
+    load_element(operation, read, reachable, indices, builder)
 
 
 def load_element(
     operation: Operation,
-    tensor: Attribute,
+    tensor: tuple[Attribute, tuple[SSAValue, ...]],
     stored: StoredTensor,
     indices: tuple[SSAValue, ...],
     builder: Builder,
 ) -> None:
     """The result is an element of a tensor that the host can reach."""
+    type_, dims = tensor
     load = stream.TensorLoadOp.build(
-        operands=[stored.resource, stored.dims, stored.size, indices],
+        operands=[stored.resource, dims, stored.size, indices],
         result_types=[operation.results[0].type],
-        properties={"source_encoding": tensor},
+        properties={"source_encoding": type_},
     )
     operation.results[0].replace_all_uses_with(builder.insert(load).result)
 
@@ -172,14 +172,17 @@ def _store(host: Host, operation: Operation, builder: Builder) -> None:
     place = host.placement.runs_on(operation)
     value, target = (getattr(operation, name) for name in ("value", "target"))
     indices = operands_of(operation, "indices")
-    stored = host.stored(target, operation)
+    stored, dims = (
+        host.brought(target, operation, place, builder),
+        operands_of(operation, "target_dims"),
+    )
     lengths = (constant_index(1, builder),) * len(indices) if indices else ()
     fill = stream.TensorFillOp.build(
-        operands=[stored.resource, stored.dims, stored.size, indices, lengths, value],
+        operands=[stored.resource, dims, stored.size, indices, lengths, value],
         result_types=[UNKNOWN],
         properties={"target_encoding": target.type, **at(place)},
     )
-    held = StoredTensor(builder.insert(fill).result, stored.size, stored.dims)
+    held = StoredTensor(builder.insert(fill).result, stored.size, dims)
     host.store(operation.results[0], held)
 
 
@@ -187,14 +190,14 @@ def _store(host: Host, operation: Operation, builder: Builder) -> None:
 def _trace(host: Host, operation: Operation, builder: Builder) -> None:
     values = operands_of(operation, "values_")
     held = [
-        transfer(host.stored(value, operation), host.placement.of(value), None, builder, STAGING)
+        transfer(host.stored(value, operation), host.held_at(value), None, builder, STAGING)
         for value in values
     ]
     trace = stream.TensorTraceOp.build(
         operands=[
             [one.resource for one in held],
             [one.size for one in held],
-            [size for one in held for size in one.dims],
+            operands_of(operation, "value_dims"),
         ],
         properties={
             "key": operation.properties["key"],
@@ -220,52 +223,8 @@ def _dynamic_constant(host: Host, operation: Operation, builder: Builder) -> Non
                 operands=[constant_index(extent, builder)], result_types=[IndexType()]
             )
             dims.append(builder.insert(barrier).results[0])
-    constant = stream.TensorConstantOp.build(
-        operands=[dims],
-        result_types=[CONSTANT],
-        properties={"value": value, "result_encoding": tensor, **at(place)},
-    )
-    resource = builder.insert(constant).result
-    size = size_of(tensor, dims, place, builder)
-    held = StoredTensor(resource, size, tuple(dims))
-    host.store(operation.results[0], transfer(held, place, place, builder))
-
-
-@conversion("hal.tensor.barrier")
-def _barrier(host: Host, operation: Operation, builder: Builder) -> None:
-    """A fence is reached once all tensors are there."""
-    *sources, fence = operation.operands
-    reached: list[SSAValue] = []
-    for source, result in zip(sources, operation.results, strict=True):
-        place = host.placement.of(source)
-        stored = host.stored(source, operation)
-        barrier = regions.TimepointBarrierOp.create(
-            operands=[stored.resource, stored.size],
-            result_types=[stored.resource.type, TIMEPOINT],
-            properties=at(place),
-        )
-        resource, timepoint = builder.insert(barrier).results
-        reached.append(timepoint)
-        host.store(result, StoredTensor(resource, stored.size, stored.dims))
-    if len(reached) != 1:
-        join = regions.TimepointJoinOp.create(operands=reached, result_types=[TIMEPOINT])
-        reached = [builder.insert(join).results[0]]
-    chain = regions.TimepointChainExternalOp.build(operands=[reached[0], [fence]])
-    builder.insert(chain)
-
-
-def awaited(
-    resource: SSAValue, size: SSAValue, fence: SSAValue, place: Attribute | None, builder: Builder
-) -> SSAValue:
-    """A resource once a fence is reached."""
-    imported = regions.TimepointImportOp.create(
-        operands=[fence], result_types=[TIMEPOINT], properties=at(place)
-    )
-    timepoint = builder.insert(imported).results[0]
-    wait = regions.TimepointAwaitOp.build(
-        operands=[[resource], [size], timepoint], result_types=[[resource.type]]
-    )
-    return builder.insert(wait).results[0]
+    made = constant(value, tensor, place, builder, dims=dims)
+    host.store(operation.results[0], transfer(made, place, place, builder))
 
 
 @conversion("arith.select")
@@ -274,7 +233,9 @@ def _select(host: Host, operation: Operation, builder: Builder) -> None:
     condition, *sides = operation.operands
     if ranked(condition) is not None:
         raise OperationError(operation, "selects elements, which kernels do")
-    one, other = (host.stored(side, operation).values() for side in sides)
+    one, other = (
+        host.stored(side, operation).values(with_dims=host.carries_dims) for side in sides
+    )
     chosen = [
         a if a is b else builder.insert(SelectOp(condition, a, b)).result
         for a, b in zip(one, other, strict=True)

@@ -8,11 +8,13 @@ from typing import Protocol, cast
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
 
 from ....ir.rules import Rules
 from ..analysis.device_placement import DevicePlacement
 from .control_flow import TensorStorage
 from .executables import StoredGlobals
+from .stored_tensors import StoredTensor
 
 
 class Host(TensorStorage, Protocol):
@@ -20,6 +22,20 @@ class Host(TensorStorage, Protocol):
 
     placement: DevicePlacement
     variables: StoredGlobals
+
+    def made(self, name: str) -> type[IRDLOperation]:
+        """The class of operations that have a name."""
+        ...
+
+    def held_at(self, value: SSAValue) -> Attribute | None:
+        """Where the resource is that stands for a tensor."""
+        ...
+
+    def brought(
+        self, value: SSAValue, reader: Operation, place: Attribute | None, builder: Builder
+    ) -> StoredTensor:
+        """What stands for a tensor on the device where it is read."""
+        ...
 
 
 Rule = Callable[[Host, Operation, Builder], None]

@@ -24,7 +24,13 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.stream.async_ops import AsyncCastOp, AsyncTransferOp
-from ....dialects.stream.tensor_ops import TensorConstantOp, TensorSizeOfOp, TensorSplatOp
+from ....dialects.stream.resources import ResourceSizeOp
+from ....dialects.stream.tensor_ops import (
+    TensorConstantOp,
+    TensorEmptyOp,
+    TensorSizeOfOp,
+    TensorSplatOp,
+)
 from ....dialects.stream.types import NamedParameter, NamedParameterAttr, ResourceType
 
 INDEX = IndexType()
@@ -32,6 +38,7 @@ UNKNOWN = ResourceType(StringAttr("*"))
 CONSTANT = ResourceType(StringAttr("constant"))
 EXTERNAL = ResourceType(StringAttr("external"))
 STAGING = ResourceType(StringAttr("staging"))
+TRANSIENT = ResourceType(StringAttr("transient"))
 VARIABLE = ResourceType(StringAttr("variable"))
 
 
@@ -43,16 +50,17 @@ class StoredTensor:
     size: SSAValue
     """In bytes."""
     dims: tuple[SSAValue, ...]
-    """The sizes of the dimensions that its type leaves open."""
+    """The sizes of the dimensions that its type leaves open; none where nobody asks for them."""
 
-    def values(self) -> tuple[SSAValue, ...]:
+    def values(self, *, with_dims: bool) -> tuple[SSAValue, ...]:
         """All that a loop has to carry of the tensor."""
-        return (self.resource, self.size, *self.dims)
+        return (self.resource, self.size, *(self.dims if with_dims else ()))
 
 
-def carried_types(tensor: Tensor) -> tuple[Attribute, ...]:
+def carried_types(tensor: Tensor, *, with_dims: bool) -> tuple[Attribute, ...]:
     """The types of `StoredTensor.values`."""
-    return (UNKNOWN, INDEX, *(INDEX,) * tensor.get_shape().count(DYNAMIC_INDEX))
+    open_sizes = tensor.get_shape().count(DYNAMIC_INDEX) if with_dims else 0
+    return (UNKNOWN, INDEX, *(INDEX,) * open_sizes)
 
 
 def stored_from(values: Sequence[SSAValue]) -> StoredTensor:
@@ -90,24 +98,56 @@ def cast_resource(
 
 
 def constant(
-    value: Attribute, tensor: Tensor, place: Attribute | None, builder: Builder
-) -> SSAValue:
-    """Constant contents as a resource of constant lifetime."""
+    value: Attribute,
+    tensor: Tensor,
+    place: Attribute | None,
+    builder: Builder,
+    *,
+    dims: Sequence[SSAValue] = (),
+    type_: ResourceType = CONSTANT,
+) -> StoredTensor:
+    """Constant contents as a resource."""
     if value.name == "flow.parameter.named" and isinstance(value, NamedParameter):
         value = NamedParameterAttr.new(value.parameters)
     operation = TensorConstantOp.build(
-        operands=[()],
-        result_types=[CONSTANT],
+        operands=[dims],
+        result_types=[type_],
         properties={"value": value, "result_encoding": tensor, **at(place)},
     )
-    return builder.insert(operation).result
+    resource = builder.insert(operation).result
+    size = ResourceSizeOp.create(operands=[resource], result_types=[INDEX])
+    return StoredTensor(resource, builder.insert(size).result, tuple(dims))
 
 
-def zeros(tensor: Tensor, size: SSAValue, place: Attribute | None, builder: Builder) -> SSAValue:
-    """A resource of `size` bytes that holds a tensor of static shape with a zero everywhere."""
+def empty(
+    tensor: Tensor,
+    size: SSAValue,
+    dims: Sequence[SSAValue],
+    place: Attribute | None,
+    builder: Builder,
+    type_: ResourceType = UNKNOWN,
+) -> SSAValue:
+    """A resource of `size` bytes whose contents are not known."""
+    made = TensorEmptyOp.build(
+        operands=[dims, size],
+        result_types=[type_],
+        properties={"result_encoding": tensor, **at(place)},
+    )
+    return builder.insert(made).result
+
+
+def zeros(
+    tensor: Tensor,
+    size: SSAValue,
+    dims: Sequence[SSAValue],
+    place: Attribute | None,
+    builder: Builder,
+    type_: ResourceType = UNKNOWN,
+) -> SSAValue:
+    """A resource of `size` bytes that holds a tensor with a zero everywhere."""
     splat = TensorSplatOp.build(
-        operands=[zero_of(tensor.element_type, builder), (), size],
-        result_types=[UNKNOWN],
+        operands=[zero_of(tensor.element_type, builder), dims, size],
+        result_types=[type_],
         properties={"result_encoding": tensor, **at(place)},
     )
     return builder.insert(splat).result

@@ -14,7 +14,7 @@ util.global private @d = #hal.device.target<"local", [#exe]> : !hal.device
 // TILED-LABEL: util.func public @main(
 // TILED: stream.tensor.import
 // TILED: stream.async.dispatch {{.*}} -> !stream.resource<*>
-// TILED: util.global.load immutable @w__encoded
+// TILED: util.global.load @w__encoded
 // TILED: stream.async.dispatch {{.*}}@main_dispatch_0
 // TILED: stream.tensor.export
 

@@ -3,10 +3,6 @@
 
 // CHECK-LABEL: util.func public @main(%a: !hal.buffer_view, %i: i32) -> (!hal.buffer_view, i32) attributes {iree.abi.stub, iree.reflection = {iree.abi.declaration = "sync func @main(%input0: tensor<?x4xf32> {iree.abi.affinity = #hal.device.affinity<@x>}, %input1: i32) -> (%output0: tensor<?x4xf32>, %output1: i32)"}}
 // CHECK: %[[M:.*]] = hal.buffer_view.dim<%a : !hal.buffer_view>[0] : index
-// CHECK: %[[N:.*]] = arith.constant 4 : index
-// CHECK: %[[T:.*]] = hal.element_type<f32> : i32
-// CHECK: %[[O:.*]] = hal.encoding_type<dense_row_major> : i32
-// CHECK: hal.buffer_view.assert<%a : !hal.buffer_view> message("input0") shape([%[[M]], %[[N]]]) type(%[[T]]) encoding(%[[O]])
 // CHECK: %[[A:.*]] = hal.tensor.import on(#hal.device.affinity<@x>) %a "input0" : !hal.buffer_view -> tensor<?x4xf32>{%[[M]]}
 // CHECK: %[[R:.*]] = hal.tensor.export %[[A]] "output0" : tensor<?x4xf32>{%[[M]]} -> !hal.buffer_view
 // CHECK: util.return %[[R]], %i

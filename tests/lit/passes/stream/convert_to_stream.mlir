@@ -2,7 +2,7 @@
 
 util.global private @x : !hal.device
 util.global private @y : !hal.device
-// CHECK: util.global private @w {stream.affinity = #hal.device.affinity<@y>} : !stream.resource<constant>
+// CHECK: util.global private @w : !stream.resource<constant>
 // CHECK: util.global private @w__size : index
 // CHECK: util.initializer {
 // CHECK:   %[[C:.*]] = stream.tensor.constant on(#hal.device.affinity<@y>) : tensor<4xf32> in !stream.resource<constant> = dense<1.000000e+00> : tensor<4xf32>

@@ -10,5 +10,11 @@ util.func public @computes(%a: !hal.buffer_view) -> !hal.buffer_view {
 
 // -----
 
-// expected-error @+1 {{its sizes must be known when it is defined}}
+// expected-error @+1 {{its sizes must be known where it has an initial value, and where the program asks for sizes that operations do not list}}
 util.global private mutable @w : tensor<?xf32>
+util.func public @asks() -> index {
+  %c0 = arith.constant 0 : index
+  %0 = util.global.load @w : tensor<?xf32>
+  %1 = tensor.dim %0, %c0 : tensor<?xf32>
+  util.return %1 : index
+}

@@ -1,0 +1,245 @@
+"""The `hal` dialect as a runtime has it: buffers, command buffers and queues.
+
+Buffers are bytes that change in place. A command buffer is a list of what is done when a queue runs
+it. Fences, devices and allocators mean nothing: everything happens in the order of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    ComplexType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+)
+from xdsl.ir import Attribute, Operation
+
+from ..ir.attribute_access import text
+from ..ir.diagnostics import OperationError
+from ..ir.tensor_types import element_named
+from ..runtime.abi.values import Value, dtype_of
+from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
+from .frames import Frame
+from .hal_buffers import BufferView, element_code
+from .registry import Results, impl
+from .storage import FRESH_BYTE, resource_size
+
+ELEMENTS: tuple[Attribute, ...] = (
+    *(IntegerType(bits) for bits in (1, 2, 4, 8, 16, 32, 64)),
+    *(BFloat16Type(), Float16Type(), Float32Type(), Float64Type()),
+    *(ComplexType(Float32Type()), ComplexType(Float64Type())),
+)
+"""What a buffer view can be made of."""
+
+Command = Callable[[], None]
+
+
+@dataclass(slots=True, eq=False)
+class Buffer:
+    """Bytes that change in place; none once they have been given back."""
+
+    contents: Bytes | None
+
+    def part(self, op: Operation, start: Value, length: Value) -> Bytes:
+        """So many bytes from one on, which must be there."""
+        if self.contents is None:
+            raise OperationError(op, "touches a buffer that has been given back to its queue")
+        first, count = int(start), int(length)
+        if not 0 <= first <= first + count <= self.contents.size:
+            raise OperationError(
+                op, f"touches bytes {first} to {first + count} of {self.contents.size}"
+            )
+        return self.contents[first : first + count]
+
+
+def _fresh(op: Operation, size: Value) -> Buffer:
+    return Buffer(np.full(resource_size(op, size), FRESH_BYTE, np.uint8))
+
+
+# Memory -------------------------------------------------------------------------------------
+
+
+@impl("hal.allocator.resolve_memory_properties")
+def _properties(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """All memory is the same here."""
+    return np.int32(0), np.int32(0)
+
+
+@impl("hal.device.allocator", "hal.devices.get", "hal.command_buffer.device")
+def _device(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (None,)
+
+
+@impl("hal.allocator.select")
+def _select(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """The first device has all memory."""
+    devices, queues = operands[: (len(operands) - 2) // 2], operands[(len(operands) - 2) // 2 : -2]
+    return devices[0], queues[0]
+
+
+@impl("hal.allocator.allocate", "hal.device.queue.alloca")
+def _allocate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (_fresh(op, operands[-1]),)
+
+
+@impl("hal.device.queue.dealloca")
+def _give_back(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    operands[-1].part(op, 0, 0)
+    operands[-1].contents = None
+    return ()
+
+
+@impl("hal.buffer.length")
+def _length(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    operands[0].part(op, 0, 0)
+    return (np.int64(operands[0].contents.size),)
+
+
+@impl("hal.buffer.subspan")
+def _subspan(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    buffer, start, length = operands
+    return (Buffer(buffer.part(op, start, length)),)
+
+
+@impl("hal.buffer.assert")
+def _assert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    buffer, _, length = operands
+    found = buffer.contents.size
+    if found < int(length):
+        raise OperationError(
+            op, f"fails: {text(op, 'message')} has {found} bytes, expected {int(length)} or more"
+        )
+    return ()
+
+
+@impl("hal.buffer.load")
+def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    buffer, offset = operands
+    kind = op.results[0].type
+    element = element_named(kind)
+    data = buffer.part(op, offset, -(-element.storage_bits // 8))
+    return (from_bytes(data, element, dtype_of(kind), 1)[0],)
+
+
+@impl("hal.buffer.store")
+def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    value, buffer, offset = operands
+    data = _bytes_of(op, 0, value)
+    buffer.part(op, offset, data.size)[:] = data
+    return ()
+
+
+def _bytes_of(op: Operation, operand: int, value: Value) -> Bytes:
+    return to_bytes(np.asarray(value).reshape(1), element_named(op.operands[operand].type))
+
+
+# Buffer views -------------------------------------------------------------------------------
+
+
+@impl("hal.buffer_view.buffer")
+def _buffer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    view: BufferView = operands[0]
+    return (Buffer(to_bytes(view.array, element_named(view.element)).copy()),)
+
+
+@impl("hal.buffer_view.create")
+def _create(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    buffer, offset, length, code, _, *shape = operands
+    found = (one for one in ELEMENTS if element_code(one) == int(code))
+    element = next(found, None)
+    if element is None:
+        raise OperationError(op, f"has elements of type {int(code):#x}, which is none known here")
+    extents = tuple(int(size) for size in shape)
+    data = buffer.part(op, offset, length)
+    count = int(np.prod(extents, dtype=np.int64))
+    if -(-count * element_named(element).storage_bits // 8) > data.size:
+        raise OperationError(op, f"shows {count} elements of {element} in {data.size} bytes")
+    array = from_bytes(data, element_named(element), dtype_of(element), count)
+    return (BufferView(array.reshape(extents), element),)
+
+
+# Fences -------------------------------------------------------------------------------------
+
+
+@impl("hal.device.queue.barrier", "hal.command_buffer.finalize", "util.status.check_ok")
+def _in_order(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return ()
+
+
+@impl("hal.fence.join")
+def _join(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (None,)
+
+
+@impl("hal.fence.await")
+def _await(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.int32(0),)
+
+
+# Commands -----------------------------------------------------------------------------------
+
+
+@impl("hal.command_buffer.create")
+def _record(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    commands: list[Command] = []
+    return (commands,)
+
+
+@impl("hal.command_buffer.execution_barrier")
+def _behind(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Commands are run in their order anyway."""
+    return ()
+
+
+@impl("hal.device.queue.execute")
+def _execute(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    for command in operands[-1]:
+        command()
+    return ()
+
+
+@impl("hal.command_buffer.fill_buffer")
+def _fill_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    commands, *ends = operands
+    commands.append(lambda: _fill(op, ends))
+    return ()
+
+
+@impl("hal.device.queue.fill")
+def _fill_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    _fill(op, operands[4:])
+    return ()
+
+
+@impl("hal.command_buffer.copy_buffer")
+def _copy_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    commands, *ends = operands
+    commands.append(lambda: _copy(op, ends))
+    return ()
+
+
+@impl("hal.device.queue.copy")
+def _copy_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    _copy(op, operands[4:])
+    return ()
+
+
+def _fill(op: Operation, ends: Sequence[Value]) -> None:
+    buffer, offset, length, pattern = ends
+    data = _bytes_of(op, len(op.operands) - 1, pattern)
+    part = buffer.part(op, offset, length)
+    if part.size % data.size:
+        raise OperationError(op, f"writes a pattern of {data.size} bytes to {part.size} bytes")
+    part[:] = np.tile(data, part.size // data.size)
+
+
+def _copy(op: Operation, ends: Sequence[Value]) -> None:
+    source, source_offset, target, target_offset, length = ends
+    taken = source.part(op, source_offset, length)
+    target.part(op, target_offset, length)[:] = taken

@@ -1,0 +1,337 @@
+"""Resources as buffers, timepoints as fences, channels and files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.arith import IndexCastOp
+from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr, i1, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.hal.targets import DEVICE
+from ....dialects.hal.types import BufferType, BufferViewType, ChannelType, FileType
+from ....dialects.iree_encoding.interfaces import Tensor
+from ....dialects.util.types import BufferType as HostBufferType
+from ....ir.diagnostics import OperationError
+from ....ir.syntax.assembly_format import values
+from ....ir.tensor_types import require_ranked
+from .rules import ALLOCATOR, ANY_QUEUE, FENCE, FOREVER, Maker, affinity_in, flags, to_hal
+
+BUFFER, VIEW = BufferType(), BufferViewType()
+CHANNEL, FILE, HOST_BUFFER = ChannelType(), FileType(), HostBufferType()
+INDEX = IndexType()
+USAGE = ("Transfer", "DispatchStorage")
+"""What any program may do with a buffer."""
+
+
+@to_hal("stream.resource.alloc")
+def _alloc(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    affinity = affinity_in(op)
+    memory = maker.memory(affinity, op.results[0].type)
+    device, queue = maker.device(affinity, memory)
+    allocator = maker.allocator(device)
+    return maker.make(
+        "hal.allocator.allocate", [allocator, queue, *memory, op.operands[0]], [BUFFER]
+    )
+
+
+@to_hal("stream.resource.alloca")
+def _alloca(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    affinity = affinity_in(op)
+    memory = maker.memory(affinity, op.results[0].type)
+    device, queue = maker.device(affinity, memory)
+    wait, signal = maker.fences(device)
+    pool = maker.number(0, wide=True)
+    how = ("IndeterminateLifetime",) if "indeterminate_lifetime" in op.properties else ()
+    (buffer,) = maker.make(
+        "hal.device.queue.alloca",
+        [device, queue, wait, signal, pool, *memory, op.operands[0]],
+        [BUFFER],
+        flags=flags("alloca-flags", *how),
+    )
+    return buffer, signal
+
+
+@to_hal("stream.resource.dealloca")
+def _dealloca(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    affinity = affinity_in(op)
+    memory = maker.memory(affinity, maker.operand_types[0])
+    device, queue = maker.device(affinity, memory)
+    wait, signal = maker.fences(device)
+    how = ("PreferOrigin",) if "prefer_origin" in op.properties else ()
+    maker.make(
+        "hal.device.queue.dealloca",
+        [device, queue, wait, signal, op.operands[0]],
+        flags=flags("dealloca-flags", *how),
+    )
+    return (signal,)
+
+
+@to_hal("stream.resource.size")
+def _size(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    return maker.make("hal.buffer.length", [op.operands[0]], [INDEX])
+
+
+@to_hal("stream.resource.retain")
+def _retain(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    return maker.make("hal.buffer.allocation.preserve", [op.operands[0]])
+
+
+@to_hal("stream.resource.release")
+def _release(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    return maker.make("hal.buffer.allocation.discard", [op.operands[0]], [i1])
+
+
+@to_hal("stream.resource.is_terminal")
+def _is_terminal(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    return maker.make("hal.buffer.allocation.is_terminal", [op.operands[0]], [i1])
+
+
+@to_hal("stream.resource.subview")
+def _subview(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    source, _, offset, length = op.operands
+    return maker.make("hal.buffer.subspan", [source, offset, length], [BUFFER])
+
+
+@to_hal("stream.resource.load")
+def _load(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    source, _, offset = op.operands
+    return maker.make("hal.buffer.load", [source, offset], op.result_types)
+
+
+@to_hal("stream.resource.store")
+def _store(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    target, _, offset, value = op.operands
+    return maker.make("hal.buffer.store", [value, target, offset])
+
+
+@to_hal("stream.resource.try_map")
+def _try_map(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    shared = ("SharingImmutable",) if str(op.results[1].type).endswith("<constant>") else ()
+    (usage,) = maker.make(
+        "hal.buffer_usage", results=[i32], usage=flags("buffer-usage", *USAGE, *shared)
+    )
+    (memory,) = maker.make(
+        "hal.memory_type", results=[i32], type=flags("memory-types", "DeviceLocal")
+    )
+    device, queue = maker.device(affinity_in(op))
+    return maker.make(
+        "hal.allocator.import",
+        [maker.allocator(device), queue, memory, usage, *op.operands],
+        [i1, BUFFER],
+    )
+
+
+# What callers pass --------------------------------------------------------------------------
+
+
+@to_hal("stream.tensor.import")
+def _import(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    source, size = op.operands[0], op.operands[-1]
+    if source.type == VIEW:
+        (source,) = maker.make("hal.buffer_view.buffer", [source], [BUFFER])
+    elif source.type != BUFFER:
+        raise OperationError(op, f"imports {source.type}: expected a buffer or a buffer view")
+    device, _ = maker.device(affinity_in(op))
+    maker.make(
+        "hal.buffer.assert",
+        [source, maker.allocator(device), size],
+        message=StringAttr("tensor"),
+        memory_types=flags("memory-types", "DeviceVisible"),
+        buffer_usage=flags("buffer-usage", *USAGE),
+    )
+    return (source,)
+
+
+@to_hal("stream.tensor.export")
+def _export(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    source, *dims, size = op.operands
+    if op.results[0].type == BUFFER:
+        return (source,)
+    tensor = require_ranked(op, op.properties["source_encoding"])
+    return _view(maker, tensor, dims, (source, size))
+
+
+def _view(
+    maker: Maker, tensor: Tensor, dims: Sequence[SSAValue], stored: tuple[SSAValue, SSAValue]
+) -> Sequence[SSAValue]:
+    """A buffer view of a buffer of so many bytes that holds a tensor."""
+    buffer, size = stored
+    (order,) = maker.make("hal.encoding_type", results=[i32])
+    (element,) = maker.make("hal.element_type", results=[i32], type=tensor.element_type)
+    open_sizes = iter(dims)
+    shape = [
+        next(open_sizes) if extent < 0 else maker.index(extent) for extent in tensor.get_shape()
+    ]
+    start = maker.index(0)
+    return maker.make(
+        "hal.buffer_view.create", [buffer, start, size, element, order, shape], [VIEW]
+    )
+
+
+@to_hal("stream.tensor.trace")
+def _trace(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    dims = list(values(op, "resource_encoding_dims"))
+    views: list[SSAValue] = []
+    sizes = values(op, "resource_sizes")
+    for buffer, size, type_ in zip(
+        values(op, "resources"), sizes, _array(op, "resource_encodings"), strict=True
+    ):
+        tensor = require_ranked(op, type_)
+        count = sum(extent < 0 for extent in tensor.get_shape())
+        views += _view(maker, tensor, dims[:count], (buffer, size))
+        del dims[:count]
+    return maker.make("hal.buffer_view.trace", [views], key=op.properties["key"])
+
+
+def _array(op: Operation, name: str) -> Sequence[Attribute]:
+    return cast("ArrayAttr[Attribute]", op.properties[name]).data
+
+
+# Timepoints ---------------------------------------------------------------------------------
+
+
+@to_hal("stream.timepoint.immediate")
+def _immediate(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    return maker.make("util.null", results=[FENCE])
+
+
+@to_hal("stream.timepoint.import", "stream.timepoint.export")
+def _same_fence(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    outside = op.operands if op.name.endswith("import") else op.results
+    if [value.type for value in outside] != [FENCE]:
+        raise OperationError(op, "expected one fence: nothing else is a timepoint outside")
+    return (op.operands[0],)
+
+
+@to_hal("stream.timepoint.join")
+def _join(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    if len(op.operands) == 1:
+        return (op.operands[0],)
+    return maker.make("hal.fence.join", [op.operands], [FENCE], flags=flags("reserved-flags"))
+
+
+@to_hal("stream.timepoint.await")
+def _await(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    (fence,) = values(op, "await_timepoint")
+    (status,) = maker.make(
+        "hal.fence.await",
+        [maker.number(FOREVER), [fence]],
+        [i32],
+        flags=flags("reserved-flags"),
+    )
+    maker.make("util.status.check_ok", [status], message=StringAttr("failed to wait on timepoint"))
+    return values(op, "resource_operands")
+
+
+@to_hal("stream.timepoint.barrier")
+def _barrier(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    """What is awaited where it is made is there."""
+    return op.operands[0], *maker.make("util.null", results=[FENCE])
+
+
+@to_hal("stream.timepoint.chain_external")
+def _chain(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    wait, *fences = op.operands
+    device, queue = maker.device(affinity_in(op))
+    for fence in fences:
+        maker.make(
+            "hal.device.queue.barrier",
+            [device, queue, wait, fence],
+            flags=flags("reserved-flags"),
+        )
+    return ()
+
+
+# Channels and files -------------------------------------------------------------------------
+
+
+@to_hal("stream.channel.create")
+def _channel(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    device, queue = maker.device(affinity_in(op))
+    identifier = values(op, "id") or maker.make("util.null", results=[HOST_BUFFER])
+    if (group := op.properties.get("group")) is None:
+        group_name = maker.make("util.null", results=[HOST_BUFFER])
+    else:
+        group_name = maker.make("util.buffer.constant", results=[HOST_BUFFER], value=group)
+    rank, count = (
+        _narrow(maker, found[0]) if (found := values(op, name)) else maker.number(ANY_QUEUE)
+        for name in ("rank", "count")
+    )
+    return maker.make(
+        "hal.channel.create",
+        [device, queue, identifier[0], group_name[0], rank, count],
+        [CHANNEL],
+        flags=flags("reserved-flags"),
+    )
+
+
+@to_hal("stream.channel.split")
+def _split(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    channel, color, key = op.operands
+    return maker.make(
+        "hal.channel.split",
+        [channel, _narrow(maker, color), _narrow(maker, key)],
+        [CHANNEL],
+        flags=flags("reserved-flags"),
+    )
+
+
+@to_hal("stream.channel.rank", "stream.channel.count")
+def _of_channel(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    rank, count = maker.make("hal.channel.rank_and_count", [op.operands[0]], [i32, i32])
+    found = rank if op.name.endswith("rank") else count
+    return (maker.builder.insert(IndexCastOp(found, INDEX)).result,)
+
+
+def _narrow(maker: Maker, value: SSAValue) -> SSAValue:
+    return maker.builder.insert(IndexCastOp(value, i32)).result
+
+
+@to_hal("stream.file.constant")
+def _file(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    source, _, offset, length = op.operands
+    device, queue = maker.device(affinity_in(op))
+    return maker.make(
+        "hal.ex.file.from_memory",
+        [device, queue, source, offset, length, maker.number(0)],
+        [FILE],
+        access=flags("access-flags", "Read"),
+    )
+
+
+@to_hal("stream.file.read", "stream.file.write")
+def _copy_file(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    what = op.name.rpartition(".")[2]
+    device, queue = maker.device(affinity_in(op))
+    wait, signal = maker.fences(device)
+    ends = [
+        value
+        for name in ("source", "source_offset", "target", "target_offset", "length")
+        for value in values(op, name)
+    ]
+    maker.make(
+        f"hal.device.queue.{what}",
+        [device, queue, wait, signal, *ends],
+        flags=flags("reserved-flags"),
+    )
+    return (signal,)
+
+
+@to_hal("stream.context.resolve")
+def _resolve(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    device, queue = maker.device(affinity_in(op))
+    found: list[SSAValue] = []
+    for result in op.results:
+        if result.type == DEVICE:
+            found.append(device)
+        elif result.type == ALLOCATOR:
+            found.append(maker.allocator(device))
+        elif result.type == i64:
+            found.append(queue)
+        else:
+            raise OperationError(
+                op, f"asks for {result.type}: expected a device, an allocator or queues (i64)"
+            )
+    return found

@@ -1,0 +1,162 @@
+"""What the rules of the conversion to `hal` share: operations by name, devices and fences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, SymbolRefAttr, UnitAttr, i32, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.rewriter import InsertPoint
+
+from ....dialects.hal.affinities import DeviceAffinityAttr, DeviceOptimalAttr
+from ....dialects.hal.bitfields import FLAGS
+from ....dialects.hal.objects import LIFETIMES
+from ....dialects.hal.targets import DEVICE
+from ....dialects.hal.types import AllocatorType, FenceType
+from ....dialects.stream.types import ResourceType
+from ....ir.diagnostics import OperationError
+from ....ir.index import constant_index
+from ....ir.locations import located_builder
+from ....ir.rules import Rules
+from ....ir.syntax.assembly_format import values
+
+ALLOCATOR, FENCE = AllocatorType(), FenceType()
+ANY_QUEUE, FOREVER = -1, -1
+
+Operands = Sequence[SSAValue | Sequence[SSAValue]]
+Placed = tuple[SSAValue, SSAValue]
+"""A device, and which of its queues."""
+
+
+class Maker:
+    """Makes operations of `hal` in front of one operation of `stream`."""
+
+    def __init__(
+        self,
+        context: Context,
+        operation: Operation,
+        builder: Builder,
+        operand_types: Sequence[Attribute],
+    ) -> None:
+        self._context = context
+        self.operation = operation
+        self.builder = builder
+        self.operand_types = operand_types
+        """As the program had them: a resource that is a buffer already had a lifetime."""
+
+    def make(
+        self,
+        name: str,
+        operands: Operands = (),
+        results: Sequence[Attribute | Sequence[Attribute]] = (),
+        properties: Mapping[str, Attribute] | None = None,
+        **named: Attribute,
+    ) -> Sequence[SSAValue]:
+        """Insert an operation; its results."""
+        made = cast("type[IRDLOperation]", self._context.get_op(name))
+        return self.builder.insert(
+            made.build(
+                operands=operands, result_types=results, properties={**(properties or {}), **named}
+            )
+        ).results
+
+    def inside(self, block: Block) -> Maker:
+        """Makes operations at the end of a block."""
+        builder = located_builder(InsertPoint.at_end(block), self.operation)
+        return Maker(self._context, self.operation, builder, self.operand_types)
+
+    def index(self, value: int) -> SSAValue:
+        """A constant index."""
+        return constant_index(value, self.builder)
+
+    def number(self, value: int, *, wide: bool = False) -> SSAValue:
+        """A constant of 32 bits, or of 64."""
+        type_ = i64 if wide else i32
+        return self.builder.insert(ConstantOp(IntegerAttr(value, type_))).result
+
+    def memory(self, affinity: Attribute | None, type_: Attribute) -> Placed:
+        """The memory types and the usage of resources with a lifetime."""
+        lifetime = cast(ResourceType, type_).lifetime.data
+        if lifetime not in LIFETIMES:
+            raise OperationError(
+                self.operation,
+                f"is a resource of lifetime '{lifetime}': memory is chosen by lifetimes, so they"
+                f" must be out of {', '.join(LIFETIMES)}",
+            )
+        types, usage = self.make(
+            "hal.allocator.resolve_memory_properties",
+            results=[i32, i32],
+            properties={} if affinity is None else {"affinity": affinity},
+            lifetime=IntegerAttr(1 + LIFETIMES.index(lifetime), i32),
+        )
+        return types, usage
+
+    def device(self, affinity: Attribute | None, memory: Placed | None = None) -> Placed:
+        """The device and the queues of an affinity; of several, those that have the memory."""
+        if affinity is None:
+            (device,) = self.make("hal.devices.get", [self.index(0)], [DEVICE])
+            return device, self.number(ANY_QUEUE, wide=True)
+        if isinstance(affinity, DeviceOptimalAttr) and memory is not None:
+            choices = [self.device(one) for one in affinity.affinities]
+            device, queue = self.make(
+                "hal.allocator.select",
+                [[one for one, _ in choices], [queue for _, queue in choices], *memory],
+                [DEVICE, i64],
+            )
+            return device, queue
+        if not isinstance(affinity, DeviceAffinityAttr):
+            raise OperationError(
+                self.operation,
+                f"runs on {affinity}, which is not one device: only memory is allocated on one of"
+                " several",
+            )
+        (device,) = self.make(
+            "util.global.load",
+            results=[DEVICE],
+            properties={"global": affinity.device, "is_immutable": UnitAttr()},
+        )
+        queues = ANY_QUEUE
+        if isinstance(affinity.queues, ArrayAttr):
+            queues = sum({1 << queue.value.data for queue in affinity.queues})
+        return device, self.number(queues, wide=True)
+
+    def allocator(self, device: SSAValue) -> SSAValue:
+        """Where buffers of a device come from."""
+        return self.make("hal.device.allocator", [device], [ALLOCATOR])[0]
+
+    def fences(self, device: SSAValue) -> Placed:
+        """The fence to wait for, and one to signal."""
+        waits = values(self.operation, "await_timepoint")
+        wait = waits[0] if waits else self.make("util.null", results=[FENCE])[0]
+        (signal,) = self.make("hal.fence.create", [device], [FENCE], flags=flags("reserved-flags"))
+        return wait, signal
+
+
+def flags(kind: str, *names: str) -> IntegerAttr:
+    """A set of flags."""
+    known, type_ = FLAGS[kind]
+    bits = 0
+    for name in names:
+        bits |= known[name]
+    return IntegerAttr(bits, type_)
+
+
+def affinity_in(operation: Operation) -> Attribute | None:
+    """Where an operation says that it runs."""
+    return operation.properties.get("affinity")
+
+
+def reference(*names: str) -> SymbolRefAttr:
+    """`@a::@b`."""
+    return SymbolRefAttr(names[0], list(names[1:]))
+
+
+Rule = Callable[[Maker, Operation], Sequence[SSAValue]]
+
+to_hal = Rules[Rule]()
+"""For operations of `stream`: what makes the values that stand for their results."""

@@ -1,0 +1,129 @@
+"""From `stream` to `hal`: what a host program asks of devices, as calls of a runtime.
+
+Resources become buffers, timepoints fences, commands command buffers that queues run. Control flow,
+calls and globals only change the types of what they carry. Kernels are in `hal.executable` already;
+of several variants, the host program asks the device which it can run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, IndexType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ...dialects.hal.types import BufferType, ChannelType, CommandBufferType, FenceType, FileType
+from ...dialects.util.functions import FuncOp
+from ...ir.diagnostics import OperationError
+from ...ir.host_programs import host_operations
+from ...ir.locations import builder_before, replace_by
+from .conversion import resources  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from .conversion.commands import drop_workgroup_counts
+from .conversion.rules import Maker, to_hal
+
+_INDEX = IndexType()
+TYPES: dict[str, Attribute] = {
+    "stream.channel": ChannelType(),
+    "stream.file": FileType(),
+    "stream.resource": BufferType(),
+    "stream.timepoint": FenceType(),
+}
+
+
+@dataclass(frozen=True)
+class HalConversionPass(ModulePass):
+    """Turn what programs do with resources and timepoints into calls of a runtime."""
+
+    name = "iree-hal-conversion"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        replaced = {
+            each: tuple(each.operand_types) for each in host_operations(op) if _is_converted(each)
+        }
+        for each, types in replaced.items():
+            rule = to_hal.get(each.name)
+            if rule is None:
+                raise OperationError(
+                    each,
+                    "has no form in the hal dialect: this pass is for commands and what they work"
+                    " on, so operations on tensors and asynchronous ones must be gone",
+                )
+            made = rule(Maker(ctx, each, builder_before(each), types), each)
+            for old, new in zip(each.results, made, strict=True):
+                new.name_hint = new.name_hint or old.name_hint
+                old.replace_all_uses_with(new)
+        for each in reversed(tuple(replaced)):
+            Rewriter.erase_op(each)
+        for each in tuple(host_operations(op)):
+            _retype(each)
+        drop_workgroup_counts(op)
+
+
+def _is_converted(operation: Operation) -> bool:
+    """Whether an operation is replaced on its own, and not with commands around it."""
+    if operation.name == "stream.cmd.func" or not operation.name.startswith("stream."):
+        return False
+    parent = operation.parent_op()
+    while parent is not None:
+        if parent.name == "stream.cmd.execute":
+            return False
+        parent = parent.parent_op()
+    return True
+
+
+def _retype(operation: Operation) -> None:
+    """Let what an operation defines, takes and gives have types of `hal`."""
+    if operation.name == "stream.cmd.func":
+        _declare(operation)
+        return
+    for result in operation.results:
+        Rewriter.replace_value_with_new_type(result, _held(result.type))
+    for region in operation.regions:
+        for block in region.blocks:
+            _retype_arguments(block)
+    for name in ("function_type", "type"):
+        if (type_ := operation.properties.get(name)) is not None:
+            operation.properties[name] = _held(type_)
+    if operation.name == "util.global" and _names_stream(operation):
+        operation.properties.pop("initial_value")
+
+
+def _names_stream(variable: Operation) -> bool:
+    """Whether a global starts as the timepoint that is always reached, which is no fence."""
+    value = variable.properties.get("initial_value")
+    return value is not None and value.name == "stream.timepoint"
+
+
+def _retype_arguments(block: Block) -> None:
+    for argument in tuple(block.args):
+        Rewriter.replace_value_with_new_type(argument, _held(argument.type))
+
+
+def _held(type_: Attribute) -> Attribute:
+    if isinstance(type_, FunctionType):
+        return FunctionType.from_lists(
+            [_held(each) for each in type_.inputs], [_held(each) for each in type_.outputs]
+        )
+    return TYPES.get(type_.name, type_)
+
+
+def _declare(function: Operation) -> None:
+    """A function outside that is given a command buffer, and buffers of its binding table."""
+    type_ = cast(FunctionType, function.properties["function_type"])
+    inputs: list[Attribute] = [CommandBufferType()]
+    for each in type_.inputs:
+        inputs += [_INDEX, _held(each)] if each.name == "stream.resource" else [each]
+    declared = FuncOp.create(
+        properties={
+            name: function.properties[name]
+            for name in ("sym_name", "sym_visibility")
+            if name in function.properties
+        }
+        | {"function_type": FunctionType.from_lists(inputs, list(type_.outputs))},
+        regions=[function.detach_region(region) for region in tuple(function.regions)],
+    )
+    replace_by(function, declared)
