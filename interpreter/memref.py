@@ -36,7 +36,7 @@ from .constants import constant_array
 from .frames import Exit, Frame
 from .loops import check_indices
 from .registry import Results, Routine, impl, impl_with_regions, terminates
-from .tensor import filled_shape, kept_axes, slice_of
+from .tensor import filled_shape, kept_axes, read_slice, slice_of
 
 terminates("memref.alloca_scope.return")
 
@@ -122,12 +122,7 @@ def _rank(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _subview(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), *groups = operand_groups(op, operands)
     _check_alive(op, source, frame)
-    offsets, sizes, strides = (
-        mixed(op, name, dynamic)
-        for name, dynamic in zip(
-            ("static_offsets", "static_sizes", "static_strides"), groups, strict=True
-        )
-    )
+    offsets, sizes, strides = read_slice(op, source.shape, groups)
     taken = source[slice_of(op, source.shape, offsets, sizes, strides)]
     kept = kept_axes(op)
     dropped = tuple(axis for axis in range(len(sizes)) if axis not in kept)

@@ -91,7 +91,8 @@ def _running_grid(op: Operation, frame: Frame) -> Grid:
     return resolve_grid(op, frame.device)
 
 
-def _axes(op: Operation, grid: Grid, name: str) -> Axes:
+def axes_on(op: Operation, grid: Grid, name: str) -> Axes:
+    """Axes of a grid that an operation lists. Raises OperationError for others."""
     axes = integers(op, name)
     if len(set(axes)) != len(axes) or any(not 0 <= axis < grid.rank for axis in axes):
         raise OperationError(op, f"has {name} {list(axes)} on a grid of rank {grid.rank}")
@@ -117,7 +118,7 @@ def _grid(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("shard.grid_shape")
 def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     grid = resolve_grid(op, frame.device)
-    axes = _axes(op, grid, "axes") or tuple(range(grid.rank))
+    axes = axes_on(op, grid, "axes") or tuple(range(grid.rank))
     extents = [grid.shape[axis] for axis in axes]
     if None in extents:
         raise OperationError(op, f"asks for an extent of @{grid.name} that the run does not give")
@@ -128,7 +129,7 @@ def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
 def _process_multi_index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     grid = _running_grid(op, frame)
     coordinates = grid.coordinates(frame.device.process)
-    axes = _axes(op, grid, "axes") or tuple(range(grid.rank))
+    axes = axes_on(op, grid, "axes") or tuple(range(grid.rank))
     return [np.int64(coordinates[axis]) for axis in axes]
 
 
@@ -146,7 +147,7 @@ def _neighbors(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
         raise OperationError(
             op, f"gives {len(coordinates)} coordinates on a grid of rank {grid.rank}"
         )
-    axes = _axes(op, grid, "split_axes")
+    axes = axes_on(op, grid, "split_axes")
     here = grid.linear_index(coordinates, axes)
     numbers: list[int] = []
     for index in (here - 1, here + 1):
@@ -226,7 +227,7 @@ def _shard_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
 
 def _group(op: Operation, frame: Frame) -> tuple[Grid, Axes, tuple[int, ...]]:
     grid = _running_grid(op, frame)
-    axes = _axes(op, grid, "grid_axes")
+    axes = axes_on(op, grid, "grid_axes")
     return grid, axes, group_of(grid, axes, frame.device.process)
 
 
@@ -322,25 +323,28 @@ def _reduce_scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> R
 # Collectives with a root, and messages
 
 
-def _position(
-    op: Operation, frame: Frame, name: str, dynamic: Sequence[Value]
-) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """The multi-index of attribute `name`: where in the group it points, itself, the group."""
-    grid, axes, group = _group(op, frame)
+def place_in_group(
+    op: Operation, grid: Grid, axes: Axes, name: str, dynamic: Sequence[Value]
+) -> tuple[int, tuple[int, ...]]:
+    """Where in a group attribute `name` points, and its multi-index. Raises OperationError."""
     index = mixed(op, name, dynamic)
+    extents = [grid.shape[axis] or 0 for axis in axes]
     inside = len(index) == len(axes) and all(
-        0 <= coordinate < (grid.shape[axis] or 0)
-        for coordinate, axis in zip(index, axes, strict=True)
+        0 <= coordinate < extent for coordinate, extent in zip(index, extents, strict=True)
     )
     if not inside:
-        extents = [grid.shape[axis] for axis in axes]
         raise OperationError(
             op, f"has {name} {list(index)}, which is not in a group of shape {extents}"
         )
-    position = 0
-    for coordinate, axis in zip(index, axes, strict=True):
-        position = position * (grid.shape[axis] or 0) + coordinate
-    return position, index, group
+    return int(np.ravel_multi_index(index, extents)) if axes else 0, index
+
+
+def _position(
+    op: Operation, frame: Frame, name: str, dynamic: Sequence[Value]
+) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """Where in the group attribute `name` points, its multi-index, and the group."""
+    grid, axes, group = _group(op, frame)
+    return *place_in_group(op, grid, axes, name, dynamic), group
 
 
 def _only_at(op: Operation, root: int, result: Array, count: int) -> list[Array]:
@@ -447,26 +451,33 @@ def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return ((yield _meet(op, frame, operands[0], combine)),)
 
 
+def halo_exchanges(
+    op: Operation, dynamic: Sequence[Value]
+) -> list[tuple[int, Axes, tuple[int, int]]]:
+    """Dimensions with halos, the axes along which they are exchanged, and low and high size.
+
+    Later dimensions come first; an exchange takes the halos of those before with it, which is how
+    corners get to where they belong.
+    """
+    sizes = mixed(op, "static_halo_sizes", dynamic)
+    split = [(d, axes) for d, axes in enumerate(integer_lists(op, "split_axes")) if axes]
+    if len(sizes) != 2 * len(split):
+        raise OperationError(op, f"has {len(sizes)} halo sizes for {len(split)} split dimensions")
+    pairs = zip(sizes[::2], sizes[1::2], strict=True)
+    return [(*each, pair) for each, pair in zip(split, pairs, strict=True)][::-1]
+
+
 @impl_with_regions("shard.update_halo")
 def _update_halo(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     target, *dynamic = operands
     grid = _running_grid(op, frame)
-    sizes = mixed(op, "static_halo_sizes", dynamic)
-    lists = integer_lists(op, "split_axes")
-    split = [dimension for dimension, axes in enumerate(lists) if axes]
-    if len(sizes) != 2 * len(split):
-        raise OperationError(op, f"has {len(sizes)} halo sizes for {len(split)} split dimensions")
     result = np.array(target)
-    # Later dimensions first; an exchange takes the halos of those before with it, which is how
-    # corners get to where they belong.
-    for place in reversed(range(len(split))):
-        dimension = split[place]
-        low, high = sizes[2 * place], sizes[2 * place + 1]
-        group = group_of(grid, lists[dimension], frame.device.process)
+    for dimension, axes, halos in halo_exchanges(op, dynamic):
+        group = group_of(grid, axes, frame.device.process)
         signature = collective_signature(
-            op, group, result.shape, dimension=(dimension,), halo_sizes=(low, high)
+            op, group, result.shape, dimension=(dimension,), halo_sizes=halos
         )
-        combine = _halo_exchange(dimension, low, high)
+        combine = _halo_exchange(dimension, *halos)
         result = yield Rendezvous(op, signature, result, _located(op, combine))
     if isinstance(op.operands[0].type, MemRefType):
         target[...] = result
