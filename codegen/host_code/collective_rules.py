@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from xdsl.ir import Operation
 
-from ...interpreter.shard import resolve_grid
+from ...interpreter.shard import axes_on, halo_exchanges, place_in_group, resolve_grid
 from ...interpreter.signatures import collective_signature, message_signature, reduction_kind
-from ...ir.attribute_access import flag, integer, integer_lists, integers, mixed
+from ...ir.attribute_access import flag, integer
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, element_of, moved_element
 from ...runtime.collectives import Collective, Group, Shape, group_of
@@ -42,9 +42,7 @@ Rule = Callable[[CollectiveCall, Operation], SharedTensor]
 
 def _group(call: CollectiveCall, op: Operation) -> tuple[Grid, Axes, Group]:
     grid = resolve_grid(op, call.device)
-    axes = integers(op, "grid_axes")
-    if len(set(axes)) != len(axes) or any(not 0 <= axis < grid.rank for axis in axes):
-        raise OperationError(op, f"has grid_axes {list(axes)} on a grid of rank {grid.rank}")
+    axes = axes_on(op, grid, "grid_axes")
     return grid, axes, group_of(grid, call.device.process, axes)
 
 
@@ -72,7 +70,7 @@ def _rule(row: CollectiveRow) -> Rule:
         grid, axes, group = _group(call, op)
         if not row.is_rooted:
             return _meet(call, op, group, row, None)
-        index, root = _rank(call, op, grid, axes, "root")
+        root, index = _rank(call, op, grid, axes, "root")
         return _meet(call, op, group, row, root, root=index)
 
     return rule
@@ -80,18 +78,9 @@ def _rule(row: CollectiveRow) -> Rule:
 
 def _rank(
     call: CollectiveCall, op: Operation, grid: Grid, axes: Axes, name: str
-) -> tuple[tuple[int, ...], int]:
-    """A multi-index, and the rank in the group at which it points."""
-    index = mixed(op, name, [call.number(operand) for operand in op.operands[1:]])
-    extents = [grid.shape[axis] or 0 for axis in axes]
-    inside = len(index) == len(axes) and all(
-        0 <= coordinate < extent for coordinate, extent in zip(index, extents, strict=True)
-    )
-    if not inside:
-        raise OperationError(
-            op, f"has {name} {list(index)}, which is not in a group of shape {extents}"
-        )
-    return index, int(np.ravel_multi_index(index, extents)) if axes else 0
+) -> tuple[int, tuple[int, ...]]:
+    """The rank in the group at which an attribute points, and its multi-index."""
+    return place_in_group(op, grid, axes, name, [call.number(each) for each in op.operands[1:]])
 
 
 def _meet(
@@ -178,7 +167,7 @@ def _permute(
 
 def _send(call: CollectiveCall, op: Operation) -> SharedTensor:
     grid, axes, group = _group(call, op)
-    _, receiver = _rank(call, op, grid, axes, "destination")
+    receiver, _ = _rank(call, op, grid, axes, "destination")
     source = call.tensor(op.operands[0])
     signature = message_signature(op, SEND.name, [group.processes[receiver]], source.shape)
     state = DeviceState(signature, op)
@@ -190,7 +179,7 @@ def _receive(call: CollectiveCall, op: Operation) -> SharedTensor:
     grid, axes, group = _group(call, op)
     senders = group.processes
     if op.get_attr_or_prop("source") is not None:
-        _, sender = _rank(call, op, grid, axes, "source")
+        sender, _ = _rank(call, op, grid, axes, "source")
         senders = (senders[sender],)
     shape = call.tensor(op.operands[0]).shape
     target = SharedTensor.new(shape, _elements(op)[1].dtype)
@@ -202,22 +191,14 @@ def _receive(call: CollectiveCall, op: Operation) -> SharedTensor:
 def _update_halo(call: CollectiveCall, op: Operation) -> SharedTensor:
     grid = resolve_grid(op, call.device)
     tensor = call.tensor(op.operands[0])
-    sizes = mixed(op, "static_halo_sizes", [call.number(each) for each in op.operands[1:]])
-    lists = integer_lists(op, "split_axes")
-    split = [dimension for dimension, axes in enumerate(lists) if axes]
-    if len(sizes) != 2 * len(split):
-        raise OperationError(op, f"has {len(sizes)} halo sizes for {len(split)} split dimensions")
     element = _elements(op)[0]
-    # Later dimensions first: each exchange carries along the halos of those before, and so the
-    # corners get to where they belong.
-    for place in reversed(range(len(split))):
-        dimension = split[place]
-        low, high = sizes[2 * place], sizes[2 * place + 1]
+    exchanges = halo_exchanges(op, [call.number(each) for each in op.operands[1:]])
+    for dimension, axes, (low, high) in exchanges:
         if tensor.shape[dimension] < low + high:
             raise OperationError(
                 op, f"has {tensor.shape[dimension]} elements to hold halos of {low} and {high}"
             )
-        group = group_of(grid, call.device.process, lists[dimension])
+        group = group_of(grid, call.device.process, axes)
         signature = collective_signature(
             op, group.processes, tensor.shape, dimension=(dimension,), halo_sizes=(low, high)
         )

@@ -99,7 +99,7 @@ def _if(lowering: FunctionLowering, op: Operation) -> None:
     condition = lowering.number(op.operands[0])
     results = registers_for(lowering, op, op.results)
     otherwise, end = builder.label(), builder.label()
-    builder.emit("jump_unless", builder.hold(condition), otherwise)
+    builder.jump_unless(condition, otherwise)
     with lowering.branch():
         lower_choice(lowering, op, op.regions[0], results)
         builder.jump(end)
@@ -120,7 +120,7 @@ def _index_switch(lowering: FunctionLowering, op: Operation) -> None:
     cases = integer_list(attribute(op, "cases"))
     for case, region in zip(cases, op.regions[1:], strict=True):
         following = builder.label()
-        builder.emit("jump_unless", builder.hold(builder.compare("eq", chosen, case)), following)
+        builder.jump_unless(builder.compare("eq", chosen, case), following)
         with lowering.branch():
             lower_choice(lowering, op, region, results)
             builder.jump(end)
@@ -144,15 +144,20 @@ def _execute_region(lowering: FunctionLowering, op: Operation) -> None:
 # Loops ----------------------------------------------------------------------------------------
 
 
-@lowers("scf.for")
-def _for(lowering: FunctionLowering, op: Operation) -> None:
-    builder = lowering.builder
-    low, high, step = (lowering.number(each) for each in op.operands[:3])
+def _check_step(lowering: FunctionLowering, op: Operation, step: IndexOrInt) -> None:
+    """Let the run end at a step that is not positive."""
     if isinstance(step, Register) or step <= 0:
         wrong = lowering.failing(
             op, lambda numbers: f"has step {numbers[0]}, which must be positive", [step]
         )
-        builder.emit("jump_unless", builder.hold(builder.compare("sgt", step, 0)), wrong)
+        lowering.builder.jump_unless(lowering.builder.compare("sgt", step, 0), wrong)
+
+
+@lowers("scf.for")
+def _for(lowering: FunctionLowering, op: Operation) -> None:
+    builder = lowering.builder
+    low, high, step = (lowering.number(each) for each in op.operands[:3])
+    _check_step(lowering, op, step)
     if flag(op, "unsignedCmp"):
         lowering.fail(op, lambda _: "compares its bounds unsigned, which cannot be run")
     carried = registers_for(lowering, op, op.operands[3:])
@@ -161,7 +166,7 @@ def _for(lowering: FunctionLowering, op: Operation) -> None:
     builder.move(index, low)
     builder.move_all(carried, taken_words(lowering, op, op.operands[3:]))
     top, end = builder.label(), builder.label()
-    builder.emit("jump_unless", builder.hold(builder.compare("slt", index, high)), end)
+    builder.jump_unless(builder.compare("slt", index, high), end)
 
     def leave(last: Operation, contents: Sequence[HostValue]) -> None:
         builder.move_all(carried, words_of(last, contents, last.operands))
@@ -193,7 +198,7 @@ def _while(lowering: FunctionLowering, op: Operation) -> None:
         condition, *rest = contents
         if isinstance(condition, int | Register):
             builder.move_all(passed, words_of(last, rest, last.operands[1:]))
-            builder.emit("jump_unless", builder.hold(condition), end)
+            builder.jump_unless(condition, end)
         if proceed is not None:
             builder.jump(proceed)
 
@@ -222,11 +227,7 @@ def _parallel(lowering: FunctionLowering, op: Operation) -> None:
         for bounds in zip(lows, highs, steps, strict=True)
     ]
     for _, _, step in ranges:
-        if isinstance(step, Register) or step <= 0:
-            wrong = lowering.failing(
-                op, lambda numbers: f"has step {numbers[0]}, which must be positive", [step]
-            )
-            builder.emit("jump_unless", builder.hold(builder.compare("sgt", step, 0)), wrong)
+        _check_step(lowering, op, step)
     values = registers_for(lowering, op, starts)
     builder.move_all(values, taken_words(lowering, op, starts))
 
@@ -314,7 +315,7 @@ def _cond_br(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> No
     builder = lowering.builder
     (condition,), taken, other = operand_groups(op, op.operands)
     otherwise = builder.label()
-    builder.emit("jump_unless", builder.hold(lowering.number(condition)), otherwise)
+    builder.jump_unless(lowering.number(condition), otherwise)
     graph.go(op, op.successors[0], taken)
     builder.place(otherwise)
     graph.go(op, op.successors[1], other)
@@ -330,7 +331,7 @@ def _switch(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> Non
     for position, case in enumerate(integer_list(attribute(op, "case_values"))):
         size = sizes[position] if position < len(sizes) else 0
         following = builder.label()
-        builder.emit("jump_unless", builder.hold(builder.compare("eq", value, case)), following)
+        builder.jump_unless(builder.compare("eq", value, case), following)
         graph.go(op, op.successors[position + 1], cases[first : first + size])
         builder.place(following)
         first += size
@@ -341,9 +342,7 @@ def _switch(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> Non
 def _assert(lowering: FunctionLowering, op: Operation) -> None:
     message = text(op, "msg")
     wrong = lowering.failing(op, lambda _: f"does not hold: {message}")
-    lowering.builder.emit(
-        "jump_unless", lowering.builder.hold(lowering.number(op.operands[0])), wrong
-    )
+    lowering.builder.jump_unless(lowering.number(op.operands[0]), wrong)
 
 
 @lowers("func.call", "util.call")

@@ -40,7 +40,7 @@ def counted_loop(
     index = builder.register()
     builder.move(index, start)
     top, end = builder.label(), builder.label()
-    builder.emit("jump_unless", builder.hold(builder.compare("slt", index, stop)), end)
+    builder.jump_unless(builder.compare("slt", index, stop), end)
     with builder.scope():
         builder.place(top)
         yield index

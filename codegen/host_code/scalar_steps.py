@@ -53,7 +53,7 @@ def _check_division(lowering: FunctionLowering, op: Operation, operands: list[In
     left, right = operands
     if not isinstance(right, int) or right == 0:
         zero = lowering.failing(op, lambda _: "divides by zero")
-        builder.emit("jump_unless", builder.hold(right), zero)
+        builder.jump_unless(right, zero)
     width = integer_width(op.operands[0].type) or 64
     lowest = -(1 << (width - 1))
     if op.name not in SIGNED_DIVISIONS or (isinstance(right, int) and right != -1):

@@ -7,9 +7,10 @@ old one, the new one lies in its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from ...interpreter.registry import find_entry
 from ...interpreter.storage import Resource
@@ -335,15 +336,20 @@ def replaced_unless(
     return address, block
 
 
+def _stored_dtype(op: Operation, kind: Attribute) -> np.dtype[Any]:
+    """The dtype of an element that is read or written as it is computed."""
+    dtype = element_dtype(kind, op)
+    if -(-element_named(kind).storage_bits // 8) != dtype.itemsize:
+        raise NotLowered(op, "is of an element that is not stored as it is computed")
+    return dtype
+
+
 @lowers("stream.async.load")
 def _load(lowering: FunctionLowering, op: Operation) -> None:
     kind = op.results[0].type
-    dtype = element_dtype(kind, op)
-    size = -(-element_named(kind).storage_bits // 8)
-    if size != dtype.itemsize:
-        raise NotLowered(op, "loads what is not stored as it is computed")
+    dtype = _stored_dtype(op, kind)
     offset = lowering.number(op.operands[2])
-    end = lowering.builder.add(offset, size)
+    end = lowering.builder.add(offset, dtype.itemsize)
     part = part_of(lowering, op, resource_of(lowering, op, 0), offset, end)
     loaded = load_element(lowering.builder, part.address, dtype)
     width = integer_width(kind)
@@ -364,14 +370,11 @@ def _cut_off(lowering: FunctionLowering, value: Register, width: int) -> Registe
 @lowers("stream.async.store")
 def _store(lowering: FunctionLowering, op: Operation) -> None:
     kind = op.operands[3].type
-    dtype = element_dtype(kind, op)
-    size = -(-element_named(kind).storage_bits // 8)
-    if size != dtype.itemsize:
-        raise NotLowered(op, "stores what is not stored as it is computed")
+    dtype = _stored_dtype(op, kind)
     offset = lowering.number(op.operands[2])
     builder = lowering.builder
     result = take_over(lowering, op, 0)
-    part = part_of(lowering, op, result, offset, builder.add(offset, size))
+    part = part_of(lowering, op, result, offset, builder.add(offset, dtype.itemsize))
     value = builder.hold(lowering.number(op.operands[3]))
     store_element(builder, part.address, value, dtype)
     lowering.bind(op.results[0], result)

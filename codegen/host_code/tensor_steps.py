@@ -199,11 +199,11 @@ def _check_part(
     builder = lowering.builder
     extent, offset, size = numbers
     if not (isinstance(size, int) and isinstance(extent, int) and 0 <= size <= extent):
-        builder.emit("jump_unless", _is_at_most(lowering, size, extent), outside)
+        builder.jump_unless(_is_at_most(lowering, size, extent), outside)
     rest = builder.subtract(extent, size)
     is_known = isinstance(offset, int) and isinstance(rest, int) and 0 <= offset <= rest
     if offset != 0 and not is_known:
-        builder.emit("jump_unless", _is_at_most(lowering, offset, rest), outside)
+        builder.jump_unless(_is_at_most(lowering, offset, rest), outside)
 
 
 def _is_at_most(lowering: FunctionLowering, left: IndexOrInt, right: IndexOrInt) -> Register:

@@ -7,6 +7,7 @@ known here (a permutation that is computed, say) is left to the host.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Operation, SSAValue
@@ -26,14 +27,18 @@ MovementRule = Callable[[KernelWriter, Operation, int, Indices], Term]
 # Elementwise ----------------------------------------------------------------------------------
 
 
-def _same(float_name: str | None, integer_name: str | None = None) -> ElementwiseRule:
+@dataclass(frozen=True, slots=True)
+class _Same:
     """The primitive for floats, and the one for integers."""
 
-    def rule(writer: KernelWriter, op: Operation, element: Element, values: list[Term]) -> Term:
-        name = float_name if element.is_float else integer_name
-        return writer.code.call(f"{name}_{element.name}", *values[:2])
+    float_name: str | None
+    integer_name: str | None = None
 
-    return rule
+    def __call__(
+        self, writer: KernelWriter, op: Operation, element: Element, values: list[Term]
+    ) -> Term:
+        name = self.float_name if element.is_float else self.integer_name
+        return writer.code.call(f"{name}_{element.name}", *values[:2])
 
 
 def _comparison(float_name: str, integer_name: str) -> ElementwiseRule:
@@ -112,56 +117,46 @@ def _is_nonzero(code: AstBuilder, source: Element, value: Term) -> Term:
 
 ELEMENTWISE: dict[str, ElementwiseRule] = {
     **{
-        f"tosa.{name}": _same(name)
+        f"tosa.{name}": _Same(name)
         for name in (
             *("ceil", "cos", "erf", "exp", "floor", "log", "rsqrt", "sigmoid", "sin", "tanh"),
         )
     },
-    "tosa.abs": _same("absf", "absi"),
-    "tosa.add": _same("addf", "addi"),
-    "tosa.arithmetic_right_shift": _same(None, "shrsi"),
-    "tosa.bitwise_and": _same(None, "andi"),
-    "tosa.bitwise_not": _same(None, "noti"),
-    "tosa.bitwise_or": _same(None, "ori"),
-    "tosa.bitwise_xor": _same(None, "xori"),
+    "tosa.abs": _Same("absf", "absi"),
+    "tosa.add": _Same("addf", "addi"),
+    "tosa.arithmetic_right_shift": _Same(None, "shrsi"),
+    "tosa.bitwise_and": _Same(None, "andi"),
+    "tosa.bitwise_not": _Same(None, "noti"),
+    "tosa.bitwise_or": _Same(None, "ori"),
+    "tosa.bitwise_xor": _Same(None, "xori"),
     "tosa.cast": _cast,
     "tosa.clamp": _clamp,
-    "tosa.clz": _same(None, "ctlz"),
+    "tosa.clz": _Same(None, "ctlz"),
     "tosa.equal": _comparison("cmpfoeq", "cmpieq"),
     "tosa.greater": _comparison("cmpfogt", "cmpisgt"),
     "tosa.greater_equal": _comparison("cmpfoge", "cmpisge"),
-    "tosa.logical_and": _same(None, "andi"),
-    "tosa.logical_left_shift": _same(None, "shli"),
-    "tosa.logical_not": _same(None, "noti"),
-    "tosa.logical_or": _same(None, "ori"),
-    "tosa.logical_right_shift": _same(None, "shrui"),
-    "tosa.logical_xor": _same(None, "xori"),
-    "tosa.maximum": _same("maximumf", "maxsi"),
-    "tosa.minimum": _same("minimumf", "minsi"),
-    "tosa.mul": _same("mulf", "muli"),
+    "tosa.logical_and": _Same(None, "andi"),
+    "tosa.logical_left_shift": _Same(None, "shli"),
+    "tosa.logical_not": _Same(None, "noti"),
+    "tosa.logical_or": _Same(None, "ori"),
+    "tosa.logical_right_shift": _Same(None, "shrui"),
+    "tosa.logical_xor": _Same(None, "xori"),
+    "tosa.maximum": _Same("maximumf", "maxsi"),
+    "tosa.minimum": _Same("minimumf", "minsi"),
+    "tosa.mul": _Same("mulf", "muli"),
     "tosa.negate": _negate,
-    "tosa.pow": _same("powf"),
+    "tosa.pow": _Same("powf"),
     "tosa.reciprocal": _reciprocal,
     "tosa.select": _select,
-    "tosa.sub": _same("subf", "subi"),
+    "tosa.sub": _Same("subf", "subi"),
 }
 """Operations on elements, by the result's element type and the operands' elements."""
 
+_PRIMITIVES = {name: rule for name, rule in ELEMENTWISE.items() if isinstance(rule, _Same)}
 _FLOAT_ONLY = frozenset(
-    f"tosa.{name}"
-    for name in (
-        *("ceil", "cos", "erf", "exp", "floor", "log", "rsqrt", "sigmoid", "sin", "tanh"),
-        *("pow", "reciprocal"),
-    )
+    {"tosa.reciprocal", *(name for name, rule in _PRIMITIVES.items() if rule.integer_name is None)}
 )
-_INTEGER_ONLY = frozenset(
-    f"tosa.{name}"
-    for name in (
-        *("arithmetic_right_shift", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor"),
-        *("clz", "logical_and", "logical_left_shift", "logical_not", "logical_or"),
-        *("logical_right_shift", "logical_xor"),
-    )
-)
+_INTEGER_ONLY = frozenset(name for name, rule in _PRIMITIVES.items() if rule.float_name is None)
 
 
 def may_broadcast(op: Operation, operand: SSAValue) -> bool:

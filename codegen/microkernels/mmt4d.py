@@ -18,7 +18,7 @@ from llvmlite import ir
 
 from ...runtime.abi.elements import F32, F64, Element, integer_element
 from ..scalar_ops.llvm_values import register_type
-from .vectors import dot, load_vector, multiply_add, vector_bits
+from .vectors import accumulate, dot, load_vector, multiply_add, vector_bits
 
 _WORD = ir.IntType(64)
 _I32 = ir.IntType(32)
@@ -199,21 +199,6 @@ def _emit_block(
 ) -> list[Any]:
     """A loop over all steps; returns the sums of each row and vector."""
     left, right, steps = operands
-    zero = ir.Constant(vector, [0] * tile.lanes)
-    before = builder.block
-    loop = builder.append_basic_block("tile")
-    after = builder.append_basic_block("tile.end")
-    builder.cbranch(builder.icmp_signed(">", steps, _word(0)), loop, after)
-
-    builder.position_at_end(loop)
-    step = builder.phi(_WORD)
-    sums = [builder.phi(vector) for _ in product(rows, parts)]
-    step.add_incoming(_word(0), before)
-    for each in sums:
-        each.add_incoming(zero, before)
-    left_start = builder.mul(step, _word(tile.rows * tile.depth))
-    right_start = builder.mul(step, _word(tile.columns * tile.depth))
-
     held = INTEGERS[1] if tile.is_paired else tile.total
     combine = dot if tile.is_paired else multiply_add
     width = tile.lanes * tile.depth // tile.parts
@@ -221,32 +206,26 @@ def _emit_block(
     def load(base: Any, start: Any, offset: int, element: Element, count: int) -> Any:
         return load_vector(builder, base, builder.add(start, _word(offset)), element, held, count)
 
-    columns = {part: load(right, right_start, part * width, tile.right, width) for part in parts}
-    next_sums: list[Any] = []
-    remaining = iter(sums)
-    for row in rows:
-        factors: dict[int, Any] = {}
-        for part in parts:
-            chunk = part * width % tile.depth
-            if chunk not in factors:
-                at = row * tile.depth + chunk
-                piece = load(left, left_start, at, tile.left, min(tile.depth, width))
-                factors[chunk] = _repeated(builder, piece, width)
-            next_sums.append(combine(builder, factors[chunk], columns[part], next(remaining)))
-    next_step = builder.add(step, _word(1), flags=("nsw",))
-    step.add_incoming(next_step, loop)
-    for each, following in zip(sums, next_sums, strict=True):
-        each.add_incoming(following, loop)
-    builder.cbranch(builder.icmp_signed("<", next_step, steps), loop, after)
+    def add(step: Any, sums: list[Any]) -> list[Any]:
+        left_start = builder.mul(step, _word(tile.rows * tile.depth))
+        right_start = builder.mul(step, _word(tile.columns * tile.depth))
+        columns = {
+            part: load(right, right_start, part * width, tile.right, width) for part in parts
+        }
+        added: list[Any] = []
+        remaining = iter(sums)
+        for row in rows:
+            factors: dict[int, Any] = {}
+            for part in parts:
+                chunk = part * width % tile.depth
+                if chunk not in factors:
+                    at = row * tile.depth + chunk
+                    piece = load(left, left_start, at, tile.left, min(tile.depth, width))
+                    factors[chunk] = _repeated(builder, piece, width)
+                added.append(combine(builder, factors[chunk], columns[part], next(remaining)))
+        return added
 
-    builder.position_at_end(after)
-    totals: list[Any] = []
-    for following in next_sums:
-        total = builder.phi(vector)
-        total.add_incoming(zero, before)
-        total.add_incoming(following, loop)
-        totals.append(total)
-    return totals
+    return accumulate(builder, steps, vector, len(rows) * len(parts), add)
 
 
 def _repeated(builder: Any, part: Any, lanes: int) -> Any:

@@ -19,7 +19,7 @@ from llvmlite import ir
 
 from ...runtime.abi.elements import Element
 from ..scalar_ops.llvm_values import register_type
-from .vectors import dot, multiply_add, splat, vector_bits
+from .vectors import accumulate, dot, multiply_add, splat, vector_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +53,13 @@ def emit_tile(element: Element, rows: int, columns: int) -> Any:
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         left, right, result, depth = values
-        before = builder.block
-        loop = builder.append_basic_block("tile")
-        after = builder.append_basic_block("tile.end")
-        zero = ir.Constant(vector, None)
-        builder.cbranch(builder.icmp_signed(">", depth, ir.Constant(word, 0)), loop, after)
 
-        builder.position_at_end(loop)
-        step = builder.phi(word)
-        sums = [builder.phi(vector) for _ in range(rows * parts)]
-        step.add_incoming(ir.Constant(word, 0), before)
-        for each in sums:
-            each.add_incoming(zero, before)
-        next_sums = _one_step(builder, (left, right, step), sums, (rows, parts), vector)
-        next_step = builder.add(step, ir.Constant(word, 1), flags=("nsw",))
-        step.add_incoming(next_step, loop)
-        for each, following in zip(sums, next_sums, strict=True):
-            each.add_incoming(following, loop)
-        builder.cbranch(builder.icmp_signed("<", next_step, depth), loop, after)
+        def add(step: Any, sums: list[Any]) -> list[Any]:
+            return _one_step(builder, (left, right, step), sums, (rows, parts), vector)
 
-        builder.position_at_end(after)
-        for number, following in enumerate(next_sums):
-            total = builder.phi(vector)
-            total.add_incoming(zero, before)
-            total.add_incoming(following, loop)
-            next_sums[number] = total
+        totals = accumulate(builder, depth, vector, rows * parts, add)
         target = builder.inttoptr(result, vector.as_pointer())
-        for number, total in enumerate(next_sums):
+        for number, total in enumerate(totals):
             builder.store(total, builder.gep(target, [ir.Constant(word, number)]), alignment)
         return ir.Constant(ir.IntType(1), 0)
 

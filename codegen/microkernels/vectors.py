@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -12,6 +13,7 @@ from ...runtime.abi.native_code import cpu_features
 from ..scalar_ops.llvm_values import half_to_float, register_type
 
 _I32 = ir.IntType(32)
+_I64 = ir.IntType(64)
 
 
 def cpu_has(feature: str) -> bool:
@@ -87,6 +89,37 @@ def multiply_add(builder: Any, left: Any, right: Any, total: Any) -> Any:
         kind = ir.FunctionType(vector, [vector] * 3)
         function = ir.Function(builder.module, kind, name)
     return builder.call(function, [left, right, total])
+
+
+def accumulate(
+    builder: Any, steps: Any, vector: Any, count: int, add: Callable[[Any, list[Any]], list[Any]]
+) -> list[Any]:
+    """A loop over all steps, of which there may be none; returns sums that begin with zero.
+
+    `add(step, sums)` gives `count` vectors after one more step.
+    """
+    zero, start, one = ir.Constant(vector, None), ir.Constant(_I64, 0), ir.Constant(_I64, 1)
+    before = builder.block
+    loop, after = builder.append_basic_block("tile"), builder.append_basic_block("tile.end")
+    builder.cbranch(builder.icmp_signed(">", steps, start), loop, after)
+
+    builder.position_at_end(loop)
+    step = builder.phi(_I64)
+    sums = [builder.phi(vector) for _ in range(count)]
+    for each, first in zip((step, *sums), (start, *[zero] * count), strict=True):
+        each.add_incoming(first, before)
+    added = add(step, sums)
+    next_step = builder.add(step, one, flags=("nsw",))
+    for each, following in zip((step, *sums), (next_step, *added), strict=True):
+        each.add_incoming(following, loop)
+    builder.cbranch(builder.icmp_signed("<", next_step, steps), loop, after)
+
+    builder.position_at_end(after)
+    totals = [builder.phi(vector) for _ in range(count)]
+    for total, following in zip(totals, added, strict=True):
+        total.add_incoming(zero, before)
+        total.add_incoming(following, loop)
+    return totals
 
 
 # Pairs of 16-bit integers, each in a 32-bit lane, the first in its low half.

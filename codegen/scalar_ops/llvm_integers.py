@@ -83,22 +83,24 @@ def remainder(builder: Builder, left: Value, right: Value) -> Value:
 
 def floor_division(builder: Builder, left: Value, right: Value) -> Value:
     """The quotient rounded down."""
-    whole, rest = signed_parts(builder, left, right)
-    zero = constant(left.type, 0)
-    inexact = builder.icmp_signed("!=", rest, zero)
-    opposite = builder.icmp_signed("<", builder.xor(rest, right), zero)
-    down = builder.and_(inexact, opposite)
-    return builder.select(down, builder.sub(whole, constant(left.type, 1)), whole)
+    whole, is_due = _inexact_quotient(builder, left, right, "<")
+    return builder.select(is_due, builder.sub(whole, constant(left.type, 1)), whole)
 
 
 def ceiling_division(builder: Builder, left: Value, right: Value) -> Value:
     """The quotient rounded up."""
+    whole, is_due = _inexact_quotient(builder, left, right, ">=")
+    return builder.select(is_due, builder.add(whole, constant(left.type, 1)), whole)
+
+
+def _inexact_quotient(
+    builder: Builder, left: Value, right: Value, sign: str
+) -> tuple[Value, Value]:
+    """The quotient rounded to zero, and whether it leaves a rest and has a sign: `< 0`, `>= 0`."""
     whole, rest = signed_parts(builder, left, right)
     zero = constant(left.type, 0)
     inexact = builder.icmp_signed("!=", rest, zero)
-    same = builder.icmp_signed(">=", builder.xor(rest, right), zero)
-    up = builder.and_(inexact, same)
-    return builder.select(up, builder.add(whole, constant(left.type, 1)), whole)
+    return whole, builder.and_(inexact, builder.icmp_signed(sign, builder.xor(rest, right), zero))
 
 
 def unsigned_ceiling_division(builder: Builder, left: Value, right: Value) -> Value:

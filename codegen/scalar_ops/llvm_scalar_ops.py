@@ -19,48 +19,49 @@ from . import llvm_functions as functions
 from . import llvm_integers as integers
 from .llvm_values import Emit, constant
 
-Signature = Callable[..., tuple[list[Element | str], Element | str]]
+Types = tuple[list[Element | str], Element | str]
+"""The types of arguments, and that of the result."""
+
+Signature = Callable[..., Types]
 
 
-def _unary(element: Element) -> tuple[list[Element | str], Element | str]:
+def _unary(element: Element) -> Types:
     return [element], element
 
 
-def _binary(element: Element) -> tuple[list[Element | str], Element | str]:
+def _binary(element: Element) -> Types:
     return [element, element], element
 
 
-def _ternary(element: Element) -> tuple[list[Element | str], Element | str]:
+def _ternary(element: Element) -> Types:
     return [element, element, element], element
 
 
-def _comparison(element: Element) -> tuple[list[Element | str], Element | str]:
+def _comparison(element: Element) -> Types:
     return [element, element], "bool"
 
 
-def _test(element: Element) -> tuple[list[Element | str], Element | str]:
+def _test(element: Element) -> Types:
     return [element], "bool"
 
 
-def _selection(element: Element) -> tuple[list[Element | str], Element | str]:
+def _selection(element: Element) -> Types:
     return ["bool", element, element], element
 
 
-def _conversion(source: Element, target: Element) -> tuple[list[Element | str], Element | str]:
+def _conversion(source: Element, target: Element) -> Types:
     return [source], target
 
 
-def _float_and_integer(
-    element: Element, integer: Element
-) -> tuple[list[Element | str], Element | str]:
+def _float_and_integer(element: Element, integer: Element) -> Types:
     return [element, integer], element
 
 
-def _from_parts(element: Element) -> tuple[list[Element | str], Element | str]:
+def _from_parts(element: Element) -> Types:
     return [element.part, element.part], element
 
 
-def _to_part(element: Element) -> tuple[list[Element | str], Element | str]:
+def _to_part(element: Element) -> Types:
     return [element], element.part
 
 

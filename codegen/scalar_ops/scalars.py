@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+from xdsl.dialects.arith import CMPF_COMPARISON_OPERATIONS, CMPI_COMPARISON_OPERATIONS
 from xdsl.dialects.builtin import AnyFloat, ArrayAttr, FloatAttr, IntegerAttr, f64
 from xdsl.ir import Attribute, Operation
 
@@ -70,12 +71,6 @@ _CONVERSIONS: dict[str, str] = {
     "arith.index_castui": "convertui",
     "arith.bitcast": "bitcast",
 }
-
-_INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-_FLOAT_PREDICATES = (
-    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
-    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
-)
 
 
 def write_constant(code: AstBuilder, attribute: Attribute, operation: Operation) -> Term:
@@ -170,14 +165,14 @@ def _predicate(operation: Operation, names: Sequence[str]) -> str:
 def _compare_integers(
     code: AstBuilder, operation: Operation, operands: Sequence[Term]
 ) -> tuple[Term, ...]:
-    predicate = _predicate(operation, _INTEGER_PREDICATES)
+    predicate = _predicate(operation, CMPI_COMPARISON_OPERATIONS)
     return (code.call(f"cmpi{predicate}_{_operand_element(operation).name}", *operands),)
 
 
 def _compare_floats(
     code: AstBuilder, operation: Operation, operands: Sequence[Term]
 ) -> tuple[Term, ...]:
-    predicate = _predicate(operation, _FLOAT_PREDICATES)
+    predicate = _predicate(operation, CMPF_COMPARISON_OPERATIONS)
     if predicate in ("true", "false"):
         return (code.integer_constant(int(predicate == "true"), "i1"),)
     return (code.call(f"cmpf{predicate}_{_operand_element(operation).name}", *operands),)

@@ -163,6 +163,10 @@ class Builder(FoldingIndices[Register]):
         """Go on at a label."""
         self.emit("jump", label)
 
+    def jump_unless(self, condition: IndexOrInt, label: Label) -> None:
+        """Go on at a label if a condition does not hold."""
+        self.emit("jump_unless", self.hold(condition), label)
+
     def later(self, write: Callable[[], None]) -> Label:
         """A label of code that is written behind everything else, because it is seldom run."""
         label = self.label()
