@@ -28,13 +28,14 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from ...ir.attribute_access import element_type, number_list
+from ...ir.syntax.words import BracketedWord
 from .named_ops import IteratorType
 from .structured_view import StructuredView, given_maps, structured_view
 
@@ -78,48 +79,24 @@ class ElementwiseKind(StrEnum):
 
 
 @irdl_attr_definition
-class IteratorTypeAttr(EnumAttribute[IteratorType]):
+class IteratorTypeAttr(BracketedWord, EnumAttribute[IteratorType]):
     """`#linalg.iterator_type<parallel>`."""
 
     name = "linalg.iterator_type"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> IteratorType:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(IteratorType)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data.value}>")
-
 
 @irdl_attr_definition
-class TypeFunctionAttr(EnumAttribute[TypeFunction]):
+class TypeFunctionAttr(BracketedWord, EnumAttribute[TypeFunction]):
     """`#linalg.type_fn<cast_unsigned>`."""
 
     name = "linalg.type_fn"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> TypeFunction:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(TypeFunction)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data.value}>")
-
 
 @irdl_attr_definition
-class ElementwiseKindAttr(EnumAttribute[ElementwiseKind]):
+class ElementwiseKindAttr(BracketedWord, EnumAttribute[ElementwiseKind]):
     """`#linalg.elementwise_kind<exp>`."""
 
     name = "linalg.elementwise_kind"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> ElementwiseKind:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(ElementwiseKind)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data.value}>")
 
 
 # Effects -----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -90,9 +90,8 @@ class FoldCollectiveOfOneDevice(RewritePattern):
 class FoldSliceOfGather(RewritePattern):
     """A slice undoes a gather."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, AllSliceDefinition):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: AllSliceDefinition, rewriter: PatternRewriter, /) -> None:
         gather = op.input.owner
         if (
             isinstance(gather, AllGatherDefinition)
@@ -106,9 +105,8 @@ class FoldSliceOfGather(RewritePattern):
 class FoldGatherOfSlice(RewritePattern):
     """A gather undoes a slice where the devices of a group had the same tensor to slice."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, AllGatherDefinition):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: AllGatherDefinition, rewriter: PatternRewriter, /) -> None:
         piece = op.input.owner
         if (
             isinstance(piece, AllSliceDefinition)
@@ -167,9 +165,8 @@ class FoldShiftByNothing(RewritePattern):
 class FoldStaticGridShape(RewritePattern):
     """Extents that the grid states are constants; the others stay in a smaller operation."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, GridShapeDefinition):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GridShapeDefinition, rewriter: PatternRewriter, /) -> None:
         grid = _known_grid(op)
         if grid is None:
             return
@@ -201,9 +198,8 @@ class FoldStaticGridShape(RewritePattern):
 class FoldConstantsOfSharding(RewritePattern):
     """Constant halos and offsets are attributes, and those that say nothing are left out."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, ShardingDefinition):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ShardingDefinition, rewriter: PatternRewriter, /) -> None:
         halos, offsets = _constants_folded(op.halos), _constants_folded(op.offsets)
         if not any(not isinstance(size, int) or size for size in halos):
             halos = ()
@@ -238,9 +234,8 @@ def _is_default_split(operation: ShardingDefinition, offsets: Mixed) -> bool:
 class FoldConstantsOfShardShape(RewritePattern):
     """Constant sizes and coordinates are attributes."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, ShardShapeDefinition):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ShardShapeDefinition, rewriter: PatternRewriter, /) -> None:
         sizes, device = _constants_folded(op.sizes), _constants_folded(op.coordinates)
         if (sizes, device) != (op.sizes, op.coordinates):
             _replace_in_kind(op, type(op)(sizes, op.sharding, device), rewriter)
@@ -249,9 +244,8 @@ class FoldConstantsOfShardShape(RewritePattern):
 class FoldConstantsOfHaloUpdate(RewritePattern):
     """Constant halos are attributes; where all are 0 there is nothing to update."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, UpdateHaloDefinition):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: UpdateHaloDefinition, rewriter: PatternRewriter, /) -> None:
         halos = _constants_folded(op.halos)
         if all(size == 0 for size in halos):
             rewriter.replace(op, (), (op.destination,))
@@ -263,9 +257,8 @@ class FoldConstantsOfHaloUpdate(RewritePattern):
 class FoldRepeatedAnnotation(RewritePattern):
     """An annotation that repeats the one it follows, or one of the same source, is that one."""
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, ShardDefinition):
-            return
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ShardDefinition, rewriter: PatternRewriter, /) -> None:
         previous = op.src.owner
         if isinstance(previous, ShardDefinition) and _says_the_same(previous, op):
             rewriter.replace(op, (), (previous.result,))

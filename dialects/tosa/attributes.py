@@ -10,6 +10,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from ...ir.syntax.words import BracketedWord
+
 
 class NanMode(StrEnum):
     """What maxima and minima make of a NaN."""
@@ -34,48 +36,24 @@ class ResizeMode(StrEnum):
 
 
 @irdl_attr_definition
-class NanModeAttr(EnumAttribute[NanMode]):
+class NanModeAttr(BracketedWord, EnumAttribute[NanMode]):
     """`#tosa.nan_mode<IGNORE>`, or `IGNORE` in an operation's attributes."""
 
     name = "tosa.nan_mode"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> NanMode:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(NanMode)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data.value}>")
-
 
 @irdl_attr_definition
-class RoundingModeAttr(EnumAttribute[RoundingMode]):
+class RoundingModeAttr(BracketedWord, EnumAttribute[RoundingMode]):
     """`#tosa.rounding_mode<SINGLE_ROUND>`."""
 
     name = "tosa.rounding_mode"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> RoundingMode:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(RoundingMode)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data.value}>")
-
 
 @irdl_attr_definition
-class ResizeModeAttr(EnumAttribute[ResizeMode]):
+class ResizeModeAttr(BracketedWord, EnumAttribute[ResizeMode]):
     """`#tosa.resize_mode<BILINEAR>`."""
 
     name = "tosa.resize_mode"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> ResizeMode:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(ResizeMode)
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data.value}>")
 
 
 @irdl_attr_definition

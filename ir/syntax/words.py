@@ -1,17 +1,32 @@
-"""Properties that are written as one word: out of a list, `true` or `false`."""
+"""Attributes that are written as one word: out of a list, `true` or `false`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Operation
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
 from .assembly_format import Parsed, directive
+
+
+class BracketedWord:
+    """A mix-in for `EnumAttribute`: the word stands in brackets, `<parallel>`."""
+
+    enum_type: Any
+    data: Any
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Any:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(cls.enum_type)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data.value}>")
 
 
 @dataclass(eq=False)
