@@ -33,7 +33,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.sdy.attributes import (
     AxisRef,
@@ -65,6 +65,7 @@ from ..sharding.annotations.access import (
     DIMENSION_PRIORITIES_ATTRIBUTE,
     OPEN_DIMENSIONS_ATTRIBUTE,
     SDY_SHARDING,
+    read_annotated,
 )
 from ..sharding.partition.reductions import bits
 from .manual_computation import (
@@ -214,12 +215,7 @@ class _Conversion:
             made.attributes[DEVICES] = operation.attributes[DEVICES]
         made.location = place.location
         if operation is None:
-            block = self._module.body.block
-            first = block.first_op
-            if first is None:
-                block.add_op(made)
-            else:
-                block.insert_op_before(made, first)
+            Rewriter.insert_op(made, InsertPoint.at_start(self._module.body.block))
         else:
             Rewriter.replace_op(operation, made, [])
         return _ImportedMesh(mesh, refinement)
@@ -256,9 +252,7 @@ class _Conversion:
         for operation in (made, annotation):
             if before is not None:
                 operation.location = before.location
-                block.insert_op_before(operation, before)
-            else:
-                block.add_op(operation)
+            Rewriter.insert_op(operation, InsertPoint(block, before))
         return annotation
 
     def _keep_more(self, annotation: ShardDefinition, sharding: TensorSharding) -> None:
@@ -297,10 +291,7 @@ class _Conversion:
         for argument, sharding in zip(entry.args, given, strict=False):
             if sharding is None or not isinstance(argument.type, TensorType):
                 continue
-            uses = list(argument.uses)
-            annotation = self._annotate(argument, sharding, entry, head, False)
-            for use in uses:
-                use.operation.operands[use.index] = annotation.result
+            read_annotated(self._annotate(argument, sharding, entry, head, False))
         for block in blocks:
             terminator = block.last_op
             if not isinstance(terminator, ReturnOp):
@@ -330,10 +321,7 @@ class _Conversion:
         block, following = block_of(operation), operation.next_op
         for result, sharding in zip(operation.results, found.data, strict=False):
             if isinstance(result.type, TensorType):
-                uses = list(result.uses)
-                annotation = self._annotate(result, sharding, block, following, False)
-                for use in uses:
-                    use.operation.operands[use.index] = annotation.result
+                read_annotated(self._annotate(result, sharding, block, following, False))
 
     # What is not kept as it is.
 
@@ -343,22 +331,18 @@ class _Conversion:
         block, body = block_of(operation), operation.body.block
         terminator = body.last_op
         assert terminator is not None
-        for index, (argument, sharding) in enumerate(
-            zip(body.args, operation.in_shardings.data, strict=True)
-        ):
-            value = operation.operands[index]
-            annotation = self._annotate(value, sharding, block, operation, True)
-            argument.replace_all_uses_with(annotation.result)
-        for inner in list(body.ops):
-            if inner is not terminator:
-                inner.detach()
-                block.insert_op_before(inner, operation)
+        inside = [
+            self._annotate(value, sharding, block, operation, True).result
+            for value, sharding in zip(operation.operands, operation.in_shardings.data, strict=True)
+        ]
+        Rewriter.inline_block(body, InsertPoint.before(operation), inside)
         results = [
             self._annotate(value, sharding, block, operation, False).result
             for value, sharding in zip(
                 terminator.operands, operation.out_shardings.data, strict=True
             )
         ]
+        Rewriter.erase_op(terminator)
         Rewriter.replace_op(operation, [], results)
 
     def _manual_computation(self, operation: Operation) -> None:

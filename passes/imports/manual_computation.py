@@ -17,7 +17,7 @@ from typing import Protocol
 
 from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.sdy.attributes import (
     AxisRef,
@@ -36,7 +36,7 @@ from ...sharding.collectives import COLLECTIVES
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 from ..inline_calls import inline_calls_of
-from ..sharding.annotations.access import MANUAL_ATTRIBUTE, PURE_QUERIES
+from ..sharding.annotations.access import MANUAL_ATTRIBUTE, PURE_QUERIES, read_annotated
 
 CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
 
@@ -97,19 +97,14 @@ class _Inlining:
         self._mesh = shardings[0].mesh if shardings else None
 
     def run(self) -> None:
-        operation, block = self._operation, self._block
+        operation = self._operation
         body = operation.body.block
         terminator = body.last_op
         assert terminator is not None
         moved = [inner for inner in body.ops if inner is not terminator]
-        for argument, value, sharding in zip(
-            body.args, operation.operands, operation.in_shardings.data, strict=True
-        ):
-            local = self._enter(value, sharding)
-            argument.replace_all_uses_with(local)
-        for inner in moved:
-            inner.detach()
-            block.insert_op_before(inner, operation)
+        shardings = operation.in_shardings.data
+        inside = [self._enter(*pair) for pair in zip(operation.operands, shardings, strict=True)]
+        Rewriter.inline_block(body, InsertPoint.before(operation), inside)
         for inner in moved:
             self._fix(inner)
         results = [
@@ -121,6 +116,7 @@ class _Inlining:
                 strict=True,
             )
         ]
+        Rewriter.erase_op(terminator)
         Rewriter.replace_op(operation, [], results)
 
     # The border.
@@ -211,10 +207,7 @@ class _Inlining:
 
     def _hold(self, value: SSAValue, block: Block, before: Operation | None) -> None:
         """Annotate a value as whole, for all that use it."""
-        uses = list(value.uses)
-        annotation = self._annotate(value, self._nowhere(value), block, before, False)
-        for use in uses:
-            use.operation.operands[use.index] = annotation.result
+        read_annotated(self._annotate(value, self._nowhere(value), block, before, False))
 
     def _whole(self, value: SSAValue) -> SSAValue:
         return self._annotate(

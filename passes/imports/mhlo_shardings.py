@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.sdy.attributes import (
     AxisRef,
@@ -168,9 +168,7 @@ def import_mhlo_shardings(module: ModuleOp) -> None:
     for count, each in counts.items():
         mesh = _mesh(each.operation, count, [f.tiling for f in found if f.tiling is not None])
         name = fresh_name("mesh", names_in(module))
-        made, first = MeshOp(name, mesh), module.body.block.first_op
-        assert first is not None
-        module.body.block.insert_op_before(made, first)
+        Rewriter.insert_op(MeshOp(name, mesh), InsertPoint.at_start(module.body.block))
     for each in found:
         _rewrite(each, name, mesh)
 

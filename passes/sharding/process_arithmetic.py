@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.shard.dialect import GridShapeOp, ProcessMultiIndexOp
 from ...ir.index import IndexArithmetic, IndexOrInt
+from ...ir.locations import builder_before
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 
@@ -71,11 +72,7 @@ class ArithmeticBefore(ProcessArithmetic):
 
     def put(self, operation: Operation) -> None:
         """Insert an operation that may have no result."""
-        block = self.anchor.parent
-        if block is None:
-            raise ValueError(f"{self.anchor.name} is in no block")
-        operation.location = self.anchor.location
-        block.insert_op_before(operation, self.anchor)
+        builder_before(self.anchor).insert(operation)
 
     def index(self, number: IndexOrInt) -> SSAValue:
         if isinstance(number, SSAValue):

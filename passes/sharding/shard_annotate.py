@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from ...dialects.shard.annotations import ShardDefinition
@@ -36,7 +37,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.symbols import fresh_name, names_in
 from ..imports.import_annotations import import_annotations
 from ..manager.pipeline_text import unquote
-from .annotations.access import SHARD
+from .annotations.access import SHARD, read_annotated
 
 GRID_NAME = "grid"
 """What a new grid is called."""
@@ -184,11 +185,7 @@ def find_or_create_grid(module: ModuleOp, text: str) -> str:
         grid_value(made)
     except (ValueError, VerifyException) as problem:
         raise PassFailedException(f"option 'grid' is '{text}': {problem}") from problem
-    block, first = module.body.block, module.body.block.first_op
-    if first is None:
-        block.add_op(made)
-    else:
-        block.insert_op_before(made, first)
+    Rewriter.insert_op(made, InsertPoint.at_start(module.body.block))
     return name
 
 
@@ -299,16 +296,13 @@ def annotate_producer(
     else:
         block, before, origin = owner.parent_block(), owner.next_op, owner
     assert block is not None and origin is not None
-    uses = list(value.uses)
-    for use in uses:
+    for use in value.uses:
         if use.operation.name == SHARD and "annotate_for_users" not in use.operation.properties:
             raise OperationError(
                 use.operation,
                 f"annotates a value that {who} is to annotate, too; remove one of them",
             )
-    annotation = _made(value, lists, grid, who, (block, before, origin), for_users=False)
-    for use in uses:
-        use.operation.operands[use.index] = annotation.result
+    read_annotated(_made(value, lists, grid, who, (block, before, origin), for_users=False))
 
 
 def annotate_operand(
@@ -355,10 +349,7 @@ def _made(
     annotation: ShardDefinition = ShardOp(value, sharding.result, for_users)
     for operation in (sharding, annotation):
         operation.location = origin.location
-        if before is None:
-            block.add_op(operation)
-        else:
-            block.insert_op_before(operation, before)
+        Rewriter.insert_op(operation, InsertPoint(block, before))
     try:
         sharding.verify_()
         annotation.verify_()

@@ -18,9 +18,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
-from ...ir.attribute_access import block_of
+from ...ir.locations import builder_before
 from ...ir.tensor_types import tensor_shape
 from ...sharding.collectives import (
     ALL_GATHER,
@@ -102,12 +103,12 @@ def _simplify_block(block: Block, known: Known) -> bool:
         rule = _RULES.get(operation.name)
         value = None if rule is None else rule(operation)
         if value is not None:
-            _replace(operation, [value])
+            Rewriter.replace_op(operation, [], [value])
             changed = True
         elif operation.name in PURE_COLLECTIVES or operation.name in PURE_QUERIES:
             earlier = known.setdefault(_key(operation), operation)
             if earlier is not operation:
-                _replace(operation, list(earlier.results))
+                Rewriter.replace_op(operation, [], earlier.results)
                 changed = True
     return changed
 
@@ -121,18 +122,8 @@ def _key(operation: Operation) -> object:
     )
 
 
-def _replace(operation: Operation, values: list[SSAValue]) -> None:
-    for result, value in zip(operation.results, values, strict=True):
-        result.replace_all_uses_with(value)
-    operation.detach()
-    operation.erase()
-
-
 def _insert_before(operation: Operation, made: Operation) -> SSAValue:
-    block = block_of(operation)
-    made.location = operation.location
-    block.insert_op_before(made, operation)
-    return made.results[0]
+    return builder_before(operation).insert(made).results[0]
 
 
 def _made_by(value: SSAValue, row: CollectiveRow) -> Operation | None:
@@ -304,15 +295,12 @@ def _drop_dead(operation: Operation) -> bool:
         if inner is operation or any(result.first_use for result in inner.results):
             continue
         if inner.name in PURE_COLLECTIVES or inner.name in PURE_QUERIES:
-            inner.detach()
-            inner.erase()
+            Rewriter.erase_op(inner)
             dropped = True
         elif inner.name == RECV.operation:
             sent = _made_by(inner.operands[0], SEND)
             if sent is not None and _used_once(sent.results[0]):
-                inner.detach()
-                inner.erase()
-                sent.detach()
-                sent.erase()
+                Rewriter.erase_op(inner)
+                Rewriter.erase_op(sent)
                 dropped = True
     return dropped

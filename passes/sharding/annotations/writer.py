@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.shard.annotations import ShardingDefinition
 from ....dialects.shard.dialect import ShardingOp, ShardOp
@@ -98,7 +99,7 @@ class AnnotationWriter:
         if value is None:
             operation = sharding_operation(sharding)
             operation.location = function.location
-            _insert(operation, entry, self._head(entry))
+            Rewriter.insert_op(operation, InsertPoint(entry, self._head(entry)))
             value = self._shardings[key] = operation.result
         if sharding is original:
             self._recent[id(block), id(sharding)] = value
@@ -122,7 +123,7 @@ class AnnotationWriter:
             properties={"annotate_for_users": _UNIT} if for_users else {},
             location=None if near is None else near.location,
         )
-        _insert(operation, block, before)
+        Rewriter.insert_op(operation, InsertPoint(block, before))
         (result,) = operation.results
         return result
 
@@ -158,7 +159,7 @@ class AnnotationWriter:
                         sharding, block, use.operation.operands[0]
                     )
                     use.operation.detach()
-                    _insert(use.operation, block, before)
+                    Rewriter.insert_op(use.operation, InsertPoint(block, before))
                 return annotation.result
         return self._annotate(value, sharding, block, before, for_users=False)
 
@@ -258,13 +259,6 @@ class AnnotationWriter:
             if wanted is None:
                 wanted = self._annotate(definition, sharding, made.parent, made.next_op, True)
             operation.operands[use.index] = wanted
-
-
-def _insert(operation: Operation, block: Block, before: Operation | None) -> None:
-    if before is None:
-        block.add_op(operation)
-    else:
-        block.insert_op_before(operation, before)
 
 
 def split_lists(sharding: Sharding) -> tuple[Axes, ...]:

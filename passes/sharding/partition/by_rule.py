@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ....ir.diagnostics import remark
@@ -271,13 +272,10 @@ def _forget_annotations(regions: Sequence[Region]) -> None:
     for region in regions:
         for operation in list(region.walk()):
             if operation.name == SHARD:
-                operation.results[0].replace_all_uses_with(operation.operands[0])
-                operation.detach()
-                operation.erase()
+                Rewriter.replace_op(operation, [], [operation.operands[0]])
         for operation in list(region.walk()):
             if operation.name == SHARDING and not operation.results[0].first_use:
-                operation.detach()
-                operation.erase()
+                Rewriter.erase_op(operation)
 
 
 def run_whole(partitioner: Partitioner, operation: Operation) -> None:

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from ....dialects.shard.dialect import GridShapeOp
 from ....ir.index import INDEX, IndexOrInt
@@ -290,6 +291,5 @@ class Emitter(ProcessArithmetic):
         """Erase what this emitter made up and nothing uses."""
         for operation in reversed(self.helpers):
             if not any(result.first_use for result in operation.results):
-                operation.detach()
-                operation.erase()
+                Rewriter.erase_op(operation)
         self.helpers.clear()

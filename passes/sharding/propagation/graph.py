@@ -286,18 +286,18 @@ class _Builder:
     def _sources(self, operation: Operation, sources: Iterable[Source]) -> None:
         self._graph.entries.append(Entry(operation, EntryKind.EDGE, sources=tuple(sources)))
 
+    def _hand(self, operation: Operation, targets: Sequence[SSAValue], first: int = 0) -> None:
+        """An operation hands its operands, from `first` on, to targets."""
+        self._sources(
+            operation, [self._edge(operation, *each) for each in enumerate(targets, first)]
+        )
+
     def _for(self, operation: Operation) -> None:
         body = operation.regions[0].block
         first = len(operation.operands) - len(operation.results)
         for argument, result in zip(body.args[1:], operation.results, strict=True):
             self._share_node(result, argument)
-        self._sources(
-            operation,
-            [
-                self._edge(operation, first + position, argument)
-                for position, argument in enumerate(body.args[1:])
-            ],
-        )
+        self._hand(operation, body.args[1:], first)
         self._region(operation.regions[0])
         self._end(body, body.args[1:])
 
@@ -305,10 +305,7 @@ class _Builder:
         before, after = (region.block for region in operation.regions)
         for argument, result in zip(after.args, operation.results, strict=True):
             self._share_node(result, argument)
-        self._sources(
-            operation,
-            [self._edge(operation, index, target) for index, target in enumerate(before.args)],
-        )
+        self._hand(operation, before.args)
         self._region(operation.regions[0])
         self._end(before, after.args, first=1)
         self._region(operation.regions[1])
@@ -349,25 +346,13 @@ class _Builder:
         """The terminator of a block hands its operands, from `first` on, to targets."""
         terminator = block.last_op
         if terminator is not None:
-            self._sources(
-                terminator,
-                [
-                    self._edge(terminator, first + position, target)
-                    for position, target in enumerate(targets)
-                ],
-            )
+            self._hand(terminator, targets, first)
 
     def _branch(self, operation: Operation) -> None:
         """Operands of a branch are handed, in order, to the arguments of its successors."""
         arguments = [argument for block in operation.successors for argument in block.args]
         first = len(operation.operands) - len(arguments)
-        self._sources(
-            operation,
-            [
-                self._edge(operation, first + position, argument)
-                for position, argument in enumerate(arguments)
-            ],
-        )
+        self._hand(operation, arguments, first)
 
     def _call(self, operation: Operation) -> None:
         callee = self._calls.callee_of(operation)
@@ -379,10 +364,7 @@ class _Builder:
         arguments = callee.regions[0].blocks[0].args
         for argument in arguments:
             self._add_node(argument)
-        self._sources(
-            operation,
-            [self._edge(operation, index, target) for index, target in enumerate(arguments)],
-        )
+        self._hand(operation, arguments)
         for result, common in zip(
             operation.results, self._results_of(callee, operation.results), strict=True
         ):

@@ -19,10 +19,11 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.shard.dialect import AllReduceOp
 from ....dialects.tensor.reshapes import ExpandShapeOp
-from ....ir.attribute_access import block_of
+from ....ir.locations import located_builder
 from ....ir.tensor_types import element_bytes, ranked
 from ....sharding.collectives import ALL_REDUCE
 from ..annotations.access import axes_of, grid_name, kind_of
@@ -82,12 +83,10 @@ def _merge(members: list[Operation], before: Operation) -> None:
     """Emit one all-reduce before an operation in the place of several."""
     if len(members) < 2:
         return
-    block = block_of(before)
+    builder = located_builder(InsertPoint.before(before), members[0])
 
     def emit(made: Operation) -> SSAValue:
-        made.location = members[0].location
-        block.insert_op_before(made, before)
-        return made.results[0]
+        return builder.insert(made).results[0]
 
     types = [held for member in members if (held := ranked(member.operands[0])) is not None]
     element: Attribute = types[0].element_type
@@ -112,9 +111,7 @@ def _merge(members: list[Operation], before: Operation) -> None:
             tensor.ExtractSliceOp(total, [offset], [size], [1], TensorType(element, [size]))
         )
         offset += size
-        member.results[0].replace_all_uses_with(_unflatten(emit, piece, held))
-        member.detach()
-        member.erase()
+        Rewriter.replace_op(member, [], [_unflatten(emit, piece, held)])
 
 
 def _flatten(emit: Emit, value: SSAValue, held: TensorType[Attribute], size: int) -> SSAValue:
