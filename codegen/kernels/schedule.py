@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
+from ...ir.regions import captured
 from ...runtime.abi.elements import Element, element_of
 from ...runtime.abi.values import element_type
 from .contractions import PackedProduct, contraction_of, gains_from_panels
-from .fusion import FusionPlan, captured, is_pointwise, no_operation, plan_block
+from .fusion import FusionPlan, is_pointwise, no_operation, plan_block
 from .kernel_text import Found, KernelText, Number, Portion
 from .loop_nests import write_kernel
 from .packed_products import gains_from_repacking, packed_tile
