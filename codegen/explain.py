@@ -14,12 +14,12 @@ from ..dialects.linalg.structured_view import structured_view
 from ..interpreter.registry import find_entry, load_own_dialects
 from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import Note, OperationError, remark
+from ..ir.regions import captured
 from ..ir.tensor_types import tensor_shape
 from ..runtime.abi.elements import element_of
 from ..runtime.abi.values import element_type
 from .host_code.lowering import lowered
 from .kernels.expressions import RULES as KERNEL_RULES
-from .kernels.fusion import captured
 from .kernels.tosa_expressions import ELEMENTWISE, MOVEMENTS
 from .kernels.tosa_kernels import TOSA_KERNELS
 from .kernels.writer import BODY_OPERATIONS

@@ -53,9 +53,7 @@ from .shard.checks import (
     resolve_grid,
 )
 from .shard.collective_base import Collective
-from .shard.collectives import (
-    UpdateHaloDefinition,
-)
+from .shard.collectives import UpdateHaloDefinition
 from .shard.dialect import Shard, operation_class
 from .shard.grids import (
     GridDefinition,

@@ -1,11 +1,32 @@
-"""Which functions call which: orders and reachability that take time linear in the calls."""
+"""Orders and reachability, of functions by their calls too, in time linear in the edges."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 F = TypeVar("F", bound=Hashable)
+
+
+def postorder(roots: Iterable[F], following: Callable[[F], Iterable[F]]) -> list[F]:
+    """What is reached from some roots, each behind what follows it, circles aside."""
+    order: list[F] = []
+    seen: set[F] = set()
+    for root in roots:
+        if root in seen:
+            continue
+        seen.add(root)
+        stack = [(root, iter(following(root)))]
+        while stack:
+            node, rest = stack[-1]
+            unseen = next((each for each in rest if each not in seen), None)
+            if unseen is None:
+                order.append(node)
+                stack.pop()
+            else:
+                seen.add(unseen)
+                stack.append((unseen, iter(following(unseen))))
+    return order
 
 
 class CallGraph(Generic[F]):
@@ -35,23 +56,7 @@ class CallGraph(Generic[F]):
 
         a -> b -> c, c -> b gives c, b, a: one call of a circle goes against the order.
         """
-        order: list[F] = []
-        seen: set[F] = set()
-        for root in self._callees:
-            if root in seen:
-                continue
-            seen.add(root)
-            stack = [(root, iter(self._callees[root]))]
-            while stack:
-                function, callees = stack[-1]
-                following = next((callee for callee in callees if callee not in seen), None)
-                if following is None:
-                    order.append(function)
-                    stack.pop()
-                else:
-                    seen.add(following)
-                    stack.append((following, iter(self._callees[following])))
-        return order
+        return postorder(self._callees, self._callees.__getitem__)
 
     def recursive(self) -> set[F]:
         """The functions that call themselves, directly or through others.

@@ -14,6 +14,7 @@ from .attribute_access import symbol_name
 from .diagnostics import Note, OperationError
 from .foreign_code import culprit, told
 from .nesting_limits import deep_recursion
+from .regions import reachable_blocks, successors
 from .rules import Rules
 from .symbols import SymbolTables, remembered_symbols
 
@@ -279,13 +280,9 @@ class Dominance:
     """The dominator tree of one region."""
 
     def __init__(self, region: Region) -> None:
-        entry = region.first_block
-        self._order: dict[Block, int] = {}
-        self._spans: list[range] = []
-        if entry is not None:
-            order = reachable_blocks(entry)
-            self._order = {block: index for index, block in enumerate(order)}
-            self._spans = _spans(self._immediate_dominators(order))
+        order = reachable_blocks(region)
+        self._order = {block: index for index, block in enumerate(order)}
+        self._spans = _spans(self._immediate_dominators(order)) if order else []
 
     def reaches(self, block: Block) -> bool:
         """Whether any path from the region's entry leads to a block."""
@@ -304,7 +301,7 @@ class Dominance:
     def _immediate_dominators(self, blocks: list[Block]) -> list[int]:
         predecessors: list[list[int]] = [[] for _ in blocks]
         for index, block in enumerate(blocks):
-            for successor in _successors(block):
+            for successor in successors(block):
                 predecessors[self._order[successor]].append(index)
         unknown = -1
         parents = [unknown] * len(blocks)
@@ -339,28 +336,6 @@ def _spans(parents: list[int]) -> list[range]:
         free[parent] += sizes[node]
         free[node] = starts[node] + 1
     return [range(start, start + size) for start, size in zip(starts, sizes, strict=True)]
-
-
-def _successors(block: Block) -> tuple[Block, ...]:
-    last = block.last_op
-    return tuple(last.successors) if last is not None else ()
-
-
-def reachable_blocks(entry: Block) -> list[Block]:
-    """Blocks that control can reach, each after those that dominate it: reverse postorder."""
-    order: list[Block] = []
-    seen = {entry}
-    stack = [(entry, iter(_successors(entry)))]
-    while stack:
-        block, successors = stack[-1]
-        following = next((s for s in successors if s not in seen), None)
-        if following is None:
-            stack.pop()
-            order.append(block)
-        else:
-            seen.add(following)
-            stack.append((following, iter(_successors(following))))
-    return order[::-1]
 
 
 def _common_ancestor(parents: list[int], first: int, second: int) -> int:

@@ -87,10 +87,6 @@ class Mailbox:
         """Whether a message has come, or is about to, of some senders and channels."""
         return any(self._boxes.get(key) for key in boxes)
 
-    def full_boxes(self) -> list[tuple[int, int]]:
-        """The senders and channels of which there are messages."""
-        return [key for key, box in self._boxes.items() if box]
-
 
 def packed(head: bytes, data: Bytes) -> bytearray:
     """A message of two parts."""

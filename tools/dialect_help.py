@@ -10,9 +10,8 @@ from xdsl.irdl import BaseAttr, EqAttrConstraint, IRDLOperation, OpDef, Optional
 from xdsl.traits import HasCanonicalizationPatternsTrait
 
 from ..ir.usage_error import UsageError, did_you_mean
-from .docstrings import details, summary
+from .docstrings import details, summary, table_row
 
-_COLUMN = 40
 _SEGMENTS = "SegmentSizes"
 """How the names of properties end that say how long the lists of operands are."""
 
@@ -49,7 +48,7 @@ def _dialect_text(dialect: Dialect) -> str:
     for title, rows in tables:
         if rows:
             lines += ["", f"{title}:"]
-            lines += [f"  {name:<{_COLUMN}} {text}".rstrip() for name, text in rows]
+            lines += [table_row(*row) for row in rows]
     return "\n".join(lines) + "\n"
 
 

@@ -33,3 +33,8 @@ def details(described: type[object]) -> list[str]:
         return []
     rest = " ".join(found[0].split())[len(summary(described)) :].strip()
     return [*([fill(rest, WIDTH)] if rest else []), *found[1:]]
+
+
+def table_row(name: str, text: str) -> str:
+    """One line of a table of names and what is said of them."""
+    return f"  {name:<40} {text}".rstrip()

@@ -17,9 +17,7 @@ from ..ir.usage_error import UsageError
 from ..passes.manager.named_pipeline import NamedPipeline
 from ..passes.manager.pass_options import PassTable, type_name, unknown_pass_message, written
 from ..passes.registry import ALIASES, OWN_PASSES
-from .docstrings import WIDTH, details, summary
-
-_COLUMN = 42
+from .docstrings import WIDTH, details, summary, table_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ def _row(name: str, pass_type: type[ModulePass]) -> str:
         more.append("{" + " ".join(_written_option(option) for option in options) + "}")
     if names := _other_names(name):
         more.append(f"(also {', '.join(names)})")
-    return f"  {name:<{_COLUMN - 2}} {' '.join((summary(pass_type), *more))}"
+    return table_row(name, " ".join((summary(pass_type), *more)))
 
 
 def _written_option(option: _Option) -> str:
@@ -89,9 +87,8 @@ def _other_names(name: str) -> list[str]:
 
 
 def _stages(pipeline: NamedPipeline) -> str:
-    return "".join(
-        f"  {stage.name:<{_COLUMN - 2}} {summary(type(stage))}\n" for stage in pipeline.passes()
-    )
+    rows = (table_row(stage.name, summary(type(stage))) for stage in pipeline.passes())
+    return "".join(f"{row}\n" for row in rows)
 
 
 def _options(pass_type: type[ModulePass]) -> list[_Option]:

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...ir.attribute_access import operation_name
+from ...ir.regions import captured, reachable_blocks
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import HostFunction, Register
-from ..kernels.fusion import captured
 from ..kernels.schedule import Step
-from .liveness import BlockLiveness, reachable_blocks, region_liveness
+from .liveness import BlockLiveness, region_liveness
 from .program_lowering import ProgramLowering
 from .rules import ExitRule, lowers, lowers_branch
 from .value_lowering import ValueLowering

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..kernels.fusion import captured
+from ...ir.regions import captured, successors
 from ..kernels.kernel_text import Found, KernelText, Number, Portion
 from ..kernels.schedule import Schedule
 
@@ -21,34 +21,6 @@ class BlockLiveness:
     dead: tuple[tuple[SSAValue, ...], ...]
     live_in: frozenset[SSAValue]
     live_out: frozenset[SSAValue]
-
-
-def reachable_blocks(region: Region) -> list[Block]:
-    """The blocks that a region may come to, each behind those that dominate it.
-
-    Their order in the text may be any other.
-    """
-    entry = region.blocks.first
-    found: list[Block] = []
-    if entry is None:
-        return found
-    seen = {entry}
-    path = [(entry, _successors(entry))]
-    while path:
-        block, following = path[-1]
-        successor = next(following, None)
-        if successor is None:
-            found.append(block)
-            path.pop()
-        elif successor not in seen:
-            seen.add(successor)
-            path.append((successor, _successors(successor)))
-    return found[::-1]
-
-
-def _successors(block: Block) -> Iterator[Block]:
-    last = block.last_op
-    return iter(last.successors if last is not None else ())
 
 
 def region_liveness(
@@ -65,7 +37,7 @@ def region_liveness(
         changed = False
         for block in reversed(blocks):
             after: set[SSAValue] = set()
-            for successor in _successors(block):
+            for successor in successors(block):
                 after |= live_in[successor] - set(successor.args)
             used = {value for step in reads[block] for value in step}
             before = (used | after) & own - _defined(block)

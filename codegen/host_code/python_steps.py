@@ -22,12 +22,12 @@ from ...interpreter.registry import find_entry
 from ...interpreter.spmd import run_lockstep
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
+from ...ir.regions import captured
 from ...runtime.abi.values import Value, holds_numbers
 from ...runtime.host.entry import scalar_of, word_of
 from ...runtime.host.pool import view
 from ...runtime.host.program import Numbers, Register
 from ...runtime.host.virtual_machine import VirtualMachine
-from ..kernels.fusion import captured
 from .control_flow import bind_results, registers_for
 from .function_lowering import FunctionLowering
 from .rules import lowers

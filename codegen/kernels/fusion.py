@@ -20,6 +20,7 @@ from xdsl.ir.affine import AffineMap
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.attribute_access import integers, operand_groups
 from ...ir.diagnostics import OperationError
+from ...ir.regions import captured
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
@@ -270,28 +271,6 @@ def _is_tensor(value: SSAValue) -> bool:
 
 def _is_float(value: SSAValue) -> bool:
     return isinstance(value.type, AnyFloat)
-
-
-def captured(operation: Operation) -> list[SSAValue]:
-    """Values from outside that the regions of an operation use."""
-    found: dict[SSAValue, None] = {}
-    for region in operation.regions:
-        for inner in region.walk():
-            for operand in inner.operands:
-                owner = operand.owner
-                scope = owner if isinstance(owner, Block) else owner.parent_block()
-                if scope is None or not _is_within(scope, operation):
-                    found[operand] = None
-    return list(found)
-
-
-def _is_within(block: Block, operation: Operation) -> bool:
-    scope = block.parent_op()
-    while scope is not None:
-        if scope is operation:
-            return True
-        scope = scope.parent_op()
-    return False
 
 
 def no_operation(operation: Operation) -> bool:

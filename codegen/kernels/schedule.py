@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...ir.regions import captured
 from .contractions import PackedProduct
 from .equal_kernels import EqualKernels
-from .fusion import FusionPlan, captured, is_pointwise, no_operation, plan_block
+from .fusion import FusionPlan, is_pointwise, no_operation, plan_block
 from .kernel_text import Found, KernelText, Number, Portion
 from .packed_products import packed_tile
 

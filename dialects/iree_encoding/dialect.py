@@ -19,9 +19,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import dialect_of
-from ...ir.syntax.assembly_format import (
-    Syntax,
-)
+from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import dynamic_dimensions
 from . import attributes, layouts

@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import known_sizes, parse_sizes, print_sizes
-from ...ir.syntax.structs import parse_struct, print_struct
+from ...ir.syntax.structs import OneParameter, parse_struct, print_struct
 from ...ir.tensor_types import element_of, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ...tiling.storage_sizes import (
@@ -49,20 +49,11 @@ class ResolvedEncoding(TensorEncoding, ABC):
 
 
 @irdl_attr_definition
-class LayoutAttr(ParametrizedAttribute, ResolvedEncoding):
+class LayoutAttr(OneParameter, ResolvedEncoding):
     """`layout<[L, ...]>`: resolved layouts: one, or one for each target of the device."""
 
     name = "iree_encoding.layout"
     members: ArrayAttr[Attribute]
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            return [parser.parse_attribute()]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_attribute(self.members)
 
     def verify(self) -> None:
         if not self.members:

@@ -35,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from ...ir.attribute_access import element_type, number_list
+from ...ir.syntax.headers import print_types
 from ...ir.syntax.words import BracketedWord
 from .named_ops import IteratorType
 from .structured_view import StructuredView, given_maps, structured_view
@@ -162,25 +163,13 @@ def print_operand_group(printer: Printer, keyword: str, values: Sequence[SSAValu
         printer.print_string(")")
 
 
-def parse_result_types(parser: Parser) -> Sequence[Attribute]:
-    """Parse `-> type` or `-> (type, type)`; empty if there is no arrow."""
-    if not parser.parse_optional_punctuation("->"):
-        return ()
-    types = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-    return (parser.parse_type(),) if types is None else types
-
-
 def print_result_types(printer: Printer, operation: Operation) -> None:
     """Print ` -> type` or ` -> (type, type)`; nothing for no results."""
     types = operation.result_types
     if not types:
         return
     printer.print_string(" -> ")
-    if len(types) == 1:
-        printer.print_attribute(types[0])
-    else:
-        with printer.in_parens():
-            printer.print_list(types, printer.print_attribute)
+    print_types(printer, types)
 
 
 def tensor_types(values: Sequence[SSAValue]) -> list[Attribute]:

@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, number_list
 from ...ir.dialect_extension import variant
+from ...ir.syntax.headers import parse_arrow_types
 from .base import (
     ElementwiseKind,
     ElementwiseKindAttr,
@@ -35,7 +36,6 @@ from .base import (
     StructuredOp,
     TypeFunctionAttr,
     parse_operand_group,
-    parse_result_types,
     print_operand_group,
     print_result_types,
     print_sorted_attributes,
@@ -125,7 +125,7 @@ class GenericOp(StructuredOp):
         properties["operandSegmentSizes"] = segment_sizes(len(inputs), len(outputs))
         return cls.create(
             operands=(*inputs, *outputs),
-            result_types=parse_result_types(parser),
+            result_types=parse_arrow_types(parser),
             properties=properties,
             attributes=attributes,
             regions=[body],
@@ -261,7 +261,7 @@ class NamedStructuredOp(StructuredOp):
         properties["operandSegmentSizes"] = segment_sizes(len(inputs), len(outputs))
         return cls.create(
             operands=(*inputs, *outputs),
-            result_types=parse_result_types(parser),
+            result_types=parse_arrow_types(parser),
             properties=properties,
             attributes=attributes,
             regions=[body],

@@ -41,12 +41,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import number_list
 from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.headers import parse_arrow_types
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.tensor_types import ranked_type
 from .base import (
     DestinationEffects,
     parse_operand_group,
-    parse_result_types,
     print_operand_group,
     print_result_types,
     print_sorted_attributes,
@@ -320,7 +320,7 @@ class SoftmaxOp(IRDLOperation):
             )
         return cls.create(
             operands=operands,
-            result_types=parse_result_types(parser),
+            result_types=parse_arrow_types(parser),
             properties={"dimension": IntegerAttr(dimension, i64)},
             attributes=attributes,
         )

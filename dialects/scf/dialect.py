@@ -27,13 +27,14 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import number_list
 from ...ir.dialect_extension import extended
+from ...ir.syntax.headers import parse_bindings, parse_types, print_bindings
 from ..linalg.base import segment_sizes
 
 _INDEX = IndexType()
@@ -129,14 +130,10 @@ class ForallOp(IRDLOperation):
         shared: list[tuple[Parser.UnresolvedArgument, SSAValue]] = []
         types: Sequence[Attribute] = ()
         if parser.parse_optional_keyword("shared_outs"):
-            bindings = parser.parse_comma_separated_list(
-                parser.Delimiter.PAREN, lambda: _parse_binding(parser)
-            )
+            bindings = parse_bindings(parser)
             parser.parse_punctuation("->")
             position = parser.pos
-            types = parser.parse_optional_comma_separated_list(
-                parser.Delimiter.PAREN, parser.parse_type
-            ) or [parser.parse_type()]
+            types = parse_types(parser)
             values = parser.resolve_operands([each for _, each in bindings], types, position)
             shared = [(name, value) for (name, _), value in zip(bindings, values, strict=True)]
         arguments = [each.resolve(_INDEX) for each in induction]
@@ -184,10 +181,9 @@ class ForallOp(IRDLOperation):
             printer.print_string(" step ")
             group(self.dynamic_step, self.static_step)
         if self.outputs:
-            pairs = list(zip(self.shared_arguments, self.outputs, strict=True))
-            printer.print_string(" shared_outs(")
-            printer.print_list(pairs, lambda pair: _print_binding(printer, pair))
-            printer.print_string(") -> (")
+            printer.print_string(" shared_outs")
+            print_bindings(printer, self.shared_arguments, self.outputs)
+            printer.print_string(" -> (")
             printer.print_list(self.res.types, printer.print_attribute)
             printer.print_string(")")
         printer.print_string(" ")
@@ -239,18 +235,6 @@ def _parse_bounds(parser: Parser) -> tuple[Sequence[SSAValue], Sequence[int]]:
         parser, dynamic_index=DYNAMIC_INDEX, delimiter=parser.Delimiter.PAREN
     )
     return [parser.resolve_operand(each, _INDEX) for each in dynamic], static
-
-
-def _parse_binding(parser: Parser) -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
-    argument = parser.parse_argument(expect_type=False)
-    parser.parse_punctuation("=")
-    return argument, parser.parse_unresolved_operand()
-
-
-def _print_binding(printer: Printer, pair: tuple[SSAValue, SSAValue]) -> None:
-    printer.print_ssa_value(pair[0])
-    printer.print_string(" = ")
-    printer.print_ssa_value(pair[1])
 
 
 def _add_terminator(body: Region) -> None:

@@ -8,13 +8,14 @@ from typing import ClassVar, Self
 from xdsl.dialects.builtin import IntegerType, StringAttr, TensorType
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def, var_operand_def
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, element_type
 from ...ir.syntax.assembly_format import Parsed, Syntax
+from ...ir.syntax.headers import parse_bindings, print_bindings
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.tensor_types import shapes_agree
 from .syntax import Custom, GenericOperation, define, string
@@ -41,16 +42,9 @@ class WhileSyntax(GenericOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        names: list[Parser.UnresolvedArgument] = []
-        values: list[UnresolvedOperand] = []
-
-        def binding() -> None:
-            names.append(parser.parse_argument(expect_type=False))
-            parser.parse_punctuation("=")
-            values.append(parser.parse_unresolved_operand())
-
         position = parser.pos
-        parser.parse_comma_separated_list(parser.Delimiter.PAREN, binding)
+        bindings = parse_bindings(parser)
+        names, values = [name for name, _ in bindings], [value for _, value in bindings]
         types: list[Attribute] = []
         if names:
             parser.parse_punctuation(":")
@@ -78,12 +72,7 @@ class WhileSyntax(GenericOperation):
         condition, body = self.regions
         block = condition.block
         # The names of the condition's arguments stand for the body's as well.
-        with printer.in_parens():
-            for index, (argument, value) in enumerate(zip(block.args, self.operands, strict=True)):
-                printer.print_string(", " if index else "")
-                printer.print_ssa_value(argument)
-                printer.print_string(" = ")
-                printer.print_ssa_value(value)
+        print_bindings(printer, block.args, self.operands)
         if self.operands:
             printer.print_string(" : ")
             printer.print_list(self.operand_types, printer.print_attribute)

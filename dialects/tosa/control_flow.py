@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -16,13 +16,14 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type
 from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.headers import parse_bindings, parse_types, print_bindings, print_types
 from ...ir.syntax.operations import SyntaxOperation
 
 
@@ -40,44 +41,6 @@ class YieldOp(SyntaxOperation):
         super().__init__(operands=[arguments])
 
     SYNTAX: ClassVar[Syntax] = "( $arguments)? attr-dict( : type($arguments))?"
-
-
-def _parse_bindings(
-    parser: Parser,
-) -> tuple[list[Parser.UnresolvedArgument], list[UnresolvedOperand]]:
-    """Parse `(%inner = %outer, ...)`, if it is there."""
-
-    def binding() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
-        argument = parser.parse_argument(expect_type=False)
-        parser.parse_punctuation("=")
-        return argument, parser.parse_unresolved_operand()
-
-    bindings = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, binding) or []
-    return [argument for argument, _ in bindings], [operand for _, operand in bindings]
-
-
-def _print_bindings(printer: Printer, block: Block, values: Sequence[SSAValue]) -> None:
-    def binding(pair: tuple[SSAValue, SSAValue]) -> None:
-        printer.print_ssa_value(pair[0])
-        printer.print_string(" = ")
-        printer.print_ssa_value(pair[1])
-
-    printer.print_string(" ")
-    with printer.in_parens():
-        printer.print_list(list(zip(block.args, values, strict=True)), binding)
-
-
-def _parse_types(parser: Parser) -> Sequence[Attribute]:
-    types = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-    return (parser.parse_type(),) if types is None else types
-
-
-def _print_types(printer: Printer, types: Sequence[Attribute]) -> None:
-    if len(types) == 1:
-        printer.print_attribute(types[0])
-    else:
-        with printer.in_parens():
-            printer.print_list(types, printer.print_attribute)
 
 
 def _verify_region(
@@ -125,7 +88,8 @@ class IfOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         condition = parser.parse_unresolved_operand()
-        arguments, unresolved = _parse_bindings(parser)
+        bindings = parse_bindings(parser)
+        unresolved = [operand for _, operand in bindings]
         parser.parse_punctuation(":")
         condition_type = parser.parse_type()
         position = parser.pos
@@ -135,7 +99,7 @@ class IfOp(IRDLOperation):
                 parser.Delimiter.PAREN, parser.parse_type
             )
         parser.parse_punctuation("->")
-        result_types = _parse_types(parser)
+        result_types = parse_types(parser)
         operands = (
             parser.resolve_operand(condition, condition_type),
             *parser.resolve_operands(unresolved, input_types, position),
@@ -143,8 +107,6 @@ class IfOp(IRDLOperation):
         then_region = parser.parse_region()
         parser.parse_keyword("else")
         else_region = parser.parse_region()
-        if len(arguments) != len(operands) - 1:
-            parser.raise_error("expected as many arguments as inputs", position)
         return cls.create(
             operands=operands,
             result_types=result_types,
@@ -156,7 +118,8 @@ class IfOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_ssa_value(self.condition)
         if self.inputs:
-            _print_bindings(printer, self.then_region.block, self.inputs)
+            printer.print_string(" ")
+            print_bindings(printer, self.then_region.block.args, self.inputs)
         printer.print_string(" : ")
         printer.print_attribute(self.condition.type)
         if self.inputs:
@@ -164,7 +127,7 @@ class IfOp(IRDLOperation):
             with printer.in_parens():
                 printer.print_list(self.inputs.types, printer.print_attribute)
         printer.print_string(" -> ")
-        _print_types(printer, self.result_types)
+        print_types(printer, self.result_types)
         printer.print_string(" ")
         printer.print_region(self.then_region)
         printer.print_string(" else ")
@@ -200,14 +163,14 @@ class WhileOp(IRDLOperation):
     # By hand: arguments of the condition are bound in the header.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        arguments, unresolved = _parse_bindings(parser)
+        bindings = parse_bindings(parser)
         parser.parse_punctuation(":")
         position = parser.pos
         function_type = parser.parse_function_type()
         input_types = function_type.inputs.data
-        operands = parser.resolve_operands(unresolved, input_types, position)
+        operands = parser.resolve_operands([each for _, each in bindings], input_types, position)
         condition = parser.parse_region(
-            [argument.resolve(each) for argument, each in zip(arguments, input_types, strict=True)]
+            [name.resolve(each) for (name, _), each in zip(bindings, input_types, strict=True)]
         )
         parser.parse_keyword("do")
         body = parser.parse_region()
@@ -219,7 +182,8 @@ class WhileOp(IRDLOperation):
         )
 
     def print(self, printer: Printer) -> None:
-        _print_bindings(printer, self.condition_region.block, self.inputs)
+        printer.print_string(" ")
+        print_bindings(printer, self.condition_region.block.args, self.inputs)
         printer.print_string(" : ")
         printer.print_operation_type(self)
         printer.print_string(" ")

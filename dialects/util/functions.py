@@ -32,9 +32,7 @@ from xdsl.traits import CallableOpInterface, IsolatedFromAbove, IsTerminator, Sy
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.symbols import VISIBILITY, verify_visibility
-from ...ir.syntax.assembly_format import (
-    Syntax,
-)
+from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import (
     UNTIED,

@@ -10,7 +10,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from ...ir.syntax.structs import parse_struct, print_struct
+from ...ir.syntax.structs import OneParameter, parse_struct, print_struct
 
 
 @irdl_attr_definition
@@ -28,20 +28,11 @@ class UnusedType(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_attr_definition
-class PointerType(ParametrizedAttribute, TypeAttribute):
+class PointerType(OneParameter, TypeAttribute):
     """`!util.ptr<T>`: the address of a global."""
 
     name = "util.ptr"
     target: Attribute
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            return [parser.parse_type()]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_attribute(self.target)
 
 
 @irdl_attr_definition
@@ -88,20 +79,11 @@ class NullAttr(ParametrizedAttribute):
 
 
 @irdl_attr_definition
-class PreprocessingPipelineAttr(ParametrizedAttribute):
+class PreprocessingPipelineAttr(OneParameter):
     """`<"passes">`: what is run on an operation before it is compiled."""
 
     name = "util.preprocessing_pipeline"
     pipeline: StringAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            return [StringAttr(parser.parse_str_literal())]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string_literal(self.pipeline.data)
 
 
 @irdl_attr_definition

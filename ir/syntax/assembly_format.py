@@ -29,9 +29,7 @@ from typing import ClassVar, Protocol, cast
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.irdl import (
-    OpDef,
-)
+from xdsl.irdl import OpDef
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 

@@ -417,10 +417,9 @@ class Numbers:
         parsed.attributes[self.name] = DenseArrayBase.from_list(i64, numbers)
 
     def print(self, printer: Printer, operation: Operation) -> None:
+        numbers = number_list(operation.get_attr_or_prop(self.name))
         with printer.in_square_brackets():
-            printer.print_list(
-                number_list(operation.get_attr_or_prop(self.name)), printer.print_int
-            )
+            printer.print_list(numbers, printer.print_int)
 
 
 @directive("dynamic-list")
@@ -466,9 +465,7 @@ class WorkgroupCountRegion:
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         if parser.parse_optional_keyword(self.keyword) is None:
             return
-        arguments = parser.parse_comma_separated_list(
-            parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=True)
-        )
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
         parser.parse_punctuation("->")
         position = parser.pos
         results = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)

@@ -19,8 +19,8 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.shard.boundary import Boundary, set_argument_boundary, set_result_boundary
+from ...ir.regions import reachable_blocks
 from ...ir.tensor_types import ranked
-from ...ir.verification import reachable_blocks
 from ...sharding.sharding import Sharding
 from ..imports.import_annotations import import_annotations
 from .partition.control_flow import local_of
@@ -69,7 +69,7 @@ def partition_module(module: ModuleOp, global_abi: bool = False) -> None:
 def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
     partitioner = Partitioner(signatures)
     partitioner.signature = signatures.of(function)
-    order = reachable_blocks(function.body.blocks[0])
+    order = reachable_blocks(function.body)
     emitters: dict[Block, Emitter] = {}
     shared: Emitter | None = None
     for source in order:
@@ -85,7 +85,9 @@ def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
             if is_entry:
                 sharding = partitioner.signature.arguments[index]
             else:
-                sharding = None if ranked(argument) is None else partitioner.wanted(argument)
+                sharding = (
+                    None if ranked(argument) is None else partitioner.annotations.wanted(argument)
+                )
                 sharding = None if sharding is None else sharding.without_partials()
             sharding = normal(sharding)
             new = block.insert_arg(local_of(argument, sharding), index)

@@ -18,6 +18,7 @@ from ...dialects.shard.boundary import enclosing_grid
 from ...dialects.shard.checks import grid_value
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import CALLS
+from ...ir.regions import values_read
 from ...ir.symbols import symbol
 from ...ir.tensor_types import ranked
 from ...sharding.collectives import COLLECTIVES
@@ -198,7 +199,7 @@ class _Simulator:
         steps: list[SimulatedStep] = []
         for operation in self._counter.operations(block):
             cost = self._counter.operation(operation)
-            reads = {makers[value] for value in _read(operation) if value in makers}
+            reads = {makers[value] for value in values_read(operation) if value in makers}
             overlapped, lanes = self._lanes(operation, cost)
             for result in operation.results:
                 makers[result] = len(steps)
@@ -251,12 +252,6 @@ class _Simulator:
             return ()
         hops = self._machine.hops(known_extents(grid.shape), collective_axes(operation))
         return tuple(f"network {hop.position}" for hop in hops)
-
-
-def _read(operation: Operation) -> Iterable[SSAValue]:
-    """What an operation reads, in its regions too."""
-    for inner in operation.walk():
-        yield from inner.operands
 
 
 def _name(operation: Operation) -> str:

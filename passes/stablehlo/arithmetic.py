@@ -370,15 +370,25 @@ def in_double(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
     return moved(compute(e, wide), "arith.truncf", found.part.type, found.type)
 
 
-def _function(name: str, real: str, complex_name: str = "") -> None:
-    @scalar_rule(f"stablehlo.{name}")
+def function_rule(name: str, real: Compute, of_complex: Compute | None = None) -> None:
+    """Register an operation that is a function of floats, and maybe of complex numbers."""
+
+    @scalar_rule(name)
     def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
         found = operand_kind(op)
-        if found.name == "complex" and complex_name:
-            return in_double(e, args, lambda inner, values: inner.op(complex_name, *values))
+        if found.name == "complex" and of_complex is not None:
+            return of_complex(e, args)
         if found.name != "float":
             raise OperationError(op, f"is not defined on elements of type {found.type}")
-        return in_single(e, args, lambda inner, values: inner.op(real, *values))
+        return in_single(e, args, real)
+
+
+def _operation(name: str) -> Compute:
+    return lambda e, values: e.op(name, *values)
+
+
+def _double_operation(name: str) -> Compute:
+    return lambda e, args: in_double(e, args, _operation(name))
 
 
 for _name, _real_name, _complex_name in (
@@ -395,7 +405,11 @@ for _name, _real_name, _complex_name in (
     ("tan", "math.tan", "complex.tan"),
     ("tanh", "math.tanh", "complex.tanh"),
 ):
-    _function(_name, _real_name, _complex_name)
+    function_rule(
+        f"stablehlo.{_name}",
+        _operation(_real_name),
+        _double_operation(_complex_name) if _complex_name else None,
+    )
 
 
 @scalar_rule("stablehlo.logistic")
@@ -447,23 +461,19 @@ def _integer_power(e: Emitter, found: Kind, args: Scalars) -> SSAValue:
     return e.select(negative, e.select(unit, total, none), total)
 
 
-@scalar_rule("stablehlo.reduce_precision")
-def _reduce_precision(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    found = operand_kind(op)
-    if found.name != "float":
-        raise OperationError(op, f"is not defined on elements of type {found.type}")
-    return reduced_precision(e, args[0], integer(op, "exponent_bits"), integer(op, "mantissa_bits"))
-
-
 _MANTISSAS = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7}
 
 
-def reduced_precision(e: Emitter, value: SSAValue, exponent: int, mantissa: int) -> SSAValue:
+@scalar_rule("stablehlo.reduce_precision")
+def _reduce_precision(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """Round to fewer bits of mantissa, then to infinity or zero for fewer bits of exponent."""
-    found = kind(value.type)
+    (value,), found = args, operand_kind(op)
+    exponent, mantissa = integer(op, "exponent_bits"), integer(op, "mantissa_bits")
+    if found.name != "float":
+        raise OperationError(op, f"is not defined on elements of type {found.type}")
     source: int = _MANTISSAS.get(str(found.type), 0)
     if not source:
-        raise OperationError(e.origin, f"is not supported on elements of type {found.type}")
+        raise OperationError(op, f"is not supported on elements of type {found.type}")
     width = found.width
     type_: Any = IntegerType(width)
     bits = e.op("arith.bitcast", value, to=type_)
@@ -473,11 +483,9 @@ def reduced_precision(e: Emitter, value: SSAValue, exponent: int, mantissa: int)
 
     if mantissa < source:
         dropped = source - mantissa
-        last = e.op("arith.shrui", bits, number(dropped))
-        last = e.op("arith.andi", last, number(1))
+        last = e.op("arith.andi", e.op("arith.shrui", bits, number(dropped)), number(1))
         bias = e.op("arith.addi", last, number((1 << (dropped - 1)) - 1))
-        bits = e.op("arith.addi", bits, bias)
-        bits = e.op("arith.andi", bits, number(-(1 << dropped)))
+        bits = e.op("arith.andi", e.op("arith.addi", bits, bias), number(-(1 << dropped)))
     exponents = width - 1 - source
     if exponent < exponents:
         middle, reduced = (1 << (exponents - 1)) - 1, (1 << (exponent - 1)) - 1

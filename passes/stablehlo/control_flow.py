@@ -21,12 +21,12 @@ Tensors = Sequence[SSAValue]
 
 
 def converted_block(
-    lowering: Lowering, region: Region, op: Operation, arguments: Sequence[SSAValue] | None = None
+    lowering: Lowering, region: Region, op: Operation
 ) -> tuple[Block, Lowering, Sequence[SSAValue]]:
     """A region's block converted but for its end; and what it gives there."""
     old = region.block
     block = Block(arg_types=[converted(argument.type) for argument in old.args])
-    for one, other in zip(old.args, arguments or block.args, strict=True):
+    for one, other in zip(old.args, block.args, strict=True):
         lowering.values[one] = other
         if other.name_hint is None:
             other.name_hint = one.name_hint

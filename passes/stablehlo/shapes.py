@@ -22,19 +22,17 @@ from .rules import tensor_rule
 Tensors = Sequence[SSAValue]
 
 
-def sizes_from(
-    e: Emitter, numbers: SSAValue, result: Sequence[int], signed: bool = True
-) -> list[IndexOrInt]:
+def sizes_from(e: Emitter, numbers: SSAValue, result: Sequence[int]) -> list[IndexOrInt]:
     """Sizes that a tensor holds, but for those that the result's type says."""
     return [
-        size if size >= 0 else e.to_index(e.element(numbers, [place]), signed)
+        size if size >= 0 else e.to_index(e.element(numbers, [place]))
         for place, size in enumerate(result)
     ]
 
 
-def index_values(e: Emitter, numbers: SSAValue, count: int, signed: bool = True) -> list[SSAValue]:
+def index_values(e: Emitter, numbers: SSAValue, count: int) -> list[SSAValue]:
     """The numbers of a tensor of one dimension as indices."""
-    return [e.to_index(e.element(numbers, [place]), signed) for place in range(count)]
+    return [e.to_index(e.element(numbers, [place])) for place in range(count)]
 
 
 def result_sizes(op: Operation) -> tuple[int, ...]:

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import ComplexType, IntegerType, f64
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.diagnostics import OperationError
 from . import coefficients as c
-from .arithmetic import Scalars, in_single, integer_constant, operand_kind, parts
+from .arithmetic import Scalars, function_rule, in_single, integer_constant, operand_kind, parts
 from .elements import kind
 from .emitter import Emitter
 from .numbers import Number, chebyshev, polynomial
@@ -27,14 +26,12 @@ ComplexFormula = Callable[[Pair], Pair]
 
 
 def _register(name: str, real: Formula, complex_formula: ComplexFormula | None = None) -> None:
-    @scalar_rule(f"chlo.{name}")
-    def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
-        found = operand_kind(op)
-        if found.name == "complex" and complex_formula is not None:
-            return _complex(e, args[0], complex_formula)
-        if found.name != "float":
-            raise OperationError(op, f"is not defined on elements of type {found.type}")
-        return in_single(e, args, lambda inner, values: real(Number(inner, values[0])).value)
+    of_complex = complex_formula
+    function_rule(
+        f"chlo.{name}",
+        lambda e, values: real(Number(e, values[0])).value,
+        None if of_complex is None else lambda e, args: _complex(e, args[0], of_complex),
+    )
 
 
 def _complex(e: Emitter, value: SSAValue, formula: ComplexFormula) -> SSAValue:

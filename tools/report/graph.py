@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.attribute_access import operation_name, symbol_name
+from ...ir.regions import values_read
 from ...passes.sharding.annotations.access import GET_SHARDING, SHARD, SHARDING
 
 ARGUMENT = "argument"
@@ -63,17 +64,11 @@ def _nodes(function: Operation, lines: Mapping[Operation, int]) -> list[Node]:
                 if source is not None:
                     known[operation.results[0]] = source
             elif name not in (SHARDING, GET_SHARDING) and name not in _CHEAP:
-                reads = dict.fromkeys(known[v] for v in _operands(operation) if v in known)
+                reads = dict.fromkeys(known[v] for v in values_read(operation) if v in known)
                 known.update((result, len(nodes)) for result in operation.results)
                 kind = _short(operation.results[0]) if operation.results else ""
                 nodes.append(Node(lines.get(operation, 0), name, kind, tuple(reads)))
     return nodes
-
-
-def _operands(operation: Operation) -> Iterator[SSAValue]:
-    """What an operation and what is in it read."""
-    for inner in operation.walk():
-        yield from inner.operands
 
 
 def _short(value: SSAValue) -> str:

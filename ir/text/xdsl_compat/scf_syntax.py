@@ -17,32 +17,13 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
+from ...syntax.headers import Bindings, parse_arrow_types, parse_bindings
+
 _INDEX = IndexType()
-
-Assignments = list[tuple[Parser.UnresolvedArgument, UnresolvedOperand]]
-
-
-def parse_arrow_types(parser: Parser) -> Sequence[Attribute]:
-    """Read `-> T`, `-> (T, U)` or nothing."""
-    if parser.parse_optional_punctuation("->") is None:
-        return ()
-    types = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-    return types if types is not None else [parser.parse_type()]
-
-
-def _parse_assignments(parser: Parser) -> Assignments | None:
-    """Read `(%a = %b, ...)` if it comes next."""
-
-    def parse_one() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
-        argument = parser.parse_argument(expect_type=False)
-        parser.parse_punctuation("=")
-        return argument, parser.parse_unresolved_operand()
-
-    return parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parse_one)
 
 
 def _resolve_assignments(
-    parser: Parser, pairs: Assignments, types: Sequence[Attribute], position: int
+    parser: Parser, pairs: Bindings, types: Sequence[Attribute], position: int
 ) -> tuple[list[Parser.Argument], list[SSAValue]]:
     if len(pairs) != len(types):
         parser.raise_error(
@@ -84,10 +65,10 @@ def parse_for(parser: Parser) -> Operation:
         parser.parse_keyword(word)
         bounds.append(parser.parse_unresolved_operand())
     position = parser.pos
-    pairs: Assignments = []
+    pairs: Bindings = []
     types: Sequence[Attribute] = ()
     if parser.parse_optional_keyword("iter_args"):
-        pairs = _parse_assignments(parser) or []
+        pairs = parse_bindings(parser)
         types = parse_arrow_types(parser)
     arguments, operands = _resolve_assignments(parser, pairs, types, position)
     kind = parser.parse_type() if parser.parse_optional_punctuation(":") else _INDEX
@@ -117,7 +98,7 @@ def parse_if(parser: Parser) -> Operation:
 
 def parse_while(parser: Parser) -> Operation:
     """Read a `scf.while` after its name."""
-    pairs = _parse_assignments(parser) or []
+    pairs = parse_bindings(parser)
     parser.parse_punctuation(":")
     position = parser.pos
     function_type = parser.parse_function_type()

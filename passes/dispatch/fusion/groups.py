@@ -8,7 +8,7 @@ nothing in between needs the one and is needed by the other. What costs nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, cast
@@ -24,6 +24,7 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.attribute_access import is_splat
+from ....ir.regions import values_read
 from ...stream.analysis.device_placement import DevicePlacement
 from .iteration_space import GroupRows, is_broadcast
 
@@ -210,7 +211,7 @@ class Grouping:
     def _sources(self, operation: Operation) -> list[SSAValue]:
         """What an operation needs that its kernel does not compute again."""
         found: dict[SSAValue, None] = {}
-        stack = list(self._read(operation))
+        stack = list(values_read(operation))
         while stack:
             value = stack.pop()
             if value in found:
@@ -246,13 +247,6 @@ class Grouping:
         """The operation of this block that an operation is, or is inside of."""
         return self._block.find_ancestor_op_in_block(operation)
 
-    def _read(self, operation: Operation) -> Iterator[SSAValue]:
-        """All values that an operation needs, those of its regions among them."""
-        yield from operation.operands
-        for region in operation.regions:
-            for inner in region.walk():
-                yield from inner.operands
-
     def _depends(self, values: Sequence[SSAValue], group: Group) -> bool:
         """Whether any of some values may be computed from what a group computes.
 
@@ -268,7 +262,7 @@ class Grouping:
             if unit in seen or self._key(unit) < first:
                 continue
             seen.add(unit)
-            stack += self._needs(unit, self._read)
+            stack += self._needs(unit, values_read)
         return False
 
     def _needs(
@@ -304,7 +298,7 @@ class Grouping:
         waiting = dict.fromkeys(units, 0)
         needed_by: dict[Operation | Group, set[Operation | Group]] = {u: set() for u in units}
         for unit in units:
-            needs = self._needs(unit, self._sources if isinstance(unit, Group) else self._read)
+            needs = self._needs(unit, self._sources if isinstance(unit, Group) else values_read)
             if not isinstance(unit, Group) and unit.next_op is None:
                 needs |= set(units) - {unit}
             for one in needs:

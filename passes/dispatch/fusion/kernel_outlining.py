@@ -8,7 +8,7 @@ and attribute are one executable.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import chain
 from typing import cast
 
@@ -33,6 +33,7 @@ from ....dialects.stream.affinity import AFFINITY
 from ....ir.diagnostics import OperationError, remark, remarks_wanted
 from ....ir.host_programs import calls_in
 from ....ir.locations import builder_before, located_builder
+from ....ir.regions import values_read
 from ....ir.structural_hash import Structures
 from ....ir.symbols import names_in, symbol
 from ....ir.syntax.resource_directives import UNTIED, tied_operands
@@ -272,14 +273,6 @@ class Interface:
                     f"has a result of type {value.type} whose sizes are not known before it has "
                     "run: storage cannot be set aside for it",
                 )
-
-
-def values_read(operation: Operation) -> Iterator[SSAValue]:
-    """The values that an operation needs; those made inside of its regions may be among them."""
-    yield from operation.operands
-    for region in operation.regions:
-        for inner in region.walk():
-            yield from inner.operands
 
 
 class KernelBody:

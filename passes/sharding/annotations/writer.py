@@ -40,11 +40,7 @@ class AnnotationWriter:
         self._assigner = assigner
         self._shardings: dict[tuple[object, ...], SSAValue] = {}
         self._recent: dict[tuple[int, int], SSAValue] = {}
-        self._annotations = {
-            entry.operation: entry.annotation
-            for entry in graph.entries
-            if entry.annotation is not None
-        }
+        self._annotations = graph.annotations
         self._annotated = {annotation.source for annotation in self._annotations.values()}
         """The values that the program annotates."""
         self._function_of: dict[Block, Operation] = {}

@@ -14,6 +14,7 @@ from xdsl.rewriter import Rewriter
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ....ir.diagnostics import remark
+from ....ir.regions import captured
 from ....ir.tensor_types import element_bytes, ranked
 from ....sharding.factor_splits import PlannedTensor
 from ....sharding.factors import FactorKind
@@ -99,7 +100,7 @@ def choose(
     alike.
     """
     wanted = [
-        None if ranked(result) is None else partitioner.wanted(result)
+        None if ranked(result) is None else partitioner.annotations.wanted(result)
         for result in operation.results
     ]
     held = [
@@ -243,28 +244,6 @@ def copy_with(
     if not synthesised:
         _forget_annotations(regions)
     return made
-
-
-def captured(region: Region) -> list[SSAValue]:
-    """The values from outside that a region reads, each once."""
-    found: dict[SSAValue, None] = {}
-    for operation in region.walk():
-        for operand in operation.operands:
-            owner = operand.owner
-            block = owner if isinstance(owner, Block) else owner.parent_block()
-            if block is not None and not _is_inside(block, region):
-                found[operand] = None
-    return list(found)
-
-
-def _is_inside(block: Block, region: Region) -> bool:
-    at: Block | None = block
-    while at is not None:
-        if at.parent is region:
-            return True
-        parent = at.parent_op()
-        at = None if parent is None else parent.parent_block()
-    return False
 
 
 def _forget_annotations(regions: Sequence[Region]) -> None:

@@ -98,7 +98,7 @@ def carried(
     for value, argument in zip(initial, inner, strict=True):
         sharding = None
         if ranked(argument) is not None:
-            sharding = partitioner.wanted(argument) or partitioner.sharding_of(value)
+            sharding = partitioner.annotations.wanted(argument) or partitioner.sharding_of(value)
         shardings.append(normal(None if sharding is None else sharding.without_partials()))
     return shardings
 
@@ -204,7 +204,8 @@ def branches(partitioner: Partitioner, operation: Operation) -> None:
         raise OperationError(operation, "has a region of several blocks, which is not supported")
     wanted = [
         normal(sharding.without_partials())
-        if ranked(result) is not None and (sharding := partitioner.wanted(result)) is not None
+        if ranked(result) is not None
+        and (sharding := partitioner.annotations.wanted(result)) is not None
         else None
         for result in operation.results
     ]
@@ -267,7 +268,7 @@ def _while_it_runs(
     partitioner: Partitioner, output: SharedOutput, initial: SSAValue
 ) -> Sharding | None:
     """How an output is placed: as annotated or as it comes in, where iterations write all of it."""
-    wanted = partitioner.wanted(output.argument) or partitioner.sharding_of(initial)
+    wanted = partitioner.annotations.wanted(output.argument) or partitioner.sharding_of(initial)
     if wanted is None:
         return None
     axes = zip(wanted.dimension_axes, output.whole, strict=True)

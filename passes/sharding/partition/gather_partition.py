@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import block_of
 from ....ir.index import IndexOrInt
+from ....ir.regions import captured
 from ....ir.tensor_types import ranked, tensor_bytes
 from ....sharding.collectives import ALL_GATHER, ALL_REDUCE
 from ....sharding.cost import group_size, local_fraction
@@ -23,7 +24,6 @@ from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes, Sharding
 from ..annotations.access import SHARD
 from ..rules.captured_reads import reads_along_loops
-from .by_rule import captured
 from .emit_reshard import shard_interval
 from .local_types import tensor_type_of
 from .op_sharding import OpSharding

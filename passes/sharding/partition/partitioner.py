@@ -223,17 +223,6 @@ class Partitioner:
             end,
         )
 
-    def wanted(self, result: SSAValue) -> Sharding | None:
-        """The sharding that annotations ask of a value: of its producer, else of a user."""
-        for_users: Sharding | None = None
-        for use in result.uses:
-            if use.operation.name == SHARD and use.index == 0:
-                sharding, is_for_users = self.annotations.of(use.operation)
-                if not is_for_users:
-                    return sharding
-                for_users = for_users or sharding
-        return for_users
-
     def destination(self, result: SSAValue) -> Sharding | None:
         """Where a value goes for all users at once, if its producer's annotation is on the way.
 

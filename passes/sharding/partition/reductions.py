@@ -90,7 +90,7 @@ def finish_result(
         value = flip_sign(partitioner.emitter, value)
     pending = Sharding(made.grid, made.dimension_axes, partials, offsets=made.offsets)
     partitioner.place(result, value, pending)
-    wanted = partitioner.destination(result) or partitioner.wanted(result)
+    wanted = partitioner.destination(result) or partitioner.annotations.wanted(result)
     target = made
     if wanted is not None and wanted.grid == made.grid:
         target = without_new_partials(pending, wanted)

@@ -41,6 +41,17 @@ class Annotations:
             found = self._known[key] = sharding, annotation.for_users
         return found
 
+    def wanted(self, value: SSAValue) -> Sharding | None:
+        """The sharding that is asked of a value: of its producer, else of a user."""
+        for_users: Sharding | None = None
+        for use in value.uses:
+            if use.operation.name == SHARD and use.index == 0:
+                sharding, is_for_users = self.of(use.operation)
+                if not is_for_users:
+                    return sharding
+                for_users = for_users or sharding
+        return for_users
+
 
 def without_single_axes(sharding: Sharding) -> Sharding:
     """The same sharding without the axes along which there is one process."""
@@ -173,12 +184,5 @@ class Signatures:
 
         Halos are not handed in: they are fetched inside.
         """
-        for_users: Sharding | None = None
-        for use in argument.uses:
-            if use.operation.name == SHARD and use.index == 0:
-                annotated, is_for_users = self.annotations.of(use.operation)
-                sharding = replace(annotated, partials=(), halos=())
-                if not is_for_users:
-                    return sharding
-                for_users = for_users or sharding
-        return for_users
+        wanted = self.annotations.wanted(argument)
+        return None if wanted is None else replace(wanted, partials=(), halos=())

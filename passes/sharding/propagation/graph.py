@@ -90,6 +90,12 @@ class ShardingGraph:
     """The operation of each relation in `operations`."""
     functions: list[Operation] = field(default_factory=list[Operation])
 
+    @property
+    def annotations(self) -> dict[Operation, Annotation]:
+        """What annotations say, by operation."""
+        found = ((entry.operation, entry.annotation) for entry in self.entries)
+        return {operation: each for operation, each in found if each is not None}
+
     def is_free(self, value: SSAValue) -> bool:
         """Whether a tensor value is made anew for each use."""
         return value not in self.values

@@ -84,11 +84,7 @@ class ShardingAssigner:
         self._shardings: dict[tuple[str, DimensionAxes], Sharding] = {}
         self._interned: dict[Sharding, Sharding] = {}
         self._free_operands: dict[tuple[int, int], Sequence[Sharding]] = {}
-        self._annotations = {
-            entry.operation: entry.annotation
-            for entry in graph.entries
-            if entry.annotation is not None
-        }
+        self._annotations = graph.annotations
         self._default_grid = next((grid for grid in graph.grids if grid is not None), None)
         self._wanted: dict[SSAValue, list[ShardedUse]] = self._assigned.uses
         self._copies: dict[SSAValue, tuple[DimensionAxes, ...]] = {}

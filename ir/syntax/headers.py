@@ -1,0 +1,56 @@
+"""What stands in the headers of operations with regions: names that are bound, and types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute, SSAValue
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+Bindings = list[tuple[Parser.UnresolvedArgument, UnresolvedOperand]]
+
+
+def parse_bindings(parser: Parser) -> Bindings:
+    """Read `(%inner = %outer, ...)` if it comes next."""
+
+    def binding() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
+        argument = parser.parse_argument(expect_type=False)
+        parser.parse_punctuation("=")
+        return argument, parser.parse_unresolved_operand()
+
+    return parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, binding) or []
+
+
+def print_bindings(
+    printer: Printer, arguments: Sequence[SSAValue], values: Sequence[SSAValue]
+) -> None:
+    """Write `(%inner = %outer, ...)`."""
+
+    def binding(pair: tuple[SSAValue, SSAValue]) -> None:
+        printer.print_ssa_value(pair[0])
+        printer.print_string(" = ")
+        printer.print_ssa_value(pair[1])
+
+    with printer.in_parens():
+        printer.print_list(list(zip(arguments, values, strict=True)), binding)
+
+
+def parse_types(parser: Parser) -> Sequence[Attribute]:
+    """Read `T` or `(T, U)`."""
+    types = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    return (parser.parse_type(),) if types is None else types
+
+
+def print_types(printer: Printer, types: Sequence[Attribute]) -> None:
+    """Write `T` or `(T, U)`."""
+    if len(types) == 1:
+        printer.print_attribute(types[0])
+    else:
+        with printer.in_parens():
+            printer.print_list(types, printer.print_attribute)
+
+
+def parse_arrow_types(parser: Parser) -> Sequence[Attribute]:
+    """Read `-> T`, `-> (T, U)` or nothing."""
+    return () if parser.parse_optional_punctuation("->") is None else parse_types(parser)
