@@ -60,7 +60,7 @@ def small_inputs(module: ModuleOp, name: str) -> list[Array]:
 def check_every_stage(
     text: str, inputs: list[Array], expected: list[Array], data_tiling: bool, tolerance: float
 ) -> None:
-    """Run what passes leave, read again from its text: every fourth and the last one, each one in
+    """Run what passes leave, read again from its text: every eighth and the last one, each one in
     the nightly run. Then native code, which must not write outside of its buffers."""
     context, module = parse(text)
     (name,) = public_functions(module)
@@ -68,7 +68,7 @@ def check_every_stage(
     for left, stage in enumerate(passes, 1 - len(passes)):
         stage.apply(context, module)
         module.verify()
-        if left % 4 and not NIGHTLY:
+        if left % 8 and not NIGHTLY:
             continue
         _, read_again = parse(print_operation(module))
         found = run_partitioned(read_again, name, inputs)

@@ -398,7 +398,7 @@ def test_only_the_last_of_quick_changes_is_looked_at(client: Client) -> None:
 
 def test_texts_that_are_nested_too_deeply_end_nothing(client: Client) -> None:
     uri = "file:///tmp/deep.mlir"
-    client.open(uri, "module {\n" * 3000)
+    client.open(uri, "module {\n" * 1100)
     messages = [each["message"] for each in client.diagnostics_of(uri, 1)]
     assert "nested deeper than 256 levels" in messages
     client.open("file:///tmp/next.mlir", "func.func @f() { return }\u2028")
