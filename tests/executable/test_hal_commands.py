@@ -74,5 +74,5 @@ def test_commands_run_in_order(backend: str) -> None:
 @pytest.mark.parametrize("backend", ["interpreter", "numba"])
 @pytest.mark.parametrize("at", [20, -4])
 def test_commands_touch_what_is_there(backend: str, at: int) -> None:
-    with pytest.raises(ExecutionError, match="fill_buffer.* touches bytes"):
+    with pytest.raises(ExecutionError, match=r"fill_buffer.* touches bytes"):
         run(backend, at, 0)
