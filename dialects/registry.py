@@ -26,6 +26,7 @@ _DIALECTS = {
     "iree_encoding": ("iree_encoding.dialect", "IreeEncoding"),
     "iree_gpu": ("iree_gpu", "IreeGpu"),
     "iree_tensor_ext": ("iree_tensor_ext", "IreeTensorExt"),
+    "io_parameters": ("hal.io_parameters", "IoParameters"),
     "interpreter": ("interpreter", "Interpreter"),
     "linalg": ("linalg.dialect", "Linalg"),
     "math": ("math", "ExtendedMath"),

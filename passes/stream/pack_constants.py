@@ -100,10 +100,10 @@ def _replace(encode: TensorEncodeOp, value: Dense) -> None:
     Rewriter.replace_op(encode, [], [result])
     # Nobody may need the constant as it was.
     while read:
-        each = read.pop()
-        if not isinstance(each, OpResult) or each.op.parent is None or each.uses:
+        operand = read.pop()
+        if not isinstance(operand, OpResult) or operand.op.parent is None or operand.uses:
             continue
-        operation: Operation = each.op
+        operation: Operation = operand.op
         if operation.name in DROPPED:
             read = [*operation.operands, *read]
             Rewriter.erase_op(operation)

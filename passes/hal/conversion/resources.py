@@ -335,3 +335,51 @@ def _resolve(maker: Maker, op: Operation) -> Sequence[SSAValue]:
                 op, f"asks for {result.type}: expected a device, an allocator or queues (i64)"
             )
     return found
+
+
+# Parameters ---------------------------------------------------------------------------------
+
+
+@to_hal("stream.cmd.parameter.load")
+def _load_parameters(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    affinity = affinity_in(op)
+    memory = maker.memory(affinity, op.results[0].type)
+    device, queue = maker.device(affinity, memory)
+    wait, signal = maker.fences(device)
+    loaded = maker.make(
+        "io_parameters.load",
+        [device, queue, wait, signal, *_keys(op, "source"), *memory, values(op, "result_sizes")],
+        [[BUFFER] * (len(op.results) - 1)],
+    )
+    return *loaded, signal
+
+
+@to_hal("stream.cmd.parameter.gather", "stream.cmd.parameter.read")
+def _gather(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    device, queue = maker.device(affinity_in(op))
+    wait, signal = maker.fences(device)
+    ends = [*_keys(op, "source"), *_parts(op, "target")]
+    maker.make("io_parameters.gather", [device, queue, wait, signal, *ends])
+    return (signal,)
+
+
+@to_hal("stream.cmd.parameter.scatter", "stream.cmd.parameter.write")
+def _scatter(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    device, queue = maker.device(affinity_in(op))
+    wait, signal = maker.fences(device)
+    ends = [*_parts(op, "source"), *_keys(op, "target")]
+    maker.make("io_parameters.scatter", [device, queue, wait, signal, *ends])
+    return (signal,)
+
+
+def _keys(op: Operation, side: str) -> list[Sequence[SSAValue]]:
+    """The scope, the keys and the offsets of parameters; an operation on one has no lists."""
+    s = "" if op.name.endswith((".read", ".write")) else "s"
+    return [values(op, f"{side}_{name}") for name in ("scope", f"key{s}", f"offset{s}")]
+
+
+def _parts(op: Operation, side: str) -> list[SSAValue | Sequence[SSAValue]]:
+    """A buffer, and where the parts of it are that parameters are read to or written from."""
+    s = "" if op.name.endswith((".read", ".write")) else "s"
+    (buffer,) = values(op, side)
+    return [buffer, values(op, f"{side}_offset{s}"), values(op, f"{side}_length{s}")]

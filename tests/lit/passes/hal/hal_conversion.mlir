@@ -243,3 +243,25 @@ util.func public @falls_back(%r: !stream.resource<transient>, %n: index, %x: ind
   } => !stream.timepoint
   util.return %0 : !stream.timepoint
 }
+
+// -----
+
+// CHECK-LABEL: util.func public @parameters
+// CHECK: %[[P:.*]]:2 = hal.allocator.resolve_memory_properties for(#hal.device.affinity<@a>) lifetime(constant) : i32, i32
+// CHECK: %[[F:.*]] = hal.fence.create
+// CHECK: %[[L:.*]]:2 = io_parameters.load<%{{.*}} : !hal.device> affinity(%{{.*}}) wait(%t) signal(%[[F]]) type(%[[P]]#0) usage(%[[P]]#1) {%scope::%key[%at] : !hal.buffer{%n}, %scope::%key[%at] : !hal.buffer{%n}}
+// CHECK: io_parameters.gather<%{{.*}} : !hal.device> affinity(%{{.*}}) wait(%[[F]]) signal(%[[G:.*]]) {%key[%at] -> %[[L]]#0[%o for %l] : !hal.buffer}
+// CHECK: io_parameters.scatter<%{{.*}} : !hal.device> affinity(%{{.*}}) wait(%[[G]]) signal(%{{.*}}) {%[[L]]#1[%o for %l] : !hal.buffer -> %scope::%key[%at], %[[L]]#1[%n for %l] : !hal.buffer -> %scope::%key[%at]}
+util.global private @a : !hal.device
+util.func public @parameters(%scope: !util.buffer, %key: !util.buffer, %n: index, %o: index, %l: index, %at: i64, %t: !stream.timepoint) -> !stream.timepoint {
+  %0, %1, %2 = stream.cmd.parameter.load on(#hal.device.affinity<@a>) await(%t) => {
+    %scope::%key[%at] : !stream.resource<constant>{%n},
+    %scope::%key[%at] : !stream.resource<constant>{%n}
+  } => !stream.timepoint
+  %3 = stream.cmd.parameter.read on(#hal.device.affinity<@a>) await(%2) => %key[%at] -> %0[%o for %l] : !stream.resource<constant>{%n} => !stream.timepoint
+  %4 = stream.cmd.parameter.scatter on(#hal.device.affinity<@a>) await(%3) => {
+    %1[%o for %l] : !stream.resource<constant>{%n} -> %scope::%key[%at],
+    %1[%n for %l] : !stream.resource<constant>{%n} -> %scope::%key[%at]
+  } => !stream.timepoint
+  util.return %4 : !stream.timepoint
+}
