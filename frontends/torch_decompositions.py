@@ -14,13 +14,15 @@ Decompositions = Mapping[Any, Callable[..., Any]]
 def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
     """How PyTorch takes apart what `names` call, such as `aten.take`; not all can be."""
     table = import_module("torch._decomp").decomposition_table
+    dispatched = set(torch._C._dispatch_get_all_op_names())
     found: dict[Any, Callable[..., Any]] = {}
     for name in names:
         namespace, _, rest = name.partition(".")
         base, _, overload = rest.partition(".")
         packet = getattr(getattr(torch.ops, namespace, None), base, None)
         operation = getattr(packet, overload or "default", None)
-        if operation is None:
+        # TorchScript has more of them than PyTorch.
+        if operation is None or operation.name() not in dispatched:
             continue
         if _is_composite(torch, operation):
             found[operation] = operation.decompose

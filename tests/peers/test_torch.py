@@ -141,6 +141,11 @@ for module, sizes, others in ((Views(), {"a": {0: either, 1: either}}, a[:3, :5]
     k = compile(module, a, backend="interpreter", dynamic_shapes=sizes)
     torch.testing.assert_close(k(others), module(others), equal_nan=True)
 
+# What it refuses is called as TorchScript does, which has more operations.
+class Sampled(nn.Module):
+    def forward(self, a, grid):
+        return nn.functional.grid_sample(a, grid, align_corners=False)
+
 class Mode(nn.Module):
     def forward(self, a):
         return a.mode(0).values
@@ -157,6 +162,8 @@ mesh = (2, 2)
 refused(ValueError, "has an effect, USER_INPUT_MUTATION", cnn.train(), z)
 refused(ValueError, "torch-mlir has no conversion of aten.mode to stablehlo or linalg-on-tensors",
         Mode(), x)
+refused(ValueError, "conversion of aten.index.Tensor_hacked_twin to linalg", Sampled(), z,
+        torch.randn(4, 2, 2, 2), dynamic_shapes={"a": {0: either}, "grid": {0: either}})
 refused(ValueError, "give mesh=(2, 2)", mlp, x, placements={"input": [[0]]})
 refused(ValueError, "placements for y fit nothing; there are 0.weight", mlp, x, mesh=mesh,
         placements={"y": [[0]]})
