@@ -83,8 +83,8 @@ def compile(
         )
         _check_effects(exported)
         # Linalg needs no other dialect for open sizes.
-        output = "stablehlo" if dynamic_shapes is None else "linalg-on-tensors"
-        text = import_program(torch, _import("torch_mlir.fx"), exported, output, MAIN)
+        outputs = ["linalg-on-tensors"] if dynamic_shapes else ["stablehlo", "linalg-on-tensors"]
+        text = import_program(torch, _import("torch_mlir.fx"), exported, outputs, MAIN)
     program = parse_module(new_context(), Source(text, type(module).__name__))
     function = main_function(program)
     aliases = [*_tied_names(module), *([name] for name in names)]
@@ -130,8 +130,8 @@ class Compiled:
         out_spec: Any,
     ) -> None:
         self.text = entry.text
-        """The program before all passes: StableHLO, or with open sizes linalg, with its
-        annotations."""
+        """The program before all passes, with its annotations: StableHLO, or linalg if sizes are
+        open or torch-mlir converts the module to that alone."""
         self._entry = entry
         self._module = module
         self._names = names

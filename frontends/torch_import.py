@@ -3,82 +3,133 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from .torch_decompositions import decompositions, known_decompositions
+from .torch_views import LEGAL, name_joined_dimensions
 
-def import_program(torch: Any, fx: Any, exported: Any, output: str, name: str) -> str:
-    """The text of an exported program in the dialects of `output`, its function under `name`.
+Table = Mapping[Any, Callable[..., Any]]
 
-    Raises ValueError where torch-mlir has no conversion of an operation, with its name.
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why torch-mlir did not convert a program to the dialects of `output`."""
+
+    output: str
+    operations: tuple[str, ...]
+    """The operations without a conversion, if these are what it failed at."""
+    lines: tuple[str, ...]
+    """Where they stand in the user's modules, as `file:line`."""
+    message: str
+    """The first that torch-mlir said."""
+
+
+def import_program(torch: Any, fx: Any, exported: Any, outputs: Sequence[str], name: str) -> str:
+    """The text of an exported program, its function under `name`.
+
+    Of the `outputs` the first counts to which torch-mlir converts the program. Operations without
+    a conversion are taken apart as PyTorch takes them apart, if it does.
+
+    Raises ValueError where there is none, with the operations and lines of the user's module.
     """
+    refusals: list[_Refusal] = []
+    for output in outputs:
+        table = {**fx.get_decomposition_table(), **decompositions(torch)}
+        first: _Refusal | None = None
+        while True:
+            found = _attempt(torch, fx, exported, output, name, table)
+            if isinstance(found, str):
+                return found
+            # What the user wrote is refused first, parts of it afterwards.
+            first = first or found
+            known = known_decompositions(torch, found.operations)
+            more = {each: known[each] for each in known if each not in table}
+            if not more:
+                break
+            table |= more
+        refusals.append(first)
+    raise ValueError(_refused(refusals))
+
+
+def _attempt(
+    torch: Any, fx: Any, exported: Any, output: str, name: str, table: Table
+) -> str | _Refusal:
+    """The text of a program after the decompositions of `table`, or what was said against it."""
     ir, dialect = import_module("torch_mlir.ir"), import_module("torch_mlir.dialects.torch")
     failure = import_module("torch_mlir.compiler_utils").TorchMlirCompilerError
-    said: list[str] = []
+    said: list[tuple[str, str]] = []
 
     def hear(diagnostic: Any) -> bool:
-        said.append(str(diagnostic.message))
+        said.append((str(diagnostic.message), str(diagnostic.location)))
         return True
 
     context = ir.Context()
     dialect.register_dialect(context)
     handler = context.attach_diagnostic_handler(hear)
     try:
+        taken_apart = exported.run_decompositions(table)
+        name_joined_dimensions(torch, taken_apart.graph_module)
         found = fx.export_and_import(
-            exported,
+            taken_apart,
             output_type=output,
             func_name=name,
             fx_importer=fx.FxImporter(context=context),
-            decomposition_table={**fx.get_decomposition_table(), **_decompositions(torch)},
+            decomposition_table={},
+            backend_legal_ops=LEGAL,
         )
-    except failure as problem:
-        refused = refused_operations(said)
-        if not refused:
-            raise
-        raise ValueError(
-            f"torch-mlir has no conversion of {', '.join(refused)} to {output}: write the module"
-            " without, or compile an ExportedProgram whose run_decompositions replaced it"
-        ) from problem
+    # Its importer raises whatever its Python code meets.
+    except (failure, ValueError, NotImplementedError, AssertionError, RuntimeError) as problem:
+        operations = refused_operations([message for message, _ in said])
+        lines = dict.fromkeys(line for _, place in said if (line := user_line(place)))
+        first = said[0][0] if said else str(problem).strip()
+        return _Refusal(output, tuple(operations), tuple(lines), first.partition("\n")[0])
     finally:
         handler.detach()
     return found.operation.get_asm()
 
 
+def _refused(refusals: Sequence[_Refusal]) -> str:
+    """What to tell who wrote a module that torch-mlir converts to none of the outputs."""
+    outputs: dict[str, list[str]] = {}
+    for each in refusals:
+        what = ", ".join(each.operations) or f"the program ({each.message})"
+        outputs.setdefault(what, []).append(each.output)
+    told = [f"{what} to {' or '.join(listed)}" for what, listed in outputs.items()]
+    lines = list(dict.fromkeys(line for each in refusals for line in each.lines))
+    where = f", which is written at {', '.join(lines)}" if lines else ""
+    return (
+        f"torch-mlir has no conversion of {', nor of '.join(told)}{where}: write the module"
+        " without, or compile an ExportedProgram whose run_decompositions replaced it"
+    )
+
+
 _OPERATOR = re.compile(r'"torch\.operator".*?name = "torch\.([\w.]+)"', re.DOTALL)
 _OPERATION = re.compile(r"failed to legalize operation 'torch\.([\w.]+)'")
+_INNER = ("constant.", "runtime.", "prim.", "prims.")
+"""Operations of torch-mlir's own, which stay where what they belong to could not be converted."""
 
 
-def refused_operations(messages: list[str]) -> list[str]:
-    """The operations that messages of torch-mlir are about, each once."""
+def refused_operations(messages: Sequence[str]) -> list[str]:
+    """The operations of PyTorch that messages of torch-mlir are about, each once."""
     names = [
         name
         for message in messages
         for name in _OPERATOR.findall(message) or _OPERATION.findall(message)
     ]
-    return list(dict.fromkeys(names))
+    return [name for name in dict.fromkeys(names) if not name.startswith(_INNER)]
 
 
-def _decompositions(torch: Any) -> Mapping[Any, Callable[..., Any]]:
-    """What neither PyTorch nor torch-mlir takes apart, as operations that torch-mlir has."""
-    aten = torch.ops.aten
+_PLACE = re.compile(r'"([^"]+)":(\d+)')
 
-    def sort(x: Any, *, stable: Any = None, dim: int = -1, descending: bool = False) -> Any:
-        # Our sorts are stable, whether they have to be or not.
-        del stable
-        return aten.sort.default(x, dim, descending)
 
-    def histc(x: Any, bins: int = 100, least: float = 0, most: float = 0) -> Any:
-        x = x.reshape(-1)
-        low: Any = least
-        high: Any = most
-        if least == most:
-            low, high = x.amin(), x.amax()
-            apart = (low == high).to(x.dtype)
-            low, high = low - apart, high + apart
-        places = torch.clamp(torch.floor((x - low) * bins / (high - low)), 0, bins - 1)
-        inside = (x >= low) & (x <= high)
-        hits = (places[:, None] == torch.arange(bins)) & inside[:, None]
-        return hits.to(x.dtype).sum(0)
-
-    return {aten.sort.stable: sort, aten.histc.default: histc}
+def user_line(location: str) -> str:
+    """The innermost line of a location of MLIR outside of this package and PyTorch, or nothing."""
+    for file, line in _PLACE.findall(location):
+        path = Path(file)
+        if "torch" not in path.parts and path.parent != Path(__file__).parent:
+            return f"{file}:{line}"
+    return ""

@@ -23,12 +23,25 @@ DIVISIONS = {
 
 
 class SemiAffineParser(AffineParser):
-    """Also reads `s0 ceildiv s1`, which xDSL does not: any expression may divide."""
+    """Also reads `s0 ceildiv s1` and `d0 * s0`, which xDSL does not.
+
+    Any expression may divide; of two factors one has no dimensions.
+    """
 
     def _create_binop_expr(self, lhs: AffineExpr, rhs: AffineExpr, binop: MLIRToken) -> AffineExpr:
         if binop.text in DIVISIONS and not isinstance(rhs, AffineConstantExpr):
             return AffineBinaryOpExpr(DIVISIONS[binop.text], lhs, rhs)
+        factors = sorted((lhs, rhs), key=_has_dimension, reverse=True)
+        if binop.text == "*" and not (
+            _has_dimension(factors[1])
+            or any(isinstance(each, AffineConstantExpr) for each in factors)
+        ):
+            return AffineBinaryOpExpr(AffineBinaryOpKind.Mul, *factors)
         return super()._create_binop_expr(lhs, rhs, binop)
+
+
+def _has_dimension(expression: AffineExpr) -> bool:
+    return any(isinstance(part, AffineDimExpr) for part in expression.dfs())
 
 
 def affine_text(attribute: Attribute) -> str | None:

@@ -34,6 +34,19 @@ func.func @main(%a: tensor<3xi32>, %b: tensor<3xi32>, %n: index) -> (tensor<3xi3
 }""",
         [np.arange(3, dtype=np.int32), np.arange(3, 6, dtype=np.int32), np.int64(5)],
     ),
+    "sizes_multiply": (
+        """
+func.func @main(%a: tensor<?x?xf32>) -> (tensor<?xf32>, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = tensor.dim %a, %c0 : tensor<?x?xf32>
+  %n = tensor.dim %a, %c1 : tensor<?x?xf32>
+  %size = affine.apply affine_map<(d0)[s0] -> (d0 * s0 + s0 * 2)>(%m)[%n]
+  %0 = tensor.collapse_shape %a [[0, 1]] : tensor<?x?xf32> into tensor<?xf32>
+  return %0, %size : tensor<?xf32>, index
+}""",
+        [np.ones((3, 5), np.float32)],
+    ),
     "factorial": (
         """
 func.func @factorial(%n: i64) -> i64 {

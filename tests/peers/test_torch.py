@@ -119,9 +119,36 @@ for sizes in (None, {"a": {0: torch.export.Dim("n", min=2, max=99)}}):
     torch.testing.assert_close(k(z2), Spread()(z2), rtol=1e-4, atol=1e-5)
 torch.testing.assert_close(k(0 * x), Spread()(0 * x))
 
-class Median(nn.Module):
+# What is open in views: dimensions that become one, and that are split and joined.
+class Views(nn.Module):
     def forward(self, a):
-        return a.median(0).values
+        m, n, _ = a.shape
+        return (2 * a).view(m * n, 8), a.view(n, m, 8), a.view(m, -1, 2), a.reshape(-1)
+
+# StableHLO has neither of the next two, and linalg as torch-mlir writes it none of the others.
+class Rare(nn.Module):
+    def forward(self, a):
+        pooled = nn.functional.avg_pool2d(a[None], 3, 2, ceil_mode=True)
+        middle = a.median(), a.median(2), a.nanmedian(0)
+        return pooled, a.cumprod(0), a.cummax(1), a.cummin(-1), *middle
+
+a = torch.randn(4, 6, 8)
+a[0, 0, 0] = a[1, 2, 3] = torch.nan
+a[:, 4] = 1
+either = torch.export.Dim.AUTO
+for module, sizes, others in ((Views(), {"a": {0: either, 1: either}}, a[:3, :5].clone()),
+                              (Rare(), None, a)):
+    k = compile(module, a, backend="interpreter", dynamic_shapes=sizes)
+    torch.testing.assert_close(k(others), module(others), equal_nan=True)
+
+# What it refuses is called as TorchScript does, which has more operations.
+class Sampled(nn.Module):
+    def forward(self, a, grid):
+        return nn.functional.grid_sample(a, grid, align_corners=False)
+
+class Mode(nn.Module):
+    def forward(self, a):
+        return a.mode(0).values
 
 def refused(kind, message, *arguments, **keywords):
     try:
@@ -133,7 +160,10 @@ def refused(kind, message, *arguments, **keywords):
 
 mesh = (2, 2)
 refused(ValueError, "has an effect, USER_INPUT_MUTATION", cnn.train(), z)
-refused(ValueError, "torch-mlir has no conversion of aten.median.dim to stablehlo", Median(), x)
+refused(ValueError, "torch-mlir has no conversion of aten.mode to stablehlo or linalg-on-tensors",
+        Mode(), x)
+refused(ValueError, "conversion of aten.index.Tensor_hacked_twin to linalg", Sampled(), z,
+        torch.randn(4, 2, 2, 2), dynamic_shapes={"a": {0: either}, "grid": {0: either}})
 refused(ValueError, "give mesh=(2, 2)", mlp, x, placements={"input": [[0]]})
 refused(ValueError, "placements for y fit nothing; there are 0.weight", mlp, x, mesh=mesh,
         placements={"y": [[0]]})

@@ -210,7 +210,8 @@ def test_unknown_operations(execute_error: Any) -> None:
 
 def test_affine(execute: Any) -> None:
     text = """
-    func.func @f(%i: index, %j: index) -> (index, index, index, index, index, index) {
+    func.func @f(%i: index, %j: index)
+        -> (index, index, index, index, index, index, index) {
       %0 = affine.apply affine_map<(a)[b] -> (a * 3 + b floordiv 2 - 1)>(%i)[%j]
       %1 = affine.min affine_map<(a, b) -> (a, b)>(%i, %j)
       %2 = "affine.max"(%i, %j) <{map = affine_map<(a, b) -> (a, b mod 4)>}>
@@ -219,10 +220,12 @@ def test_affine(execute: Any) -> None:
           : (index) -> (index, index)
       %4 = "affine.linearize_index"(%3#0, %3#1) <{static_basis = array<i64: 4, 5>,
           operandSegmentSizes = array<i32: 2, 0>}> : (index, index) -> index
-      return %0, %1, %2, %3#0, %3#1, %4 : index, index, index, index, index, index
+      %5 = affine.apply affine_map<(a)[b, c] -> (b * (a + 1) + b * c)>(%i)[%i, %j]
+      return %0, %1, %2, %3#0, %3#1, %4, %5
+        : index, index, index, index, index, index, index
     }"""
     results = [int(each) for each in execute(text, np.int64(13), np.int64(7))]
-    assert results == [13 * 3 + 3 - 1, 7, 13, 2, 3, 13]
+    assert results == [13 * 3 + 3 - 1, 7, 13, 2, 3, 13, 13 * 14 + 13 * 7]
 
 
 def test_affine_loops(execute: Any) -> None:

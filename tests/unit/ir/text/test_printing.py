@@ -55,14 +55,16 @@ def test_the_generic_form_meets_regions_before_the_attributes_around_them() -> N
         ]
 
 
-def test_maps_may_divide_by_symbols() -> None:
+def test_maps_may_divide_and_multiply_by_symbols() -> None:
     maps = [
+        "affine_map<()[s0, s1] -> (s0 * s1)>",
+        "affine_map<(d0)[s0] -> ((d0 + 1) * s0 + d0 * 2)>",
         "affine_map<()[s0, s1] -> (s0 ceildiv s1)>",
         "affine_map<()[s0] -> (17 ceildiv s0)>",
         "affine_map<(d0)[s0] -> ((d0 + 1) floordiv s0 + d0 mod s0)>",
     ]
     text = f'"t.x"() {{a = [{", ".join(maps)}]}} : () -> ()'
-    assert [line.split(" = ")[1] for line in printed(text).splitlines()[:3]] == maps
+    assert [line.split(" = ")[1] for line in printed(text).splitlines()[: len(maps)]] == maps
 
 
 def test_nested_aliases_are_defined_before_they_are_used() -> None:

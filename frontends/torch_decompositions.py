@@ -1,0 +1,170 @@
+"""Operations of PyTorch, taken apart into others that torch-mlir converts."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from itertools import accumulate
+from typing import Any
+
+Decompositions = Mapping[Any, Callable[..., Any]]
+
+
+def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
+    """How PyTorch takes apart what `names` call, such as `aten.take`; not all can be."""
+    table = import_module("torch._decomp").decomposition_table
+    dispatched = set(torch._C._dispatch_get_all_op_names())
+    found: dict[Any, Callable[..., Any]] = {}
+    for name in names:
+        namespace, _, rest = name.partition(".")
+        base, _, overload = rest.partition(".")
+        packet = getattr(getattr(torch.ops, namespace, None), base, None)
+        operation = getattr(packet, overload or "default", None)
+        # TorchScript has more of them than PyTorch.
+        if operation is None or operation.name() not in dispatched:
+            continue
+        if _is_composite(torch, operation):
+            found[operation] = operation.decompose
+        elif operation in table:
+            found[operation] = table[operation]
+    return found
+
+
+def _is_composite(torch: Any, operation: Any) -> bool:
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    return operation.has_kernel_for_dispatch_key(key)
+
+
+def decompositions(torch: Any) -> Decompositions:
+    """What neither PyTorch nor torch-mlir takes apart, and what they take apart wrongly."""
+    return {**_views(torch), **_orders(torch), **_running_extrema(torch), **_experts(torch)}
+
+
+def _views(torch: Any) -> Decompositions:
+    aten = torch.ops.aten
+    known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
+
+    def as_strided(
+        x: Any, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None
+    ) -> Any:
+        # PyTorch writes some reshapes so. torch-mlir has no storage, nor takes open sizes here.
+        packed = [1, *accumulate(reversed(size[1:]), operator.mul)][::-1]
+        start = x.storage_offset()
+        same_count = known(x.numel() == size[0] * packed[0]) if size else x.numel() == 1
+        if (
+            same_count
+            and x.is_contiguous()
+            and all(known(a == b) for a, b in zip(stride, packed, strict=True))
+            and known((start if storage_offset is None else storage_offset) == start)
+        ):
+            return aten.view.default(x, size)
+        return NotImplemented
+
+    return {aten.as_strided.default: as_strided}
+
+
+def _orders(torch: Any) -> Decompositions:
+    aten = torch.ops.aten
+
+    def sort(x: Any, *, stable: Any = None, dim: int = -1, descending: bool = False) -> Any:
+        # Our sorts are stable, whether they have to be or not.
+        del stable
+        return aten.sort.default(x, dim, descending)
+
+    def middle(x: Any, dim: int, keepdim: bool, ignores_nan: bool) -> Any:
+        if x.dim() == 0:
+            return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+        # NaNs come last.
+        values, places = aten.sort.default(x, dim, False)
+        numbers = (~torch.isnan(x)).sum(dim, keepdim=True)
+        size = x.shape[dim]
+        last = size - 1 + torch.zeros_like(numbers)
+        half = torch.clamp((numbers - 1) // 2, min=0)
+        at = half if ignores_nan else torch.where(numbers < size, numbers, last // 2)
+        found = values.gather(dim, at), places.gather(dim, at)
+        return found if keepdim else tuple(each.squeeze(dim) for each in found)
+
+    def median_dim(x: Any, dim: int, keepdim: bool = False) -> Any:
+        return middle(x, dim, keepdim, False)
+
+    def nanmedian_dim(x: Any, dim: int, keepdim: bool = False) -> Any:
+        return middle(x, dim, keepdim, True)
+
+    def median(x: Any) -> Any:
+        return middle(x.reshape(-1), 0, False, False)[0]
+
+    def nanmedian(x: Any) -> Any:
+        return middle(x.reshape(-1), 0, False, True)[0]
+
+    def histc(x: Any, bins: int = 100, least: float = 0, most: float = 0) -> Any:
+        x = x.reshape(-1)
+        low: Any = least
+        high: Any = most
+        if least == most:
+            low, high = x.amin(), x.amax()
+            apart = (low == high).to(x.dtype)
+            low, high = low - apart, high + apart
+        places = torch.clamp(torch.floor((x - low) * bins / (high - low)), 0, bins - 1)
+        inside = (x >= low) & (x <= high)
+        hits = (places[:, None] == torch.arange(bins)) & inside[:, None]
+        return hits.to(x.dtype).sum(0)
+
+    return {
+        aten.sort.stable: sort,
+        aten.histc.default: histc,
+        aten.median.dim: median_dim,
+        aten.median.default: median,
+        aten.nanmedian.dim: nanmedian_dim,
+        aten.nanmedian.default: nanmedian,
+    }
+
+
+def _running_extrema(torch: Any) -> Decompositions:
+    aten = torch.ops.aten
+
+    def running(beats: Callable[[Any, Any], Any]) -> Callable[[Any, int], Any]:
+        def scan(x: Any, dim: int) -> Any:
+            if x.dim() == 0:
+                return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+            size = x.shape[dim]
+            if not isinstance(size, int):
+                return NotImplemented
+            shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
+            values, places = x, torch.arange(size).reshape(shape).expand(x.shape)
+            # After each step an element knows about twice as many before it.
+            step = 1
+            while step < size:
+                old = values.narrow(dim, 0, size - step), places.narrow(dim, 0, size - step)
+                new = values.narrow(dim, step, size - step), places.narrow(dim, step, size - step)
+                # The last of equals counts, and so does the last NaN.
+                stays = beats(new[0], old[0]) | torch.isnan(new[0])
+                stays = stays & (~torch.isnan(old[0]) | torch.isnan(new[0]))
+                values, places = (
+                    torch.cat((whole.narrow(dim, 0, step), torch.where(stays, after, before)), dim)
+                    for whole, before, after in zip((values, places), old, new, strict=True)
+                )
+                step *= 2
+            return values, places
+
+        return scan
+
+    return {
+        aten.cummax.default: running(operator.ge),
+        aten.cummin.default: running(operator.le),
+    }
+
+
+def _experts(torch: Any) -> Decompositions:
+    """Products of runs of rows with a matrix each, as `transformers` has them in its experts."""
+
+    def grouped_mm(x: Any, weights: Any, ends: Any) -> Any:
+        starts = torch.cat((torch.zeros_like(ends[:1]), ends[:-1]))
+        rows = torch.arange(x.shape[0])
+        # All experts see all rows, with zeros in place of those of others: what each has to do
+        # depends on the data, and so would the sizes.
+        own = (rows >= starts[:, None]) & (rows < ends[:, None])
+        return torch.matmul(torch.where(own[:, :, None], x, 0.0), weights).sum(0)
+
+    operation = getattr(torch.ops.transformers, "grouped_mm_fallback", None)
+    return {} if operation is None else {operation.default: grouped_mm}
