@@ -8,9 +8,9 @@ from itertools import count
 from threading import Thread
 
 from ..ir.activity import activity
+from ..runtime.abi.cores import available_cores
 from ..runtime.abi.native_code import target_machine, target_platform
 from ..runtime.abi.object_code import CompilerProcess, compile_ir
-from ..runtime.workers import available_cores
 
 LEAST_MODULES = 4
 """Modules for each process: fewer are compiled before one has begun."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from weakref import finalize
 
+from .abi.cores import available_cores
 from .threads import ThreadGroup
-from .workers import Team, available_cores
+from .workers import Team
 
 
 class DeviceThreads:

@@ -21,9 +21,9 @@ from typing import Any, Literal, NamedTuple, NoReturn, Protocol
 
 from mpi4py import MPI
 
+from .abi.cores import core_numbers
 from .message_context import MessageContext, PlainState, Traffic
 from .mpi_mail import Mailbox, Notes
-from .workers import core_numbers
 
 PERIOD = 0.02
 """Seconds between two looks of rank 0 at what it has been told."""

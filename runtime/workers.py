@@ -11,18 +11,6 @@ from collections.abc import Callable, Sequence
 Task = Callable[[], None]
 
 
-def available_cores() -> int:
-    """How many cores this process may use."""
-    return len(core_numbers())
-
-
-def core_numbers() -> set[int]:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return os.sched_getaffinity(0)
-    return set(range(os.cpu_count() or 1))
-
-
 _Queue = queue.SimpleQueue[Task | None]
 
 
