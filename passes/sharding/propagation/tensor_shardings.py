@@ -323,6 +323,8 @@ class ShardingAssigner:
         if not any(chosen.offsets):
             return self.sharding(grid, axes)
         sharding = tensor_sharding(grid, factors, chosen.assignment)
+        if not sharding.offsets:
+            return self._intern(sharding)
         # A slice is a part of a dimension: what the whole one's shards are does not hold for it.
         offsets = tuple(
             limits if limits is None or size in (None, limits[-1]) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +26,8 @@ Run = Callable[..., tuple[int, str, str]]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     monkeypatch.delenv("MESH_OPT_VERIFY_EACH", raising=False)
+    # Other tests have extended the compiler.
+    monkeypatch.delitem(sys.modules, "mesh_opt.extend", raising=False)
     return tmp_path / kept_programs.PROGRAMS
 
 
