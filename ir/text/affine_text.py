@@ -31,12 +31,11 @@ class SemiAffineParser(AffineParser):
     def _create_binop_expr(self, lhs: AffineExpr, rhs: AffineExpr, binop: MLIRToken) -> AffineExpr:
         if binop.text in DIVISIONS and not isinstance(rhs, AffineConstantExpr):
             return AffineBinaryOpExpr(DIVISIONS[binop.text], lhs, rhs)
-        factors = sorted((lhs, rhs), key=_has_dimension, reverse=True)
-        if binop.text == "*" and not (
-            _has_dimension(factors[1])
-            or any(isinstance(each, AffineConstantExpr) for each in factors)
-        ):
-            return AffineBinaryOpExpr(AffineBinaryOpKind.Mul, *factors)
+        is_product = binop.text == "*"
+        if is_product and not any(isinstance(each, AffineConstantExpr) for each in (lhs, rhs)):
+            factors = sorted((lhs, rhs), key=_has_dimension, reverse=True)
+            if not _has_dimension(factors[1]):
+                return AffineBinaryOpExpr(AffineBinaryOpKind.Mul, *factors)
         return super()._create_binop_expr(lhs, rhs, binop)
 
 
