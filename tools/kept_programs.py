@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -127,7 +128,8 @@ def kept_program(
     return KeptProgram(folder / f"{digest}{SUFFIX}")
 
 
-def _installed() -> list[tuple[object, ...]]:
+@cache
+def _installed() -> Sequence[tuple[object, ...]]:
     """The interpreter, the package's files, and when packages were installed last."""
     found: list[tuple[object, ...]] = [(sys.version,)]
     package = Path(__file__).parents[1]

@@ -17,8 +17,8 @@ from ...runtime.communicator import Communicator
 from ...runtime.host.exchanges import MEET, RECEIVE, SEND, Exchange, ExchangeStep
 from ...sharding.collective_matching import CollectiveSignature, DeviceState
 
-PROCESS_NUMBERS = frozenset(("shard.process_linear_index", "shard.process_multi_index"))
-"""Operations of which the device alone decides the results."""
+COMPUTED = frozenset(("shard.process_linear_index", "shard.process_multi_index", "tensor.extract"))
+"""Operations beside arithmetic whose results follow from the device and their operands."""
 
 
 class KnownNumbers:
@@ -44,7 +44,7 @@ class KnownNumbers:
         is_constant = name == "arith.constant"
         if isinstance(value.type, TensorType) and not is_constant:
             return None
-        if not name.startswith("arith.") and name not in (*PROCESS_NUMBERS, "tensor.extract"):
+        if not name.startswith("arith.") and name not in COMPUTED:
             return None
         entry = find_entry(name)
         found = map(self.of, op.operands)

@@ -21,6 +21,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.diagnostics import Note, OperationError
+from ...ir.syntax.structs import OneParameter
 from ...tiling.packed_layouts import PackedLayout
 from ..iree_encoding.interfaces import (
     EncodingError,
@@ -98,20 +99,11 @@ class DevicePromiseAttr(OneDevice):
 
 
 @irdl_attr_definition
-class DeviceOptimalAttr(ParametrizedAttribute, AffinityAttribute):
+class DeviceOptimalAttr(OneParameter, AffinityAttribute):
     """`<[affinity, ...]>`: wherever suits all of these best."""
 
     name = "hal.device.optimal"
     affinities: ArrayAttr[Attribute]
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            return [parser.parse_attribute()]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_attribute(self.affinities)
 
     def verify(self) -> None:
         for affinity in self.affinities:

@@ -34,6 +34,7 @@ from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before
 from ...ir.tensor_types import shape_of
 from ...tiling.packed_layouts import PackedLayout
+from .analysis.encoded_globals import COPIES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,10 +43,7 @@ if TYPE_CHECKING:
 LARGEST_SPLAT = 1 << 20
 """Bytes to which a constant with one value everywhere may grow when it is packed."""
 
-SAME_CONTENTS = frozenset({"stream.async.cast", "stream.async.clone", "stream.async.transfer"})
-"""Operations whose result has the bytes of their first operand."""
-
-DROPPED = SAME_CONTENTS | {"stream.resource.size", "stream.tensor.constant"}
+DROPPED = COPIES | {"stream.resource.size", "stream.tensor.constant"}
 """What only constants that nobody needs leave behind."""
 
 Dense = DenseIntOrFPElementsAttr[AnyDenseElement]
@@ -79,7 +77,7 @@ def _constant(value: SSAValue) -> TensorConstantOp | None:
         operation: Operation = value.op
         if operation.name == "stream.tensor.constant":
             return cast(TensorConstantOp, operation)
-        if operation.name not in SAME_CONTENTS:
+        if operation.name not in COPIES:
             return None
         value = operation.operands[0]
     return None

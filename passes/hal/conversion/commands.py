@@ -55,16 +55,10 @@ def _execute(maker: Maker, op: Operation) -> Sequence[SSAValue]:
     for argument, operand in zip(block.args, values(op, "resource_operands"), strict=True):
         argument.replace_all_uses_with(operand)
     commands = [each for each in block.ops if each.name != "stream.yield"]
-    device, queue = maker.device(affinity_in(op))
     if len(commands) == 1 and commands[0].name in TRANSFERS:
         what, ends = TRANSFERS[commands[0].name]
-        wait, signal = maker.fences(device)
-        maker.make(
-            f"hal.device.queue.{what}",
-            [device, queue, wait, signal, *ends(commands[0])],
-            flags=NOT_FLAGS,
-        )
-        return (signal,)
+        return (maker.queued(f"hal.device.queue.{what}", ends(commands[0]), flags=NOT_FLAGS),)
+    device, queue = maker.device(affinity_in(op))
     runs = any(each.name in RUNNING for each in op.walk())
     (recorded,) = maker.make(
         "hal.command_buffer.create",

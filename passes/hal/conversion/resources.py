@@ -55,17 +55,9 @@ def _alloca(maker: Maker, op: Operation) -> Sequence[SSAValue]:
 
 @to_hal("stream.resource.dealloca")
 def _dealloca(maker: Maker, op: Operation) -> Sequence[SSAValue]:
-    affinity = affinity_in(op)
-    memory = maker.memory(affinity, maker.operand_types[0])
-    device, queue = maker.device(affinity, memory)
-    wait, signal = maker.fences(device)
-    how = ("PreferOrigin",) if "prefer_origin" in op.properties else ()
-    maker.make(
-        "hal.device.queue.dealloca",
-        [device, queue, wait, signal, op.operands[0]],
-        flags=flags("dealloca-flags", *how),
-    )
-    return (signal,)
+    memory = maker.memory(affinity_in(op), maker.operand_types[0])
+    how = flags("dealloca-flags", *(("PreferOrigin",) if "prefer_origin" in op.properties else ()))
+    return (maker.queued("hal.device.queue.dealloca", [op.operands[0]], memory, flags=how),)
 
 
 @to_hal("stream.resource.size")
@@ -304,19 +296,12 @@ def _file(maker: Maker, op: Operation) -> Sequence[SSAValue]:
 @to_hal("stream.file.read", "stream.file.write")
 def _copy_file(maker: Maker, op: Operation) -> Sequence[SSAValue]:
     what = op.name.rpartition(".")[2]
-    device, queue = maker.device(affinity_in(op))
-    wait, signal = maker.fences(device)
     ends = [
         value
         for name in ("source", "source_offset", "target", "target_offset", "length")
         for value in values(op, name)
     ]
-    maker.make(
-        f"hal.device.queue.{what}",
-        [device, queue, wait, signal, *ends],
-        flags=flags("reserved-flags"),
-    )
-    return (signal,)
+    return (maker.queued(f"hal.device.queue.{what}", ends, flags=flags("reserved-flags")),)
 
 
 @to_hal("stream.context.resolve")
@@ -356,20 +341,14 @@ def _load_parameters(maker: Maker, op: Operation) -> Sequence[SSAValue]:
 
 @to_hal("stream.cmd.parameter.gather", "stream.cmd.parameter.read")
 def _gather(maker: Maker, op: Operation) -> Sequence[SSAValue]:
-    device, queue = maker.device(affinity_in(op))
-    wait, signal = maker.fences(device)
     ends = [*_keys(op, "source"), *_parts(op, "target")]
-    maker.make("io_parameters.gather", [device, queue, wait, signal, *ends])
-    return (signal,)
+    return (maker.queued("io_parameters.gather", ends),)
 
 
 @to_hal("stream.cmd.parameter.scatter", "stream.cmd.parameter.write")
 def _scatter(maker: Maker, op: Operation) -> Sequence[SSAValue]:
-    device, queue = maker.device(affinity_in(op))
-    wait, signal = maker.fences(device)
     ends = [*_parts(op, "source"), *_keys(op, "target")]
-    maker.make("io_parameters.scatter", [device, queue, wait, signal, *ends])
-    return (signal,)
+    return (maker.queued("io_parameters.scatter", ends),)
 
 
 def _keys(op: Operation, side: str) -> list[Sequence[SSAValue]]:

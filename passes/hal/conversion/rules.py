@@ -136,6 +136,15 @@ class Maker:
         (signal,) = self.make("hal.fence.create", [device], [FENCE], flags=flags("reserved-flags"))
         return wait, signal
 
+    def queued(
+        self, name: str, operands: Operands, memory: Placed | None = None, **named: Attribute
+    ) -> SSAValue:
+        """Insert an operation of a queue where the program runs; the fence that it signals."""
+        device, queue = self.device(affinity_in(self.operation), memory)
+        wait, signal = self.fences(device)
+        self.make(name, [device, queue, wait, signal, *operands], properties=named)
+        return signal
+
 
 def flags(kind: str, *names: str) -> IntegerAttr:
     """A set of flags."""

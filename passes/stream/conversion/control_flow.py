@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from ....dialects.flow.collectives import ChannelType as FlowChannelType
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.stream.types import ChannelType
+from ....ir.regions import reachable_blocks
 from ....ir.syntax.resource_directives import UNTIED, tied_operands, ties_of
 from ....ir.tensor_types import ranked
 from .stored_tensors import StoredTensor, carried_types, stored_from
@@ -222,23 +223,6 @@ def expand_segments(operation: Operation, *, with_dims: bool) -> dict[str, Attri
 
 def blocks_in_order(region: Region) -> list[Block]:
     """The blocks of a region, each behind those that dominate it; unreachable ones at the end."""
-    first = region.blocks.first
-    if first is None:
-        return []
-    finished: list[Block] = []
-    seen = {first}
-    stack = [(first, iter(_successors(first)))]
-    while stack:
-        block, rest = stack[-1]
-        following = next((one for one in rest if one not in seen), None)
-        if following is None:
-            finished.append(block)
-            stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, iter(_successors(following))))
-    return [*reversed(finished), *(block for block in region.blocks if block not in seen)]
-
-
-def _successors(block: Block) -> Sequence[Block]:
-    return () if block.last_op is None else block.last_op.successors
+    ordered = reachable_blocks(region)
+    seen = set(ordered)
+    return [*ordered, *(block for block in region.blocks if block not in seen)]
