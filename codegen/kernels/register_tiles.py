@@ -56,6 +56,9 @@ SMALL_OPERAND = 1 << 18
 LEAST_WORK = 512
 """Multiplications below which loops of single numbers do as well."""
 
+MOST_COPIED = 18
+"""Rows for which a vector is worth its copy on any CPU: the tiles of most have six rows."""
+
 ROW_CHUNK = 32
 """Tiles of rows that are one tile of work, where no loop is around them."""
 
@@ -167,7 +170,8 @@ class RegisterTiles:
         for loop in (*self.repeated, *([] if self.fold is None else [self.fold])):
             size = self.sizes[loop]
             count *= size if isinstance(size, int) else 1024
-        return count >= (1 if self.is_in_place else 3) * self.tile.rows
+        rows = self.tile.rows
+        return count >= (rows if self.is_in_place else min(3 * rows, MOST_COPIED))
 
     @property
     def is_small(self) -> bool:

@@ -1,4 +1,4 @@
-"""Complex numbers in native code: the same bits as in the interpreter."""
+"""Complex numbers in native code: the same bits as in the interpreter, except for angles."""
 
 from __future__ import annotations
 
@@ -66,7 +66,10 @@ def test_operations(real: str, dtype: type[np.complexfloating]) -> None:
         expected = compiled.main.reference([one, other])
     names = (*UNARY, *BINARY, "create")
     for name, actual, wanted in zip(names, found, expected, strict=True):
-        np.testing.assert_array_equal(actual, wanted, err_msg=name)
+        # NumPy's own arc tangent is less exact on CPUs with AVX-512.
+        ulps = 4 if name == "angle" else 0
+        within = ulps * float(np.finfo(dtype).eps)
+        np.testing.assert_allclose(actual, wanted, rtol=within, atol=0, err_msg=name)
 
 
 SUMS = """
