@@ -56,12 +56,13 @@ def run_product(
     run: Run,
 ) -> list[Register]:
     """Run a product's kernels for the sizes of its loops; returns the blocks of its panels."""
-    builder, contraction, tile = lowering.builder, product.contraction, product.tile
+    builder, contraction = lowering.builder, product.contraction
+    tile = contraction.tile
     batch, rows, columns, depth = (
         builder.size([sizes[loop] for loop in group])
         for group in (contraction.batch, contraction.rows, contraction.columns, contraction.depth)
     )
-    steps = builder.ceiling_divide(depth, contraction.terms)
+    words = tile.words(builder, depth)
     row_panels = builder.ceiling_divide(rows, tile.rows)
     column_panels = builder.ceiling_divide(columns, tile.columns)
     if contraction.batch and batch != 1:
@@ -74,8 +75,8 @@ def run_product(
     dtype = contraction.element.dtype
     panels: list[Register] = []
     for name, factors in (
-        (product.panels[0], (batches, row_panels, steps, tile.rows)),
-        (product.panels[1], (batches, section, steps, tile.columns)),
+        (product.panels[0], (batches, row_panels, words, tile.rows)),
+        (product.panels[1], (batches, section, words, tile.columns)),
     ):
         shape = (builder.size(factors),)
         packed = lowering.allocate(shape, dtype)

@@ -6,7 +6,8 @@ operand into panels of a tile's rows, one the right operand into panels of its c
 multiplies panels in registers. They run for one section of the product after another, so that
 panels of one section at a time need memory: of some matrices of a batch, or of some columns.
 Packing converts, so `f16` and `bf16` operands are multiplied in `f32`, and narrow integers as pairs
-of 16-bit ones, two terms at once. Anything else, and what is small, is a plain loop nest.
+of 16-bit ones, two terms at once; where the CPU has matrix registers, those take `bf16` and 8-bit
+integers as they are. Anything else, and what is small, is a plain loop nest.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ...runtime.abi.elements import (
     element_of,
 )
 from ...runtime.abi.values import element_type
-from ..microkernels.products import Tile, tile_of
+from ..microkernels.products import Tile, tile_of_product
 from .ast_builder import Term
 from .expressions import write_element
 from .fusion import is_pointwise
@@ -66,7 +67,8 @@ SCRATCH_SCOPE = 3
 class Contraction:
     """The loops of a product by their part in it, and the type that sums are kept in.
 
-    `factors` are those of its operands, in their order.
+    `factors` are those of its operands, in their order, and `elements` what they are multiplied
+    as.
     """
 
     view: StructuredView
@@ -76,11 +78,20 @@ class Contraction:
     depth: tuple[int, ...]
     element: Element
     factors: tuple[Factor, Factor]
+    elements: tuple[Element, Element]
 
     @property
-    def terms(self) -> int:
-        """How many terms of a sum are multiplied at once; so many are one element of a panel."""
-        return 1 if self.element.is_float else 2
+    def tile(self) -> Tile:
+        """What is multiplied at once."""
+        return tile_of_product(*self.elements, self.element)
+
+    @property
+    def microkernel(self) -> str:
+        """The name of the primitive that multiplies panels."""
+        tile = self.tile
+        if tile.step > 1:
+            return f"amx_{self.elements[0].name}_{self.elements[1].name}"
+        return f"microkernel_{self.element.name}_{tile.rows}_{tile.columns}"
 
 
 def contraction_of(
@@ -121,7 +132,11 @@ def contraction_of(
     if groups or not (rows and columns and depth):
         return None
     left, right = sorted(factors, key=lambda each: each.argument)
-    return Contraction(view, batch, rows, columns, depth, element, (left, right))
+    loaded = (
+        left.loaded(element_of(view.inputs[0])),
+        right.loaded(element_of(view.inputs[1])),
+    )
+    return Contraction(view, batch, rows, columns, depth, element, (left, right), loaded)
 
 
 def _loops_of(affine_map: AffineMap) -> list[int] | None:
@@ -138,7 +153,7 @@ def gains_from_panels(contraction: Contraction, is_inline: Callable[[SSAValue], 
         sizes = [view.loop_sizes()[loop] for loop in group]
         if None not in sizes and prod(size or 0 for size in sizes) <= FEW_ROWS:
             return False
-    if contraction.terms > 1:
+    if contraction.tile.terms > 1:
         # Strips take their numbers from where they lie, and widen them again for each.
         return True
     writer = KernelWriter(view.operation, (), is_inline, write_element)
@@ -151,7 +166,6 @@ class PackedProduct:
     """The three kernels of a contraction, and the panels that two write and the third reads."""
 
     contraction: Contraction
-    tile: Tile
     panels: tuple[Panels, Panels]
     left: KernelText
     right: KernelText
@@ -183,20 +197,18 @@ class _ProductWriter:
 
     def __init__(self, contraction: Contraction, is_inline: Callable[[SSAValue], bool]) -> None:
         self.contraction = contraction
-        self.tile = tile_of(contraction.element)
+        self.tile = contraction.tile
         self.panels = (Panels("left"), Panels("right"))
         self._is_inline = is_inline
 
     def write(self) -> PackedProduct:
         """All three."""
-        contraction, tile = self.contraction, self.tile
-        left, right = contraction.view.inputs
+        contraction = self.contraction
         return PackedProduct(
             contraction,
-            tile,
             self.panels,
-            self._pack(0, left, contraction.rows, tile.rows),
-            self._pack(1, right, contraction.columns, tile.columns),
+            self._pack(0, contraction.rows),
+            self._pack(1, contraction.columns),
             self._multiply(),
         )
 
@@ -204,14 +216,14 @@ class _ProductWriter:
         operation = self.contraction.view.operation
         return KernelWriter(operation, (result,), self._is_inline, write_element)
 
-    def _pack(self, position: int, operand: SSAValue, group: Loops, width: int) -> KernelText:
+    def _pack(self, position: int, group: Loops) -> KernelText:
         """Write panels of an operand."""
         contraction, panels = self.contraction, self.panels[position]
         writer = self._writer(panels)
         first, packed = (writer.constant(each) for each in (FIRST_PANEL, PANEL_COUNT))
         packing = PanelPacking(
             writer,
-            operand,
+            contraction.view.inputs[position],
             contraction.view.maps[position],
             contraction.factors[position],
             contraction.batch,
@@ -219,9 +231,8 @@ class _ProductWriter:
             contraction.depth,
             loop_sizes(writer, contraction.view),
             contraction.element,
-            contraction.terms,
-            width,
-            self.tile.lanes,
+            self.tile,
+            position == 0,
         )
         base = writer.address(panels)
         code, together = writer.code, packing.together
@@ -242,7 +253,7 @@ class _ProductWriter:
             code.product([sizes[loop] for loop in group])
             for group in (contraction.rows, contraction.columns, contraction.depth)
         )
-        steps = code.ceiling_divide(depth, contraction.terms)
+        steps, words = tile.steps(code, depth), tile.words(code, depth)
         batches, first_batch, column_panels, start = (
             writer.constant(each) for each in (BATCHES, FIRST_BATCH, COLUMNS, FIRST_COLUMN)
         )
@@ -252,7 +263,7 @@ class _ProductWriter:
 
         def panel(base: Term, batch: Term, panels: Term, number: Term, width: int) -> Term:
             position = code.add(code.multiply(batch, panels), number)
-            return code.add(base, code.multiply(position, code.multiply(steps, width * item)))
+            return code.add(base, code.multiply(position, code.multiply(words, width * item)))
 
         with code.loop("first", "last") as work:
             block = code.floor_divide(work, column_blocks)
@@ -267,8 +278,7 @@ class _ProductWriter:
             ):
                 left_panel = panel(left, batch, row_panels, row, tile.rows)
                 right_panel = panel(right, batch, column_panels, column, tile.columns)
-                primitive = f"microkernel_{name}_{tile.rows}_{tile.columns}"
-                code.run(primitive, left_panel, right_panel, scratch, steps)
+                code.run(contraction.microkernel, left_panel, right_panel, scratch, steps)
                 across = code.multiply(code.add(start, column), tile.columns)
                 corner = (code.multiply(row, tile.rows), across)
                 matrix = code.add(first_batch, batch)

@@ -1,8 +1,10 @@
 """Packing the operand of a large matrix product into panels, as the microkernel reads them.
 
-A panel is `steps x width`: for each step of the depth the elements of some rows or columns, one
+A panel is `words x width`: for each word of the depth the elements of some rows or columns, one
 after the other, and zeros beyond the last. Floats are widened to those of the sums. Narrow integers
-are packed in pairs: an element of 32 bits holds two terms of 16 bits, the first in its low half.
+are packed in pairs: a word of 32 bits holds two terms of 16 bits, the first in its low half. For
+matrix registers a word holds two or four terms as they are stored, and rows of the left operand are
+packed one after the other: `width x words`.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from ...runtime.abi.elements import Element, element_by_name
+from ...runtime.abi.elements import Element, element_by_name, integer_element
+from ..microkernels.products import Tile
 from .ast_builder import AstBuilder, Term
-from .product_sums import Factor
+from .product_sums import I32, Factor
 from .static_values import constant_attribute
 from .writer import Indices, KernelWriter
 
@@ -25,7 +28,7 @@ TOGETHER = 4
 """Panels of an operand whose rows lie along them that are written at once."""
 
 Store = Callable[[Term, Term, Term], None]
-"""Sets an element of a panel, by its step and its place in that."""
+"""Sets a word of a panel, or a vector of them, by its number along the depth and across."""
 
 
 def set_loops(
@@ -45,9 +48,9 @@ class PanelPacking:
 
     - `batch`, `across`, `depth`: its loops by what they do, those of the panels' width second;
     - `sizes`: of all loops of the product;
-    - `element`: that of the panels;
-    - `terms`: how many terms one of them holds, 1 or 2;
-    - `lanes`: the elements of a vector.
+    - `total`: the element of the sums;
+    - `tile`: what is multiplied at once;
+    - `is_left`: whether panels are of rows, not of columns.
     """
 
     writer: KernelWriter
@@ -58,27 +61,52 @@ class PanelPacking:
     across: Loops
     depth: Loops
     sizes: Indices
-    element: Element
-    terms: int
-    width: int
-    lanes: int
+    total: Element
+    tile: Tile
+    is_left: bool
 
     @property
-    def _is_vector(self) -> bool:
-        """Whether elements across a panel lie next to each other."""
+    def element(self) -> Element:
+        """The element of a panel: a word of several terms, or one of the sums' type."""
+        return self.total if self.tile.terms == 1 else I32
+
+    @property
+    def width(self) -> int:
+        """The rows or columns of a panel."""
+        return self.tile.rows if self.is_left else self.tile.columns
+
+    @property
+    def _is_in_rows(self) -> bool:
+        """Whether the words of a row lie next to each other."""
+        return self.is_left and self.tile.step > 1
+
+    @property
+    def _bits(self) -> Element | None:
+        """What terms are as they are stored, `None` if they are widened."""
+        if self.tile.step == 1:
+            return None
+        return integer_element(self.writer.element_of(self.operand).width, unsigned=True)
+
+    def _lies_along(self, loops: Loops) -> bool:
+        """Whether a group is one loop, along which elements lie next to each other in memory."""
         last, value = self.map.results[-1], self.operand
         return (
             isinstance(last, AffineDimExpr)
-            and self.across == (last.position,)
-            and self.width % self.lanes == 0
+            and loops == (last.position,)
             and not self.writer.is_inline(value)
             and constant_attribute(value) is None
         )
 
     @property
+    def _is_vector(self) -> bool:
+        """Whether elements across a panel are read and written as vectors."""
+        is_even = self.width % self.tile.lanes == 0 and not self._is_in_rows
+        return is_even and self._lies_along(self.across)
+
+    @property
     def together(self) -> int:
         """How many panels are written at once: their rows are read in longer pieces."""
-        return TOGETHER if self._is_vector and self.terms == 1 else 1
+        return TOGETHER if self._is_vector else 1
 
     def write(self, base: Term, before: Term, start: Term, stop: Term) -> None:
         """Write panels from `start` to `stop`, before which there are some that are not packed."""
@@ -86,119 +114,171 @@ class PanelPacking:
         if together == 1:
             self._write_panel(base, start, code.add(before, start))
             return
-        count, steps = (
-            code.product([self.sizes[loop] for loop in loops])
-            for loops in (self.across, self.depth)
-        )
+        count, words, whole = self._counts()
         panel_count = code.ceiling_divide(count, self.width)
         number = code.add(before, start)
         batch = code.floor_divide(number, panel_count)
         first = code.multiply(code.modulo(number, panel_count), self.width)
-        size = code.multiply(steps, self.width)
+        size = code.multiply(words, self.width)
 
-        def store(step: Term, lane: Term, value: Term) -> None:
+        def store(word: Term, lane: Term, value: Term) -> None:
             assert isinstance(lane, int)
             panel, within = divmod(lane, self.width)
             at = code.multiply(code.add(start, panel), size)
-            place = code.add(at, code.add(code.multiply(step, self.width), within))
-            code.run(f"vstore_{self.element.name}_{self.lanes}_0", base, place, value)
+            place = code.add(at, code.add(code.multiply(word, self.width), within))
+            code.run(f"vstore_{self.element.name}_{self.tile.lanes}_0", base, place, value)
 
         lanes = code.minimum(
             code.subtract(count, first), code.multiply(code.subtract(stop, start), self.width)
         )
         with code.when(code.compare("sge", lanes, together * self.width)):
-            self._write_vectors(batch, first, steps, store, together)
+            self._write_vectors(batch, first, whole, store, together)
+            if words != whole:
+                with code.loop(0, together) as panel:
+                    corner = code.add(first, code.multiply(panel, self.width))
+                    self._finish(base, code.add(start, panel), batch, corner, self.width)
         with code.otherwise(), code.loop(start, stop) as work:
             self._write_panel(base, work, code.add(before, work))
 
-    def _write_panel(self, base: Term, work: Term, number: Term) -> None:
-        """Write panel `number` of all as panel `work` at an address."""
-        code, width, name = self.writer.code, self.width, self.element.name
+    def _counts(self) -> tuple[Term, Term, Term]:
+        """The rows or columns; the words of a panel's depth; those that have all of their terms."""
+        code = self.writer.code
         count, depth = (
             code.product([self.sizes[loop] for loop in loops])
             for loops in (self.across, self.depth)
         )
-        steps, whole_steps = (
-            divide(depth, self.terms) for divide in (code.ceiling_divide, code.floor_divide)
-        )
+        return count, self.tile.words(code, depth), code.floor_divide(depth, self.tile.terms)
+
+    def _write_panel(self, base: Term, work: Term, number: Term) -> None:
+        """Write panel `number` of all as panel `work` at an address."""
+        code, width = self.writer.code, self.width
+        count, _, whole = self._counts()
         panel_count = code.ceiling_divide(count, width)
         batch = code.floor_divide(number, panel_count)
         first = code.multiply(code.modulo(number, panel_count), width)
-        start = code.multiply(work, code.multiply(steps, width))
         lanes = code.minimum(code.subtract(count, first), width)
-
-        def place(step: Term, lane: Term) -> Term:
-            return code.add(start, code.add(code.multiply(step, width), lane))
-
-        def store(step: Term, lane: Term, value: Term) -> None:
-            code.run(f"store_{name}_0", base, place(step, lane), value)
-
-        def store_vector(step: Term, lane: Term, value: Term) -> None:
-            code.run(f"vstore_{name}_{self.lanes}_0", base, place(step, lane), value)
-
+        store = self._store(base, work, f"store_{self.element.name}_0")
         if self._is_vector:
+            vector = f"vstore_{self.element.name}_{self.tile.lanes}_0"
             with code.when(code.compare("sge", lanes, width)):
-                self._write_vectors(batch, first, whole_steps, store_vector)
+                self._write_vectors(batch, first, whole, self._store(base, work, vector))
             with code.otherwise():
-                self._write_elements(batch, first, whole_steps, lanes, store)
+                self._write_elements(batch, first, (0, whole), lanes, store)
         else:
-            self._write_elements(batch, first, whole_steps, lanes, store)
-        if steps != whole_steps:
-            # The last term of an odd number has none at its side.
-            with code.loop(whole_steps, steps) as step, code.loop(0, lanes) as lane:
-                value = self._element(batch, code.add(first, lane), code.multiply(step, self.terms))
-                store(step, lane, self._low_half(value))
+            copied: Term = 0
+            if self._is_in_rows and self._lies_along(self.depth):
+                copied = self._copy_rows(base, work, batch, first, lanes)
+            self._write_elements(batch, first, (copied, whole), lanes, store)
+        self._finish(base, work, batch, first, lanes)
+
+    def _store(self, base: Term, work: Term, primitive: str) -> Store:
+        """What sets words of a panel."""
+        code = self.writer.code
+        _, words, _ = self._counts()
+        start = code.multiply(work, code.multiply(words, self.width))
+
+        def store(word: Term, lane: Term, value: Term) -> None:
+            row, pitch, column = (word, self.width, lane)
+            if self._is_in_rows:
+                row, pitch, column = (lane, words, word)
+            place = code.add(start, code.add(code.multiply(row, pitch), column))
+            code.run(primitive, base, place, value)
+
+        return store
+
+    def _finish(self, base: Term, work: Term, batch: Term, first: Term, lanes: Term) -> None:
+        """Write what is not copied: the terms that do not fill a word, and zeros."""
+        code, name, terms = self.writer.code, self.element.name, self.tile.terms
+        _, words, whole = self._counts()
+        store = self._store(base, work, f"store_{name}_0")
         is_float = self.element.is_float
         zero = code.float_constant(0.0, name) if is_float else code.integer_constant(0, name)
-        with code.loop(0, steps) as step, code.loop(lanes, width) as lane:
-            store(step, lane, zero)
+        if words != whole:
+            depth = code.product([self.sizes[loop] for loop in self.depth])
+            begun = code.ceiling_divide(depth, terms)
+            with code.loop(whole, begun) as word, code.loop(0, lanes) as lane:
+                total = code.copy(zero)
+                for number in range(terms - 1):
+                    term = code.add(code.multiply(word, terms), number)
+                    with code.when(code.compare("slt", term, depth)):
+                        value = self._term(batch, code.add(first, lane), term)
+                        code.set(total, code.call(f"ori_{name}", total, self._moved(value, number)))
+                store(word, lane, total)
+            with code.loop(0, lanes) as lane, code.loop(begun, words) as word:
+                store(word, lane, zero)
+        with code.loop(0, words) as word, code.loop(lanes, self.width) as lane:
+            store(word, lane, zero)
+
+    def _copy_rows(self, base: Term, work: Term, batch: Term, first: Term, lanes: Term) -> Term:
+        """Copy the words of rows, a vector at a time; returns how many of each are copied."""
+        code, tile, bits = self.writer.code, self.tile, self._bits
+        assert bits is not None
+        count = tile.lanes * tile.terms
+        _, words, whole = self._counts()
+        vectors = code.floor_divide(whole, tile.lanes)
+        start = code.multiply(work, code.multiply(words, self.width))
+        with code.loop(0, lanes) as lane:
+            row = code.add(start, code.multiply(lane, words))
+            with code.loop(0, vectors) as vector:
+                term = code.multiply(vector, count)
+                indices = self._indices(batch, code.add(first, lane), term)
+                position = code.linear(indices, self.writer.shape(self.operand))
+                value = self.writer.load_vector(self.operand, position, bits, bits, count)
+                place = code.add(code.multiply(row, tile.terms), term)
+                code.run(f"vstore_{bits.name}_{count}_0", base, place, value)
+        return code.multiply(vectors, tile.lanes)
 
     def _write_vectors(
-        self, batch: Term, first: Term, steps: Term, store: Store, panels: int = 1
+        self, batch: Term, first: Term, words: Term, store: Store, panels: int = 1
     ) -> None:
-        """All steps of panels that are full; a panel's lanes follow those of the one before."""
-        code = self.writer.code
-        with code.loop(0, steps) as step:
-            for lane in range(0, panels * self.width, self.lanes):
+        """Words of panels that are full; a panel's lanes follow those of the one before."""
+        code, tile = self.writer.code, self.tile
+        stored = self.writer.element_of(self.operand)
+        loaded = self._bits or self.factor.loaded(stored)
+        with code.loop(0, words) as word:
+            for lane in range(0, panels * self.width, tile.lanes):
                 values: list[Term] = []
-                for term in range(self.terms):
-                    at = code.add(code.multiply(step, self.terms), term)
+                for term in range(tile.terms):
+                    at = code.add(code.multiply(word, tile.terms), term)
                     indices = self._indices(batch, code.add(first, lane), at)
                     position = code.linear(indices, self.writer.shape(self.operand))
-                    loaded = self.factor.loaded(self.writer.element_of(self.operand))
                     values.append(
                         self.writer.load_vector(
-                            self.operand, position, loaded, self.element, self.lanes
+                            self.operand, position, loaded, self.element, tile.lanes
                         )
                     )
                 packed = values[0]
-                if self.terms > 1:
-                    packed = code.call(f"vpair_{self.lanes}", *values)
-                store(step, lane, packed)
+                if tile.terms > 1:
+                    packed = code.call(f"vwords_{tile.lanes}_{tile.terms}", *values)
+                store(word, lane, packed)
 
     def _write_elements(
-        self, batch: Term, first: Term, steps: Term, lanes: Term, store: Store
+        self, batch: Term, first: Term, words: tuple[Term, Term], lanes: Term, store: Store
     ) -> None:
-        """All steps of the rows or columns that there are; what moves along memory is innermost."""
-        code = self.writer.code
+        """Words of the rows or columns that there are; what moves along memory is innermost."""
+        code, name, terms = self.writer.code, self.element.name, self.tile.terms
 
-        def copy(step: Term, lane: Term) -> None:
+        def copy(word: Term, lane: Term) -> None:
             across = code.add(first, lane)
-            at = code.multiply(step, self.terms)
-            value = self._element(batch, across, at)
-            if self.terms > 1:
-                name, following = self.element.name, self._element(batch, across, code.add(at, 1))
-                high = code.call(f"shli_{name}", following, code.integer_constant(16, name))
-                value = code.call(f"ori_{name}", self._low_half(value), high)
-            store(step, lane, value)
+            at = code.multiply(word, terms)
+            total = self._term(batch, across, at)
+            if terms > 1:
+                total = self._moved(total, 0)
+                for number in range(1, terms):
+                    value = self._moved(self._term(batch, across, code.add(at, number)), number)
+                    total = code.call(f"ori_{name}", total, value)
+            store(word, lane, total)
 
-        last = self.map.results[-1]
-        if isinstance(last, AffineDimExpr) and last.position in self.across:
-            with code.loop(0, steps) as step, code.loop(0, lanes) as lane:
-                copy(step, lane)
+        if (
+            self._is_in_rows
+            or not isinstance(last := self.map.results[-1], AffineDimExpr)
+            or last.position not in self.across
+        ):
+            with code.loop(0, lanes) as lane, code.loop(*words) as word:
+                copy(word, lane)
         else:
-            with code.loop(0, lanes) as lane, code.loop(0, steps) as step:
-                copy(step, lane)
+            with code.loop(*words) as word, code.loop(0, lanes) as lane:
+                copy(word, lane)
 
     def _indices(self, batch: Term, across: Term, term: Term) -> Indices:
         """Where an element lies in the operand."""
@@ -209,15 +289,27 @@ class PanelPacking:
             set_loops(code, point, loops, self.sizes, index)
         return self.writer.apply_map(self.map, tuple(point))
 
-    def _element(self, batch: Term, across: Term, term: Term) -> Term:
-        """An element of the operand as those of the panels are."""
+    def _term(self, batch: Term, across: Term, term: Term) -> Term:
+        """An element of the operand as those of the panels are, or its bits."""
+        code = self.writer.code
         value = self.writer.element(self.operand, self._indices(batch, across, term))
-        source = element_by_name(self.writer.element_of(self.operand).register)
+        stored, bits = self.writer.element_of(self.operand), self._bits
+        if bits is not None:
+            if stored.is_float:
+                value = code.call(f"bitcast_{stored.name}_{bits.name}", value)
+            return code.call(f"convertui_{bits.name}_{self.element.name}", value)
+        source = element_by_name(stored.register)
         if source == self.element:
             return value
         conversion = self.factor.conversion(self.element)
-        return self.writer.code.call(f"{conversion}_{source.name}_{self.element.name}", value)
+        return code.call(f"{conversion}_{source.name}_{self.element.name}", value)
 
-    def _low_half(self, value: Term) -> Term:
-        code, name = self.writer.code, self.element.name
-        return code.call(f"andi_{name}", value, code.integer_constant(0xFFFF, name))
+    def _moved(self, value: Term, number: int) -> Term:
+        """A term at its place in a word: 0x8001FFFE has 0xFFFE as term 0 of two."""
+        code, name, bits = self.writer.code, self.element.name, 32 // self.tile.terms
+        if number < self.tile.terms - 1:
+            mask = code.integer_constant((1 << bits) - 1, name)
+            value = code.call(f"andi_{name}", value, mask)
+        if number == 0:
+            return value
+        return code.call(f"shli_{name}", value, code.integer_constant(number * bits, name))

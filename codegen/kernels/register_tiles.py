@@ -349,7 +349,7 @@ class RegisterTiles:
                 ]
                 value = terms[0]
                 if len(terms) > 1:
-                    value = code.call(f"vpair_{shape.lanes}", *terms)
+                    value = code.call(f"vwords_{shape.lanes}_2", *terms)
                 place = self._place(point, vector, shape)
                 code.run(
                     f"vstore_{self.total.name}_{shape.lanes}_{STRIP_SCOPE}", scratch, place, value

@@ -6,7 +6,8 @@ size follows from the vector registers of the CPU: 12 x 32 floats fill 24 of AVX
 registers and leave the rest for operands.
 
 Sums of integers are of pairs: a step multiplies two terms of 16 bits each, which lie next to each
-other, and adds them up. Products of narrow integers are exact so.
+other, and adds them up. Products of narrow integers are exact so. Where the CPU has matrix
+registers, they multiply `bf16` and 8-bit integers (`amx.py`).
 """
 
 from __future__ import annotations
@@ -17,26 +18,55 @@ from typing import Any
 
 from llvmlite import ir
 
-from ...runtime.abi.elements import Element
+from ...ir.index_folding import FoldingIndices, V
+from ...runtime.abi.elements import BF16, F32, Element, integer_element
 from ..scalar_ops.llvm_values import register_type
-from .vectors import accumulate, dot, multiply_add, splat, vector_bits
+from . import amx
+from .vectors import accumulate, cpu_has, dot, multiply_add, splat, vector_bits
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The size of a tile, and the elements of one vector register."""
+    """The size of a tile, and how its panels are packed.
+
+    - `lanes`: the elements of one vector register;
+    - `terms`: those of a sum that one word of a panel holds;
+    - `step`: the words of depth that are multiplied at once. If there are several, left panels
+      lie row by row.
+    """
 
     rows: int
     columns: int
     lanes: int
+    terms: int = 1
+    step: int = 1
+
+    def steps(self, indices: FoldingIndices[V], depth: int | V) -> int | V:
+        """How many steps a depth takes, the last one filled up with zeros."""
+        return indices.ceiling_divide(depth, self.terms * self.step)
+
+    def words(self, indices: FoldingIndices[V], depth: int | V) -> int | V:
+        """The words of depth of a panel."""
+        return indices.multiply(self.steps(indices, depth), self.step)
 
 
 def tile_of(element: Element) -> Tile:
-    """The tile for sums in `f32`, `f64` or `i32` on this CPU."""
+    """The tile for sums in `f32`, `f64` or `i32` of terms as wide, or of pairs, on this CPU."""
     bits = vector_bits()
     lanes = bits // element.width
     rows = 12 if bits == 512 else 6
-    return Tile(rows, 2 * lanes, lanes)
+    return Tile(rows, 2 * lanes, lanes, terms=1 if element.is_float else 2)
+
+
+def tile_of_product(left: Element, right: Element, total: Element) -> Tile:
+    """The tile for products of elements of two kinds."""
+    both = (left, right)
+    if left == right == BF16 and total == F32 and cpu_has("amx-bf16"):
+        return Tile(2 * amx.SIDE, 2 * amx.SIDE, amx.SIDE, terms=2, step=amx.SIDE)
+    is_narrow = all(not each.is_float and each.width == 8 for each in both)
+    if is_narrow and total == integer_element(32) and cpu_has("amx-int8"):
+        return Tile(2 * amx.SIDE, 2 * amx.SIDE, amx.SIDE, terms=4, step=amx.SIDE)
+    return tile_of(total)
 
 
 def emit_tile(element: Element, rows: int, columns: int) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -122,14 +122,21 @@ def accumulate(
     return totals
 
 
-# Pairs of 16-bit integers, each in a 32-bit lane, the first in its low half.
+# Words of 32 bits that hold two or four narrow terms each, the first in its lowest bits.
 
 
-def pair(builder: Any, first: Any, second: Any) -> Any:
-    """Two vectors of 32-bit integers that fit 16 bits, as one of pairs."""
-    count = first.type.count
-    low = builder.and_(first, ir.Constant(first.type, [0xFFFF] * count))
-    return builder.or_(low, builder.shl(second, ir.Constant(first.type, [16] * count)))
+def words_of(builder: Any, terms: Sequence[Any]) -> Any:
+    """Vectors of 32-bit integers whose low bits are terms, as one of words."""
+    kind, bits = terms[0].type, 32 // len(terms)
+
+    def all_lanes(value: int) -> Any:
+        return ir.Constant(kind, [value] * kind.count)
+
+    mask = all_lanes((1 << bits) - 1)
+    word, *others = [*(builder.and_(each, mask) for each in terms[:-1]), terms[-1]]
+    for number, term in enumerate(others, 1):
+        word = builder.or_(word, builder.shl(term, all_lanes(number * bits)))
+    return word
 
 
 def repeated_pair(builder: Any, stored: Any, element: Element, lanes: int) -> Any:

@@ -16,17 +16,18 @@ from weakref import WeakKeyDictionary
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element, element_by_name
+from ..microkernels.amx import emit_matrix_tile
 from ..microkernels.mmt4d import PackedTile, emit_packed_tile
 from ..microkernels.products import emit_tile
 from ..microkernels.transposes import emit_transpose
 from ..microkernels.vectors import (
     dot,
     multiply_add,
-    pair,
     repeated_pair,
     splat,
     vector_address,
     widened,
+    words_of,
 )
 from .llvm_scalar_ops import OPERATIONS
 from .llvm_values import float_type, from_storage, register_type, to_storage
@@ -59,6 +60,8 @@ def primitive(name: str) -> Primitive:
     if operation == "microkernel":
         rows, columns = (int(each) for each in element_names[1:])
         return _on_addresses(emit_tile(element_by_name(element_names[0]), rows, columns))
+    if operation == "amx":
+        return _on_addresses(emit_matrix_tile(*map(element_by_name, element_names)))
     if operation == "tile":
         left, right, total = map(element_by_name, element_names[:3])
         rows, columns, depth = (int(each) for each in element_names[3:])
@@ -218,14 +221,10 @@ def _vector_multiply_add(names: Sequence[str]) -> Primitive:
     return Primitive((vector,) * 3, emit)
 
 
-def _vector_pair(names: Sequence[str]) -> Primitive:
-    """`vpair_lanes(first, second)` of 32-bit integers that fit 16 bits."""
-    words = ir.VectorType(ir.IntType(32), int(names[0]))
-
-    def emit(builder: Any, values: Sequence[Any]) -> Any:
-        return pair(builder, *values)
-
-    return Primitive((words, words), emit)
+def _vector_words(names: Sequence[str]) -> Primitive:
+    """`vwords_lanes_terms(...)` of 32-bit integers whose low bits are terms."""
+    lanes, terms = (int(each) for each in names)
+    return Primitive((ir.VectorType(ir.IntType(32), lanes),) * terms, words_of)
 
 
 def _pair_load(names: Sequence[str]) -> Primitive:
@@ -253,7 +252,7 @@ def _vector_dot(names: Sequence[str]) -> Primitive:
 
 
 _VECTORS = {
-    "vpair": _vector_pair,
+    "vwords": _vector_words,
     "vloadpair": _pair_load,
     "vdot": _vector_dot,
     "vload": _vector_load,

@@ -5,7 +5,10 @@ Object code is loaded by LLVM's JITLink, through llvmlite's binding; nothing is 
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -58,10 +61,11 @@ _numbers = count()
 
 
 CPU_FEATURES_VARIABLE = "MESH_OPT_CPU_FEATURES"
-"""Environment variable: `sse2` or `avx2`, the widest vectors that native code may use. Tests run
-kernels for other CPUs by it."""
+"""Environment variable: `sse2`, `avx2` or `avx512`, the widest vectors that native code may use.
+Tests run kernels for other CPUs by it."""
 
 _BEYOND = {
+    "avx512": ("amx",),
     "avx2": ("avx512", "avx10", "amx", "evex"),
     "sse2": (
         *("avx", "amx", "evex", "fma", "f16c", "xop"),
@@ -77,7 +81,20 @@ def cpu_features() -> dict[str, bool]:
     llvm: Any = llvmlite.binding
     beyond = _BEYOND.get(os.environ.get(CPU_FEATURES_VARIABLE, ""), ())
     found: dict[str, bool] = llvm.get_host_cpu_features()
+    if found.get("amx-tile") and "amx" not in beyond and not _may_use_matrix_registers():
+        beyond = (*beyond, "amx")
     return {name: there and not name.startswith(beyond) for name, there in found.items()}
+
+
+def _may_use_matrix_registers() -> bool:
+    """Ask Linux for AMX's registers, which a process has only then; whether it gives them.
+
+    `ARCH_REQ_XCOMP_PERM` for `XFEATURE_XTILEDATA`: Documentation/arch/x86/xstate.rst of Linux.
+    """
+    if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
+        return False
+    arch_prctl, request, tile_data = 158, 0x1023, 18
+    return ctypes.CDLL(None).syscall(arch_prctl, request, tile_data) == 0
 
 
 def _flattened() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from backend_checks import check, function
@@ -100,49 +101,71 @@ def test_large_product_of_narrow_floats(element: str, monkeypatch: pytest.Monkey
     check(text)
 
 
-INTEGERS = {
-    "signed": ("i8", "extsi", "61x83 mk", "83x70 kn"),
-    "unsigned": ("i8", "extui", "61x83 mk", "83x70 kn"),
-    "wide": ("i16", "extsi", "61x83 mk", "83x70 kn"),
-    "wide_and_unsigned": ("i16", "extui", "61x82 mk", "82x70 kn"),
+NARROW = {
+    "signed": ("i8", "extsi extsi", "61x83 mk", "83x70 kn"),
+    "unsigned": ("i8", "extui extui", "61x83 mk", "83x70 kn"),
+    "signed_and_unsigned": ("i8", "extsi extui", "61x131 mk", "131x70 kn"),
+    "unsigned_and_signed": ("i8", "extui extsi", "131x61 km", "70x131 nk"),
+    "wide": ("i16", "extsi extsi", "61x83 mk", "83x70 kn"),
+    "wide_and_unsigned": ("i16", "extui extui", "61x82 mk", "82x70 kn"),
     # Full panels only, the last of which ends where its memory does.
-    "transposed": ("i8", "extsi", "60x96 km", "70x96 nk"),
-    "dynamic": ("i8", "extsi", "?x83 mk", "83x? kn"),
+    "transposed": ("i8", "extsi extsi", "96x60 km", "70x96 nk"),
+    "many_columns": ("i8", "extsi extsi", "61x66 mk", "66x300 kn"),
+    "dynamic": ("i8", "extsi extsi", "?x83 mk", "83x? kn"),
+    "floats": ("bf16", "extf extf", "61x131 mk", "131x300 kn"),
+    "transposed_floats": ("bf16", "extf extf", "131x61 km", "70x131 nk"),
+    "dynamic_floats": ("bf16", "extf extf", "?x83 mk", "83x? kn"),
 }
 """Elements, how they are widened, and two operands with their loops."""
 
 
-@pytest.mark.parametrize("name", INTEGERS)
-def test_large_product_of_integers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pairs of terms, the least numbers among them: -32768 twice is more than a sum can hold."""
+@pytest.mark.parametrize("name", NARROW)
+def test_large_product_of_narrow_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several terms at once: of integers the least, whose pairs are more than a sum can hold, of
+    floats infinities, zeros with a sign and what is no number."""
     in_panels(monkeypatch)
-    element, widen, *operands = INTEGERS[name]
+    element, widen, *operands = NARROW[name]
     shapes, used = zip(*(each.split() for each in operands), strict=True)
-    if name == "transposed":
-        shapes = ("96x60", "70x96")
-    rows, columns = ("?", "?") if name == "dynamic" else (operands[0][:2], 70)
+    sizes = {
+        loop: size
+        for shape, loops in zip(shapes, used, strict=True)
+        for loop, size in zip(loops, shape.split("x"), strict=True)
+    }
+    total, kind = ("f32", "f") if element == "bf16" else ("i32", "i")
     tensors = [f"tensor<{each}x{element}>" for each in shapes]
-    tensors.append(f"tensor<{rows}x{columns}xi32>")
+    tensors.append(f"tensor<{sizes['m']}x{sizes['n']}x{total}>")
     maps = ", ".join(f"affine_map<(m, n, k) -> ({', '.join(each)})>" for each in (*used, "mn"))
+    left, right = widen.split()
     body = f"""
   %0 = linalg.generic {{indexing_maps = [{maps}],
                        iterator_types = ["parallel", "parallel", "reduction"]}}
       ins(%a0, %a1 : {tensors[0]}, {tensors[1]}) outs(%a2 : {tensors[2]}) {{
-    ^bb0(%x: {element}, %y: {element}, %o: i32):
-      %l = arith.{widen} %x : {element} to i32
-      %r = arith.{widen} %y : {element} to i32
-      %p = arith.muli %l, %r : i32
-      %s = arith.addi %o, %p : i32
-      linalg.yield %s : i32
+    ^bb0(%x: {element}, %y: {element}, %o: {total}):
+      %l = arith.{left} %x : {element} to {total}
+      %r = arith.{right} %y : {element} to {total}
+      %p = arith.mul{kind} %l, %r : {total}
+      %s = arith.add{kind} %o, %p : {total}
+      linalg.yield %s : {total}
   }} -> {tensors[2]}
   return %0 : {tensors[2]}"""
     rng = np.random.default_rng(1)
+    inputs = [
+        _narrow_numbers(rng, element, tuple(map(int, each.replace("?", "67").split("x"))))
+        for each in shapes
+    ]
+    result = tuple(67 if sizes[each] == "?" else int(sizes[each]) for each in "mn")
+    inputs.append(rng.integers(-9, 9, result).astype(np.float32 if kind == "f" else np.int32))
+    check(function(tensors, tensors[2], body), inputs)
+
+
+def _narrow_numbers(rng: np.random.Generator, element: str, shape: tuple[int, ...]) -> np.ndarray:
+    if element == "bf16":
+        numbers = rng.standard_normal(shape).astype(ml_dtypes.bfloat16)
+        places = rng.choice(numbers.size, 5, replace=False)
+        numbers.reshape(-1)[places] = [np.nan, np.inf, -np.inf, -0.0, 0.0]
+        return numbers
     dtype = np.dtype(f"int{element[1:]}")
     limits = np.iinfo(dtype)
-    sizes = [tuple(map(int, each.replace("?", "67").split("x"))) for each in shapes]
-    inputs = [rng.integers(limits.min, limits.max, each, dtype, endpoint=True) for each in sizes]
-    for array in inputs:
-        array.reshape(-1)[: array.size // 2] = limits.min
-    result = (67, 67) if name == "dynamic" else (int(rows), 70)
-    inputs.append(rng.integers(-9, 9, result, np.int32))
-    check(function(tensors, tensors[2], body), inputs)
+    numbers = rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    numbers.reshape(-1)[: numbers.size // 2] = limits.min
+    return numbers

@@ -1,0 +1,130 @@
+"""The inner tile of a product in matrix registers: Intel's AMX, of `bf16` and of 8-bit integers.
+
+A matrix register has 16 rows of 64 bytes. One instruction adds to a 16 x 16 block of sums the
+product of 16 rows of the left operand and of 16 columns of the right one, both with 16 words of
+depth; a word holds two terms in `bf16`, or four of 8 bits. Four registers keep the sums of 32 rows
+and 32 columns:
+
+            right: 6 7
+    left: 4        0 1
+          5        2 3
+
+Instructions and the layout of their operands: Intel 64 and IA-32 Architectures Software
+Developer's Manual, volume 1, chapter 18, and volume 2, `LDTILECFG`, `TDPBF16PS`, `TDPBSSD`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from ...runtime.abi.elements import BF16, Element
+
+SIDE = 16
+"""Rows of a register, and the words of each."""
+
+ROW_BYTES = 64
+
+_BYTE, _WORD = ir.IntType(8), ir.IntType(64)
+_POINTER = _BYTE.as_pointer()
+
+_REGISTERS = 8
+_CONFIGURATION = "amx.configuration"
+
+
+def emit_matrix_tile(left: Element, right: Element) -> Any:
+    """An emitter of `tile(left, right, result, steps)` on addresses; a step has 16 words of depth.
+
+    `left` is `32 x (16 * steps)` words, `right` is `(16 * steps) x 32`; `result` gets the sums of
+    32 x 32, which begin with zero.
+    """
+    multiply = _multiplication(left, right)
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        left, right, result, steps = values
+        _call(builder, "ldtilecfg", _configuration(builder.module))
+        for total in range(4):
+            _call(builder, "tilezero", _register(total))
+        _over_steps(builder, multiply, left, right, steps)
+        pitch = 2 * ROW_BYTES
+        for total in range(4):
+            row, column = divmod(total, 2)
+            place = _at(builder, result, _bytes(row * SIDE * pitch + column * ROW_BYTES))
+            _call(builder, "tilestored64", _register(total), place, _bytes(pitch))
+        _call(builder, "tilerelease")
+        return ir.Constant(ir.IntType(1), 0)
+
+    return emit
+
+
+def _multiplication(left: Element, right: Element) -> str:
+    """The instruction that multiplies elements of two kinds."""
+    if left == right == BF16:
+        return "tdpbf16ps"
+    signs = "".join("u" if each.is_unsigned else "s" for each in (left, right))
+    return f"tdpb{signs}d"
+
+
+def _over_steps(builder: Any, multiply: str, left: Any, right: Any, steps: Any) -> None:
+    """The loop over the depth, which may be empty."""
+    before = builder.block
+    loop, after = builder.append_basic_block("amx"), builder.append_basic_block("amx.end")
+    pitch = builder.mul(steps, _bytes(ROW_BYTES))
+    builder.cbranch(builder.icmp_signed(">", steps, _bytes(0)), loop, after)
+    builder.position_at_end(loop)
+    step = builder.phi(_WORD)
+    step.add_incoming(_bytes(0), before)
+    rows = builder.add(left, builder.mul(step, _bytes(ROW_BYTES)))
+    columns = builder.add(right, builder.mul(step, _bytes(2 * ROW_BYTES * SIDE)))
+    for number in range(2):
+        place = _at(builder, columns, _bytes(number * ROW_BYTES))
+        _call(builder, "tileloadd64", _register(6 + number), place, _bytes(2 * ROW_BYTES))
+    for number in range(2):
+        place = _at(builder, rows, builder.mul(pitch, _bytes(number * SIDE)))
+        _call(builder, "tileloadd64", _register(4 + number), place, pitch)
+        for column in range(2):
+            factors = (_register(4 + number), _register(6 + column))
+            _call(builder, multiply, _register(2 * number + column), *factors)
+    following = builder.add(step, _bytes(1), flags=("nsw",))
+    step.add_incoming(following, loop)
+    builder.cbranch(builder.icmp_signed("<", following, steps), loop, after)
+    builder.position_at_end(after)
+
+
+def _configuration(module: Any) -> Any:
+    """The 64 bytes that give all registers their full size, as a constant of the module."""
+    found: Any = module.globals.get(_CONFIGURATION)
+    if found is None:
+        data = bytearray(64)
+        data[0] = 1
+        for number in range(_REGISTERS):
+            data[16 + 2 * number] = ROW_BYTES
+            data[48 + number] = SIDE
+        kind = ir.ArrayType(_BYTE, len(data))
+        found = ir.GlobalVariable(module, kind, _CONFIGURATION)
+        found.linkage, found.global_constant, found.align = "internal", True, 64
+        found.initializer = ir.Constant(kind, data)
+    return found.bitcast(_POINTER)
+
+
+def _call(builder: Any, name: str, *arguments: Any) -> None:
+    symbol = f"llvm.x86.{name}"
+    function = builder.module.globals.get(symbol)
+    if function is None:
+        kind = ir.FunctionType(ir.VoidType(), [each.type for each in arguments])
+        function = ir.Function(builder.module, kind, symbol)
+    builder.call(function, arguments)
+
+
+def _at(builder: Any, base: Any, offset: Any) -> Any:
+    return builder.inttoptr(builder.add(base, offset), _POINTER)
+
+
+def _register(number: int) -> Any:
+    return ir.Constant(_BYTE, number)
+
+
+def _bytes(count: int) -> Any:
+    return ir.Constant(_WORD, count)
