@@ -14,7 +14,7 @@ from ...dialects.linalg.structured_view import structured_view
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
 from ..microkernels.mmt4d import PackedTile
-from ..microkernels.products import tile_of
+from ..microkernels.products import tile_of_product
 from .ast_builder import Term
 from .expressions import write_element
 from .kernel_text import KernelText, TileCount
@@ -58,13 +58,14 @@ def gains_from_repacking(operation: Operation, tile: PackedTile) -> bool:
     """Whether an mmt4d of large operands is faster with them packed anew for this CPU.
 
     The tile is one for another machine, which does not fill the vectors of this one, or its floats
-    are narrow ones that would be widened again for each tile; and the operands are no narrower
-    than a tile of ours.
+    are narrow ones that would be widened again for each tile, or the CPU has matrix registers for
+    them; and the operands are no narrower than a tile of ours.
     """
-    is_narrow = tile.left.is_narrow_float or tile.right.is_narrow_float
-    if not tile.total.is_float or (tile.fills_vectors and not is_narrow):
-        return False
-    own = tile_of(tile.total)
+    own = tile_of_product(tile.left, tile.right, tile.total)
+    if own.step == 1:
+        is_narrow = tile.left.is_narrow_float or tile.right.is_narrow_float
+        if not tile.total.is_float or (tile.fills_vectors and not is_narrow):
+            return False
     batches = MMT4D[operation.name]
     for operand, width, least in (
         (operation.operands[0], tile.rows, own.rows),
