@@ -133,9 +133,8 @@ class RegisterTiles:
         full = tile_of(self.total)
         lanes = full.lanes
         columns = self.sizes[self.row]
-        if isinstance(columns, int):
-            while lanes > columns:
-                lanes //= 2
+        if isinstance(columns, int) and columns < lanes:
+            lanes = self._rest_lanes(lanes, columns)
         vectors = 2 if not isinstance(columns, int) or columns >= 2 * lanes else 1
         most = full.rows
         if all(each.is_vector for each in self.operands):
@@ -285,12 +284,27 @@ class RegisterTiles:
         rows, lanes = self.tile.rows, self.tile.lanes
         shapes = [self.tile] if self.tile.vectors > 1 else []
         shapes.append(Shape(rows, 1, lanes))
-        if not isinstance(self.sizes[self.row], int):
+        columns = self.sizes[self.row]
+        if not isinstance(columns, int):
             return [*shapes, Shape(rows, 1, 1)]
-        while lanes > 1:
-            lanes //= 2
+        rest = columns % lanes
+        while rest:
+            lanes = self._rest_lanes(lanes, rest)
             shapes.append(Shape(rows, 1, lanes))
+            rest %= lanes
         return shapes
+
+    def _rest_lanes(self, lanes: int, columns: int) -> int:
+        """The lanes of a vector for fewer columns than one has.
+
+        One vector of 13 is loaded in pieces of 8, 4 and 1, but multiplied at once. Pairs are only
+        so where an instruction has as many lanes.
+        """
+        if self.paired is None:
+            return columns
+        while lanes > columns:
+            lanes //= 2
+        return lanes
 
     def _rows(
         self,
