@@ -1,8 +1,8 @@
 """Tensors whose dimensions change places, where the last one does: square by square.
 
 Elements that lie in a row of the source lie in a column of the result. So squares are read as
-vectors, transposed in registers and written as vectors, four at a time: they fill cache lines. What
-is left at the edges is copied one by one.
+vectors, transposed in registers and written as vectors, one at a time if its rows fill cache lines,
+else four. What is left at the edges is copied one by one.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from .writer import Indices, KernelWriter
 Permutation = tuple[int, ...]
 """For each dimension of the source, the one of the result that it becomes."""
 
-SQUARES = 2
-"""Squares of a block along either side."""
+CACHE_LINE = 64
 
 BLOCKS = 4
 """Blocks of a tile of work along either side."""
@@ -87,7 +86,8 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
     row, column = permutation[last] if permutation else 0, last
     element = writer.element_of(result)
     square = square_of(element.storage_bytes)
-    if row == column or any(_is_less(shape[each], square * SQUARES) for each in (row, column)):
+    side = square if square * element.storage_bytes == CACHE_LINE else 2 * square
+    if row == column or any(_is_less(shape[each], side) for each in (row, column)):
         return None
     base, start = writer.address(result), writer.address(source)
     source_shape = tuple(shape[each] for each in permutation)
@@ -110,7 +110,6 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
         to, taken = places(indices)
         writer.store(result, to, writer.load(source, taken))
 
-    side = square * SQUARES
     outer = [each for each in range(last) if each != row]
     cuts = [(each, 1) for each in outer if shape[each] != 1][:2]
     cuts += [(row, side * BLOCKS), (column, side * BLOCKS)]

@@ -15,7 +15,7 @@ _I32 = ir.IntType(32)
 
 def square_of(storage_bytes: int) -> int:
     """The side of a square of elements of some bytes: a vector of at most 16 of them."""
-    return min(16, min(256, vector_bits()) // (8 * storage_bytes))
+    return min(16, vector_bits() // (8 * storage_bytes))
 
 
 def emit_transpose(storage_bytes: int) -> Any:

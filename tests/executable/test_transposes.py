@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from backend_checks import check, function
-from mesh_opt.codegen.microkernels.transposes import square_of
+from mesh_opt.codegen.microkernels import transposes
 
 
 def kind(shape: tuple[int, ...], element: str, is_open: bool = False) -> str:
@@ -74,5 +74,11 @@ def test_one_after_the_other() -> None:
     check(text)
 
 
-def test_squares_fill_vectors() -> None:
-    assert [square_of(size) for size in (1, 2, 4, 8)] == [16, 16, 8, 4]
+SQUARES = {128: [16, 8, 4, 2], 256: [16, 16, 8, 4], 512: [16, 16, 16, 8]}
+"""By the width of vectors: the sides for elements of 1, 2, 4 and 8 bytes."""
+
+
+@pytest.mark.parametrize("bits", SQUARES)
+def test_squares_fill_vectors(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transposes, "vector_bits", lambda: bits)
+    assert [transposes.square_of(size) for size in (1, 2, 4, 8)] == SQUARES[bits]
