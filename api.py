@@ -95,8 +95,8 @@ class Program(RunnableModule, FunctionsByName[Function]):
     def report(self, path: str | os.PathLike[str] | None = None) -> str:
         """A page of HTML about all stages, as `mesh-opt --report` writes it; also into a file.
 
-        It has changes, values, shardings, collectives, costs and remarks. The passes run again for
-        it. Raises ExecutionError, OSError.
+        It has changes, values, shardings, collectives, costs and remarks, and when devices did what
+        if there is a `timeline`. The passes run again for it. Raises ExecutionError, OSError.
         """
         from .tools.report.page import recorded_pipeline, render_page
 
@@ -105,7 +105,7 @@ class Program(RunnableModule, FunctionsByName[Function]):
             if self._run_again is not None:
                 self._run_again(module, [recorder])
         name = self._texts[0].name if self._texts else ", ".join(self.functions)
-        page = render_page(f"mesh-opt {name}", recorder.stages)
+        page = render_page(f"mesh-opt {name}", recorder.stages, self.timeline)
         if path is not None:
             Path(path).write_text(page, encoding="utf-8")
         return page

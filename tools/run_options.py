@@ -174,6 +174,11 @@ class Native:
         " --backend=numba or mpi)",
         shown="FILE.json",
     )
+    report: str | None = text(
+        "write a page with what each device did and when, beside all stages as mesh-opt --report"
+        " shows them (with --backend=numba or mpi)",
+        shown="FILE.html",
+    )
     trace_host: bool = flag(
         "print each instruction of host code that a device has carried out, with what it has"
         " written, on standard error (with --backend=numba)"
@@ -256,6 +261,7 @@ _OF_CALLS = (
     "expected_output",
     "guard",
     "output",
+    "report",
     "require_native",
     "statistics",
     "steps",
@@ -284,7 +290,7 @@ def check_options(options: RunOptions) -> None:
         raise UsageError(
             f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
         )
-    for name in ("statistics", "guard", "require_native"):
+    for name in ("statistics", "guard", "report", "require_native", "trace"):
         if getattr(options, name) and options.backend not in ("numba", "mpi"):
             option = name.replace("_", "-")
             raise UsageError(f"--{option} needs --backend=numba or --backend=mpi")
@@ -311,8 +317,6 @@ def check_options(options: RunOptions) -> None:
         raise UsageError("--check compares one call with the reference, not --steps")
     if options.tolerance is not None and options.check is None and not options.expected_output:
         raise UsageError("--tolerance is for --check or --expected_output, which are missing")
-    if options.trace is not None and options.backend not in ("numba", MPI):
-        raise UsageError("--trace needs --backend=numba or --backend=mpi")
     if options.timeout is not None and (options.backend != MPI or options.timeout <= 0):
         raise UsageError("--timeout needs --backend=mpi, and more than 0 seconds")
     if options.trace_host and options.backend != "numba":

@@ -64,6 +64,7 @@ def needs_compiler(options: RunOptions) -> bool:
         or options.grid_shape is not None
         or options.guard
         or options.per_device
+        or options.report is not None
         or options.require_native
         or options.simulate
         or options.trace_host

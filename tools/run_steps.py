@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from .ranks import MPI
 from .run_options import RunOptions
 
 if TYPE_CHECKING:
-    from ..api import Function
+    from ..api import Function, Program
     from ..saved_programs import LoadedFunction
 
 
@@ -30,9 +30,10 @@ def run_as_asked(
 ) -> list[Array]:
     """What a function gives, after so many steps as are asked for; one of several ranks, the one
     that `is_heard`, writes checkpoints. Raises UsageError for files that cannot be written."""
-    if options.trace is None:
+    if options.trace is None and options.report is None:
         return _results(options, function, inputs, is_heard)
-    function.program.timeline = timeline = Timeline()
+    program = function.program
+    program.timeline = timeline = Timeline()
     results = _results(options, function, inputs, is_heard)
     if options.backend == MPI:
         from ..runtime.rank_calls import timeline_of_ranks
@@ -40,8 +41,13 @@ def run_as_asked(
         timeline = timeline_of_ranks(timeline)
     if not is_heard:
         return results
-    with open_output(options.trace) as file:
-        timeline.write(file)
+    program.timeline = timeline
+    if options.trace is not None:
+        with open_output(options.trace) as file:
+            timeline.write(file)
+    if options.report is not None:
+        with open_output(options.report) as file:
+            file.write(cast("Program", program).report().encode())
     return results
 
 

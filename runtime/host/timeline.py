@@ -40,6 +40,18 @@ class Event:
     number: tuple[int, int] = (0, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a row of the timeline: `kind` may also be `wait`."""
+
+    row: int
+    kind: str
+    name: str
+    start: int
+    end: int
+    details: dict[str, Any]
+
+
 class Timeline:
     """The events of the runs of a program, on all devices of this process."""
 
@@ -67,48 +79,43 @@ class Timeline:
         with self._lock:
             return sorted(self._events, key=lambda each: each.start)
 
-    def write(self, file: BinaryIO) -> None:
-        """Write the trace event format of Chrome."""
-        arrivals: dict[object, int] = {}
-        for each in self.events:
-            arrivals[each.group, each.number] = each.start
-        slices = (row for each in self.events for row in self._slices(each, arrivals))
-        rows = [*self._names(), *slices]
-        file.write(json.dumps({"traceEvents": rows, "displayTimeUnit": "ns"}).encode())
-
-    def _names(self) -> Iterator[dict[str, Any]]:
-        for process, device in sorted({(each.process, each.device) for each in self.events}):
-            name = f"process {process}" + (f", device {device}" if device else "")
-            named = {"name": "thread_name", "ph": "M", "pid": 0, "tid": _row(process, device)}
-            yield {**named, "args": {"name": name}}
-
-    def _slices(self, event: Event, arrivals: Mapping[object, int]) -> Iterator[dict[str, Any]]:
-        """An event, and before it the time for which a collective waited for the last to come."""
-        began = event.start
-        if event.group:
-            began = min(event.end, max(event.start, arrivals[event.group, event.number]))
-            if began > event.start:
-                yield self._slice(event, "wait", "wait", event.start, began, {"for": event.name})
-        unit = "tiles" if event.kind == "kernel" else "bytes"
-        details: dict[str, Any] = {unit: event.amount}
-        if event.group:
-            details["devices"] = list(event.group)
-        yield self._slice(event, event.kind, event.name, began, event.end, details)
-
-    def _slice(
-        self, event: Event, kind: str, name: str, start: int, end: int, details: dict[str, Any]
-    ) -> dict[str, Any]:
+    def rows(self) -> dict[int, str]:
+        """The devices that did something: the number of a row for each, and its name."""
+        found = sorted({(each.process, each.device) for each in self.events})
         return {
-            "name": name,
-            "cat": kind,
-            "ph": "X",
-            "pid": 0,
-            "tid": _row(event.process, event.device),
-            "ts": (start - self.origin) / 1000,
-            "dur": (end - start) / 1000,
-            "args": details,
+            process * ROWS + device: f"process {process}" + (f", device {device}" if device else "")
+            for process, device in found
         }
 
+    def spans(self) -> list[Span]:
+        """What the rows show: events, and before collectives the time until the last one came."""
+        events, arrivals = self.events, dict[object, int]()
+        for each in events:
+            arrivals[each.group, each.number] = each.start
+        return [span for each in events for span in _spans(each, arrivals)]
 
-def _row(process: int, device: int) -> int:
-    return process * ROWS + device
+    def write(self, file: BinaryIO) -> None:
+        """Write the trace event format of Chrome."""
+        common = {"pid": 0}
+        rows: list[dict[str, Any]] = [
+            {**common, "name": "thread_name", "ph": "M", "tid": row, "args": {"name": name}}
+            for row, name in self.rows().items()
+        ]
+        for span in self.spans():
+            times = {"ts": (span.start - self.origin) / 1000, "dur": (span.end - span.start) / 1000}
+            named = {"name": span.name, "cat": span.kind, "ph": "X", "tid": span.row}
+            rows.append({**common, **named, **times, "args": span.details})
+        file.write(json.dumps({"traceEvents": rows, "displayTimeUnit": "ns"}).encode())
+
+
+def _spans(event: Event, arrivals: Mapping[object, int]) -> Iterator[Span]:
+    row, began = event.process * ROWS + event.device, event.start
+    if event.group:
+        began = min(event.end, max(event.start, arrivals[event.group, event.number]))
+        if began > event.start:
+            yield Span(row, "wait", "wait", event.start, began, {"for": event.name})
+    unit = "tiles" if event.kind == "kernel" else "bytes"
+    details: dict[str, Any] = {unit: event.amount}
+    if event.group:
+        details["devices"] = list(event.group)
+    yield Span(row, event.kind, event.name, began, event.end, details)

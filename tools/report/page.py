@@ -13,12 +13,19 @@ from xdsl.dialects.builtin import ModuleOp
 from ...ir.diagnostics import remarks_also_to
 from ...passes.sharding.cost_report import Cost
 from ...passes.sharding.placed_values import PlacedGroup
+from ...runtime.host.timeline import Timeline
 from ...sharding.device_map import device_map, draw_html
 from .graph_script import GRAPH_SCRIPT
 from .record import RecordedStage, StageRecorder
 from .script import SCRIPT
 from .style import STYLE
 from .tiles import draw_tiles
+from .time_script import TIME_SCRIPT
+
+MOST_EVENTS = 20_000
+"""Events of a run that are shown: a page of about two megabytes."""
+
+_SCRIPT = GRAPH_SCRIPT + SCRIPT.replace("/* times */", TIME_SCRIPT)
 
 _PAGE = """\
 <!DOCTYPE html>
@@ -36,13 +43,14 @@ _PAGE = """\
 <datalist id="values"></datalist>
 <span id="keys"><kbd>&larr;</kbd> <kbd>&rarr;</kbd> stage <kbd>n</kbd> <kbd>p</kbd> change
 <kbd>/</kbd> follow <kbd>Esc</kbd> stop <kbd>1</kbd>-<kbd>6</kbd> tables <kbd>c</kbd> one or two
-<kbd>g</kbd> graph <kbd>t</kbd> dark or light</span>
+<kbd>g</kbd> graph <kbd>l</kbd> time line <kbd>t</kbd> dark or light</span>
 </header>
 <main>
 <nav aria-label="stages"><ol id="stages"></ol></nav>
 <section id="before" class="pane" aria-label="before"></section>
 <section id="after" class="pane" aria-label="after"></section>
 <section id="graph" tabindex="0" aria-label="graph of a function"></section>
+<section id="times" tabindex="0" aria-label="what devices did"></section>
 <aside><div id="tabs" role="tablist"></div><div id="panel" role="tabpanel"></div></aside>
 </main>
 <script type="application/json" id="data">{data}</script>
@@ -52,12 +60,37 @@ _PAGE = """\
 """
 
 
-def render_page(title: str, stages: Sequence[RecordedStage]) -> str:
-    """The page about some stages, whole: it needs no network and no other file."""
-    data = json.dumps(_data(stages), separators=(",", ":"), ensure_ascii=False)
+def render_page(
+    title: str, stages: Sequence[RecordedStage], timeline: Timeline | None = None
+) -> str:
+    """The page about some stages, and about runs if there were any, whole: it needs no network and
+    no other file."""
+    found = {**_data(stages), "times": None if timeline is None else _times(timeline)}
+    data = json.dumps(found, separators=(",", ":"), ensure_ascii=False)
     # Nothing in a program may end the element that holds it.
     data = data.replace("<", "\\u003c")
-    return _PAGE.format(title=escape(title), style=STYLE, script=GRAPH_SCRIPT + SCRIPT, data=data)
+    return _PAGE.format(title=escape(title), style=STYLE, script=_SCRIPT, data=data)
+
+
+def _times(timeline: Timeline) -> dict[str, Any] | None:
+    """When devices did what, in microseconds from the first event on."""
+    spans, names = timeline.spans(), timeline.rows()
+    if not spans:
+        return None
+    lanes = {row: number for number, row in enumerate(names)}
+    shown = spans[:MOST_EVENTS]
+    start = min(each.start for each in spans)
+    events = [
+        [
+            *(lanes[each.row], each.kind, each.name),
+            *((each.start - start) / 1000, (each.end - each.start) / 1000),
+            ", ".join(f"{key} {value}" for key, value in each.details.items()),
+        ]
+        for each in shown
+    ]
+    end = (max(each.end for each in shown) - start) / 1000
+    left = len(spans) - len(shown)
+    return {"lanes": list(names.values()), "events": events, "end": end, "left": left}
 
 
 class _Numbers:

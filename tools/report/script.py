@@ -6,7 +6,7 @@ SCRIPT = r"""
 const data = JSON.parse(document.getElementById("data").textContent);
 const stages = data.stages, $ = id => document.getElementById(id);
 const state = { stage: stages.length - 1, other: null, follow: "", tab: 0, single: false,
-  graph: false };
+  graph: false, times: false };
 const TABS = ["Value", "Shardings", "Collectives", "Cost", "Remarks", "Layouts"];
 const VALUE = /%[\w$.-]+(?:#\d+)?/g;
 
@@ -118,6 +118,8 @@ function picture(sharding) {
 }
 const nothing = what => [element("p", { textContent: what })];
 
+/* times */
+
 const PANELS = [
   () => {
     if (!state.follow) return nothing("Choose a value in the text, or press / and name one.");
@@ -207,6 +209,7 @@ function show(change) {
   }
   document.querySelector("main").classList.toggle("single", state.single);
   document.querySelector("main").classList.toggle("graphs", state.graph);
+  document.querySelector("main").classList.toggle("timed", state.times);
   const panes = [$("before"), $("after")].map(pane => pane.scrollTop);
   showStages();
   showPane($("before"), before(), state.stage);
@@ -215,11 +218,12 @@ function show(change) {
     pane.scrollTop = panes[at];
   });
   if (state.graph) showGraph("stage" in change || "graph" in change);
+  if (state.times) showTimes();
   showPanel();
   const current = document.querySelector("nav [aria-current=true]");
   if (current) current.scrollIntoView({ block: "nearest" });
   const hash = new URLSearchParams({ stage: state.stage, follow: state.follow, tab: state.tab,
-    ...(state.graph ? { graph: 1 } : {}) });
+    ...(state.graph ? { graph: 1 } : {}), ...(state.times ? { times: 1 } : {}) });
   history.replaceState(null, "", "#" + hash);
 }
 
@@ -245,9 +249,16 @@ document.addEventListener("keydown", event => {
   const go = to => { change = -1; show({ stage: to, other: null }); };
   if ((event.key === "ArrowRight" || event.key === "j") && stage + 1 < stages.length) go(stage + 1);
   else if ((event.key === "ArrowLeft" || event.key === "k") && stage) go(stage - 1);
-  else if (event.key === "n" || event.key === "p")
-    (state.graph ? nextCollective : nextChange)(event.key === "n" ? 1 : -1);
-  else if (event.key === "g") show({ graph: !state.graph });
+  else if (event.key === "n" || event.key === "p") {
+    const step = event.key === "n" ? 1 : -1;
+    if (state.times && times) nextEvent(step, ["collective", "wait"]);
+    else (state.graph ? nextCollective : nextChange)(step);
+  } else if (event.key === "g") show({ graph: !state.graph, times: false });
+  else if (event.key === "l") show({ times: !state.times, graph: false });
+  else if (state.times && times && (event.key === "ArrowDown" || event.key === "ArrowUp"))
+    nextEvent(event.key === "ArrowDown" ? 1 : -1);
+  else if (state.times && times && (event.key === "+" || event.key === "-"))
+    zoom(event.key === "+" ? 0.5 : 2, middle());
   else if (state.graph && (event.key === "ArrowDown" || event.key === "ArrowUp"))
     nextNode(event.key === "ArrowDown" ? 1 : -1);
   else if (event.key === "/") { $("follow").focus(); $("follow").select(); }
@@ -272,5 +283,5 @@ if (matchMedia("(prefers-color-scheme: dark)").matches)
 const asked = new URLSearchParams(location.hash.slice(1));
 const first = Math.min(stages.length - 1, Number(asked.get("stage") ?? stages.length - 1) || 0);
 show({ stage: first, follow: asked.get("follow") || "", tab: Number(asked.get("tab") || 1),
-  graph: asked.get("graph") === "1" });
+  graph: asked.get("graph") === "1", times: asked.get("times") === "1" });
 """

@@ -36,11 +36,27 @@ main.graphs #graph { display: block; position: relative; outline: none; }
 .node.chosen .box { stroke: var(--accent); stroke-width: 3; }
 .edge { fill: none; stroke: var(--dim); opacity: .55; }
 .edge.near { stroke: var(--accent); stroke-width: 2; opacity: 1; }
+#times { display: none; grid-column: 2 / 4; padding: 0 .6em; }
+main.timed .pane { display: none; }
+main.timed #times { display: block; }
+#times h2 { font-size: .85em; font-weight: normal; margin: .2em 0; }
+#times svg { display: block; font: 11px ui-monospace, monospace; margin-bottom: 1em; }
+#times text { fill: var(--fore); }
+#times .name { fill: #111; pointer-events: none; }
+#times .tick { stroke: var(--line); }
+.event { cursor: pointer; fill: hsl(214 70% 72%); }
+.event.copy { fill: hsl(150 45% 65%); }
+.event.collective { fill: hsl(30 90% 68%); }
+.event.wait { fill: var(--chip); stroke: var(--dim); stroke-dasharray: 2 2; }
+.event.chosen { stroke: var(--accent); stroke-width: 2; stroke-dasharray: none; }
+#times table { border-collapse: collapse; font-size: .9em; }
+#times td, #times th { padding: .1em 1em .1em 0; text-align: right; }
 svg.tiles { display: block; font: 11px ui-monospace, monospace; }
 svg.tiles text { fill: var(--dim); }
 svg.tiles .tile { fill: hsl(214 70% 72%); }
 svg.tiles .pad { fill: var(--chip); stroke: var(--dim); stroke-dasharray: 2 2; }
-nav, .pane, #graph, aside { overflow: auto; min-width: 0; border-right: 1px solid var(--line); }
+nav, .pane, #graph, #times, aside { overflow: auto; min-width: 0;
+  border-right: 1px solid var(--line); }
 nav ol { list-style: none; margin: 0; padding: .3em; }
 nav button { width: 100%; text-align: left; border: 0; background: none; color: inherit;
   font: inherit; padding: .15em .5em; border-radius: 4px; display: flex; gap: .5em;

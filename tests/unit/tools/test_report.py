@@ -15,6 +15,7 @@ import mesh_opt
 import pytest
 from mesh_opt.passes.encoding.encoding_report import EncodedTensor
 from mesh_opt.tiling.packed_layouts import PackedLayout
+from mesh_opt.tools import mesh_run
 from mesh_opt.tools.mesh_opt import main
 from mesh_opt.tools.report.tiles import draw_tiles
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
@@ -238,6 +239,16 @@ press("ArrowDown");
 seen.below = document.querySelector("#graph .chosen title").textContent;
 seen.graphHash = location.hash;
 press("g");
+press("l");
+seen.lanes = [...document.querySelectorAll("#times table td:first-child")].length;
+seen.events = document.querySelectorAll("#times .event").length;
+press("n");
+seen.meeting = document.querySelector("#times .event-text").textContent;
+press("+");
+press("+");
+seen.zoomed = document.querySelectorAll("#times .event.chosen").length;
+seen.timesHash = location.hash;
+press("l");
 press("5");
 press("Escape");
 seen.none = document.querySelectorAll(".row.followed").length;
@@ -252,12 +263,48 @@ document.title = JSON.stringify(seen);
 """
 
 
-def test_the_page_works_in_a_browser(path: Path, data: dict[str, Any], tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a run."""
+    path = tmp_path_factory.mktemp("report") / "run.html"
+    arguments = [str(EXAMPLE), "-p", "spmd", "--random-inputs=0", f"--report={path}"]
+    stderr = io.StringIO()
+    assert mesh_run.main(arguments, io.StringIO(), io.StringIO(), stderr) == 0, stderr.getvalue()
+    return path
+
+
+def test_what_devices_did(run_path: Path, data: dict[str, Any]) -> None:
+    found = data_of(run_path.read_text(encoding="utf-8"))
+    assert found["stages"] == data["stages"] and data["times"] is None
+    times = found["times"]
+    assert times["lanes"] == [f"process {number}" for number in range(4)] and not times["left"]
+    names = [(lane, name) for lane, kind, name, *_ in times["events"] if kind != "wait"]
+    for lane in range(4):
+        assert [name.rpartition("_")[0] for one, name in names if one == lane][-2:] == [
+            "shard.all",
+            "linalg.generic",
+        ]
+    assert all(
+        0 <= start <= start + length <= times["end"] for *_, start, length, _ in times["events"]
+    )
+
+
+def test_saved_programs_have_a_report(tmp_path: Path) -> None:
+    saved, path = tmp_path / "p.meshprog", tmp_path / "p.html"
+    mesh_opt.compile(EXAMPLE, "spmd", stages=False).save(saved)
+    arguments = [str(saved), "--random-inputs=0", f"--report={path}"]
+    assert mesh_run.main(arguments, io.StringIO(), io.StringIO(), io.StringIO()) == 0
+    found = data_of(path.read_text(encoding="utf-8"))
+    assert [stage["name"] for stage in found["stages"]] == ["input"]
+    assert len(found["times"]["lanes"]) == 4
+
+
+def test_the_page_works_in_a_browser(run_path: Path, data: dict[str, Any], tmp_path: Path) -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("there is no chromium")
     page = tmp_path / "driven.html"
-    page.write_text(path.read_text(encoding="utf-8") + DRIVE, encoding="utf-8")
+    page.write_text(run_path.read_text(encoding="utf-8") + DRIVE, encoding="utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'user'}"]
     done = subprocess.run(
         [chromium, *flags, "--virtual-time-budget=5000", "--dump-dom", page.as_uri()],
@@ -282,6 +329,9 @@ def test_the_page_works_in_a_browser(path: Path, data: dict[str, Any], tmp_path:
     assert seen["miniatures"] == 4 and seen["edges"] == 11
     assert "shard.all_reduce" in seen["chosen"] and seen["near"] == 2
     assert "linalg.generic" in seen["below"] and "graph=1" in seen["graphHash"]
+    assert seen["lanes"] == 4 and seen["events"] >= 8 and seen["zoomed"] == 1
+    assert re.match(r"process \d: (wait|collective shard.all_reduce), ", seen["meeting"])
+    assert "times=1" in seen["timesHash"] and "graph" not in seen["timesHash"]
     assert seen["none"] == 0 and seen["single"] == "single"
     assert seen["theme"] == ["", "dark"]
     assert seen["hash"].startswith(f"#stage={len(data['stages']) - 1}&follow=&tab=4")
