@@ -20,14 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
 from ...runtime.abi.elements import Element
-from ..microkernels.products import tile_of
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
@@ -40,6 +38,7 @@ from .product_sums import (
     paired_loop,
     product_factors,
 )
+from .tile_shapes import Shape, strip_shapes, tile_shape
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
@@ -67,20 +66,6 @@ STRIP_CHUNK = 8
 
 STRIP_SCOPE = 31
 """The alias scope of the strip: the last, which no kernel of so few operands uses."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The size of a tile: rows, vectors in a row, and lanes of a vector."""
-
-    rows: int
-    vectors: int
-    lanes: int
-
-    @property
-    def columns(self) -> int:
-        """Elements of a row."""
-        return self.vectors * self.lanes
 
 
 class RegisterTiles:
@@ -115,8 +100,14 @@ class RegisterTiles:
         self.repeated = [loop for loop in repeated if loop != self.fold]
         self.outer = [loop for loop in outer if loop not in repeated]
         self.paired = paired_loop(operands, self.shared, self.reductions, sizes, total)
-        self.tile = self._tile()
         columns = sizes[row]
+        self.tile = tile_shape(
+            total,
+            columns,
+            1 if self.fold is None else sizes[self.fold],
+            has_vectors=len(shared) > 1,
+            is_paired=self.paired is not None,
+        )
         self.is_in_place = (
             isinstance(columns, int)
             and columns <= FEW_COLUMNS
@@ -127,24 +118,6 @@ class RegisterTiles:
         self.chunk = None if self.is_in_place else self._chunk()
         self._first_term: Term = 0
         self.result = view.operation.results[0]
-
-    def _tile(self) -> Shape:
-        """A tile that fills the registers, and divides the sizes if they are known."""
-        full = tile_of(self.total)
-        lanes = full.lanes
-        columns = self.sizes[self.row]
-        if isinstance(columns, int) and columns < lanes:
-            lanes = self._rest_lanes(lanes, columns)
-        vectors = 2 if not isinstance(columns, int) or columns >= 2 * lanes else 1
-        most = full.rows
-        if all(each.is_vector for each in self.operands):
-            # Each row has a vector of its own, too.
-            most = most * 2 // 3
-        rows = 1 if self.fold is None else most
-        size = 1 if self.fold is None else self.sizes[self.fold]
-        if isinstance(size, int):
-            rows = min(rows, max(1, size))
-        return Shape(rows, vectors, lanes)
 
     def _chunk(self) -> int | None:
         """How many steps of the first loop over terms a strip has, `None` for all of them."""
@@ -235,7 +208,7 @@ class RegisterTiles:
         code = self.code
         start, stop = spans[self.row]
         size = self.sizes[self.row]
-        for shape in self._strip_shapes():
+        for shape in strip_shapes(self.tile, size, is_paired=self.paired is not None):
             width = shape.columns
             if isinstance(size, int) and size < width:
                 continue
@@ -279,32 +252,6 @@ class RegisterTiles:
             indices = self.writer.apply_map(self.view.output_maps[0], tuple(at))
             positions.append(code.linear(indices, self.writer.shape(self.result)))
         return positions
-
-    def _strip_shapes(self) -> list[Shape]:
-        rows, lanes = self.tile.rows, self.tile.lanes
-        shapes = [self.tile] if self.tile.vectors > 1 else []
-        shapes.append(Shape(rows, 1, lanes))
-        columns = self.sizes[self.row]
-        if not isinstance(columns, int):
-            return [*shapes, Shape(rows, 1, 1)]
-        rest = columns % lanes
-        while rest:
-            lanes = self._rest_lanes(lanes, rest)
-            shapes.append(Shape(rows, 1, lanes))
-            rest %= lanes
-        return shapes
-
-    def _rest_lanes(self, lanes: int, columns: int) -> int:
-        """The lanes of a vector for fewer columns than one has.
-
-        One vector of 13 is loaded in pieces of 8, 4 and 1, but multiplied at once. Pairs are only
-        so where an instruction has as many lanes.
-        """
-        if self.paired is None:
-            return columns
-        while lanes > columns:
-            lanes //= 2
-        return lanes
 
     def _rows(
         self,

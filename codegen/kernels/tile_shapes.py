@@ -1,0 +1,68 @@
+"""The shapes of register tiles: what fits the registers, and what is left at the last columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...runtime.abi.elements import Element
+from ..microkernels.products import tile_of
+from .ast_builder import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The size of a tile: rows, vectors in a row, and lanes of a vector."""
+
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def columns(self) -> int:
+        """Elements of a row."""
+        return self.vectors * self.lanes
+
+
+def tile_shape(
+    total: Element, columns: Term, rows: Term, *, has_vectors: bool, is_paired: bool
+) -> Shape:
+    """A tile that fills the registers, but is no larger than sizes that are known.
+
+    `has_vectors` says that each row has a vector of its own, too.
+    """
+    full = tile_of(total)
+    lanes = full.lanes
+    if isinstance(columns, int) and columns < lanes:
+        lanes = _rest_lanes(lanes, columns, is_paired)
+    vectors = 2 if not isinstance(columns, int) or columns >= 2 * lanes else 1
+    most = full.rows * 2 // 3 if has_vectors else full.rows
+    if isinstance(rows, int):
+        most = min(most, max(1, rows))
+    return Shape(most, vectors, lanes)
+
+
+def strip_shapes(tile: Shape, columns: Term, *, is_paired: bool) -> list[Shape]:
+    """The shapes of strips, in their order: whole tiles, single vectors, and what is left."""
+    shapes = [tile] if tile.vectors > 1 else []
+    shapes.append(Shape(tile.rows, 1, tile.lanes))
+    if not isinstance(columns, int):
+        return [*shapes, Shape(tile.rows, 1, 1)]
+    lanes, rest = tile.lanes, columns % tile.lanes
+    while rest:
+        lanes = _rest_lanes(lanes, rest, is_paired)
+        shapes.append(Shape(tile.rows, 1, lanes))
+        rest %= lanes
+    return shapes
+
+
+def _rest_lanes(lanes: int, columns: int, is_paired: bool) -> int:
+    """The lanes of a vector for fewer columns than one has.
+
+    One vector of 13 is loaded in pieces of 8, 4 and 1, but multiplied at once. Pairs are only so
+    where an instruction has as many lanes.
+    """
+    if not is_paired:
+        return columns
+    while lanes > columns:
+        lanes //= 2
+    return lanes
