@@ -33,6 +33,7 @@ from .ast_builder import Term
 from .expressions import write_element
 from .fusion import is_pointwise
 from .kernel_text import Bound, KernelText, Panels, Portion, TileCount
+from .moved_operands import read_through
 from .packed_products import gains_from_repacking, packed_tile
 from .panels import Loops, PanelPacking, set_loops
 from .product_sums import I32, Factor, product_factors
@@ -186,7 +187,7 @@ def packed_product(
     def element(value: SSAValue) -> Element:
         return element_of(element_type(value.type), operation)
 
-    contraction = contraction_of(view, element)
+    contraction = contraction_of(read_through(view, is_inline), element)
     if contraction is None or (tile is None and not gains_from_panels(contraction, is_inline)):
         return None
     return _ProductWriter(contraction, is_inline).write()

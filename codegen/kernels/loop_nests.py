@@ -24,6 +24,7 @@ from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
 from .fusion import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
+from .moved_operands import read_through
 from .packed_products import packed_tile, write_packed_product
 from .packing import write_pack, write_unpack
 from .reduction_loops import ReductionLoops, loop_sizes
@@ -66,6 +67,7 @@ def write_kernel(
     view = structured_view(operation)
     if view is None:
         raise OperationError(operation, "is an operation that the numba backend does not compile")
+    view = read_through(view, is_inline)
     tiles = register_tiles(writer, view, loop_sizes(writer, view))
     return writer.finish((tiles or ReductionLoops(writer, view)).write())
 

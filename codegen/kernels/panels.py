@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...runtime.abi.elements import Element, element_by_name, integer_element
 from ..microkernels.products import Tile
+from ..microkernels.transposes import square_of
 from .ast_builder import AstBuilder, Term
 from .product_sums import I32, Factor
 from .static_values import constant_attribute
@@ -26,6 +28,9 @@ Loops = tuple[int, ...]
 
 TOGETHER = 4
 """Panels of an operand whose rows lie along them that are written at once."""
+
+SCRATCH_SCOPE = 3
+"""The alias scope of words that are transposed: after those of the panels and the operand."""
 
 Store = Callable[[Term, Term, Term], None]
 """Sets a word of a panel, or a vector of them, by its number along the depth and across."""
@@ -132,7 +137,7 @@ class PanelPacking:
             code.subtract(count, first), code.multiply(code.subtract(stop, start), self.width)
         )
         with code.when(code.compare("sge", lanes, together * self.width)):
-            self._write_vectors(batch, first, whole, store, together)
+            self._write_vectors(batch, first, (0, whole), store, together)
             if words != whole:
                 with code.loop(0, together) as panel:
                     corner = code.add(first, code.multiply(panel, self.width))
@@ -161,11 +166,17 @@ class PanelPacking:
         if self._is_vector:
             vector = f"vstore_{self.element.name}_{self.tile.lanes}_0"
             with code.when(code.compare("sge", lanes, width)):
-                self._write_vectors(batch, first, whole, self._store(base, work, vector))
+                self._write_vectors(batch, first, (0, whole), self._store(base, work, vector))
+            with code.otherwise():
+                self._write_elements(batch, first, (0, whole), lanes, store)
+        elif self._is_in_rows and self._lies_along(self.across):
+            with code.when(code.compare("sge", lanes, width)):
+                copied = self._transpose_rows(base, work, batch, first)
+                self._write_elements(batch, first, (copied, whole), width, store)
             with code.otherwise():
                 self._write_elements(batch, first, (0, whole), lanes, store)
         else:
-            copied: Term = 0
+            copied = 0
             if self._is_in_rows and self._lies_along(self.depth):
                 copied = self._copy_rows(base, work, batch, first, lanes)
             self._write_elements(batch, first, (copied, whole), lanes, store)
@@ -228,14 +239,38 @@ class PanelPacking:
                 code.run(f"vstore_{bits.name}_{count}_0", base, place, value)
         return code.multiply(vectors, tile.lanes)
 
+    def _transpose_rows(self, base: Term, work: Term, batch: Term, first: Term) -> Term:
+        """Copy the words of whole rows of an operand in which columns lie side by side, by squares
+        in registers; returns how many of each are copied."""
+        code, width, step = self.writer.code, self.width, self.tile.step
+        name = self.element.name
+        _, words, whole = self._counts()
+        scratch = code.load(f"scratch_{name}_{step * width}")
+        start = code.multiply(work, code.multiply(words, width))
+
+        def store(word: Term, lane: Term, value: Term) -> None:
+            place = code.add(code.multiply(code.subtract(word, block), width), lane)
+            code.run(f"vstore_{name}_{self.tile.lanes}_{SCRATCH_SCOPE}", scratch, place, value)
+
+        square = square_of(self.element.storage_bytes)
+        primitive = f"transpose_{self.element.storage_bytes}"
+        copied = code.multiply(code.floor_divide(whole, step), step)
+        with code.loop(0, copied, step) as block:
+            self._write_vectors(batch, first, (block, code.add(block, step)), store)
+            for lane, word in product(range(0, width, square), range(0, step, square)):
+                place = code.add(code.multiply(lane, words), code.add(block, word))
+                to = code.add(start, place)
+                code.run(primitive, base, to, words, scratch, word * width + lane, width)
+        return copied
+
     def _write_vectors(
-        self, batch: Term, first: Term, words: Term, store: Store, panels: int = 1
+        self, batch: Term, first: Term, words: tuple[Term, Term], store: Store, panels: int = 1
     ) -> None:
         """Words of panels that are full; a panel's lanes follow those of the one before."""
         code, tile = self.writer.code, self.tile
         stored = self.writer.element_of(self.operand)
         loaded = self._bits or self.factor.loaded(stored)
-        with code.loop(0, words) as word:
+        with code.loop(*words) as word:
             for lane in range(0, panels * self.width, tile.lanes):
                 values: list[Term] = []
                 for term in range(tile.terms):

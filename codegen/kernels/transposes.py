@@ -11,21 +11,14 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
 
-from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir import SSAValue
 
-from ...dialects.linalg.structured_view import structured_view
 from ..microkernels.transposes import square_of
 from .ast_builder import AstBuilder, Term
-from .fusion import is_pointwise_view
 from .kernel_text import TileCount
-from .static_values import constant_attribute
+from .moved_operands import moved_source
 from .tiled_loops import Span, loops_over, tile_spans
-from .tosa_expressions import known_permutation
 from .writer import Indices, KernelWriter
-
-Permutation = tuple[int, ...]
-"""For each dimension of the source, the one of the result that it becomes."""
 
 CACHE_LINE = 64
 
@@ -33,52 +26,11 @@ BLOCKS = 4
 """Blocks of a tile of work along either side."""
 
 
-def moved_source(writer: KernelWriter, result: SSAValue) -> tuple[SSAValue, Permutation] | None:
-    """The stored tensor that a result is in another order of its dimensions, and the order."""
-    operation = result.owner
-    if not isinstance(operation, Operation):
-        return None
-    found = _permutation(operation)
-    if found is None:
-        return None
-    source, permutation = found
-    if not writer.is_inline(source):
-        return None if constant_attribute(source) is not None else (source, permutation)
-    inner = moved_source(writer, source)
-    if inner is None:
-        return None
-    return inner[0], tuple(permutation[dimension] for dimension in inner[1])
-
-
-def _permutation(operation: Operation) -> tuple[SSAValue, Permutation] | None:
-    """The operand that an operation only permutes, and where its dimensions go."""
-    if operation.name == "tosa.transpose":
-        permutation = known_permutation(operation)
-        inverse = tuple(permutation.index(each) for each in range(len(permutation)))
-        return operation.operands[0], inverse
-    view = structured_view(operation)
-    if view is None or not is_pointwise_view(view) or len(view.outputs) != 1:
-        return None
-    last = view.body.last_op
-    yielded = last.operands[0] if last is not None and view.body.first_op is last else None
-    if yielded not in view.body.args[: len(view.inputs)]:
-        return None
-    number = view.body.args.index(yielded)
-    loops = [each.position for each in view.maps[number].results if isinstance(each, AffineDimExpr)]
-    targets = [
-        each.position for each in view.output_maps[0].results if isinstance(each, AffineDimExpr)
-    ]
-    rank = len(view.output_maps[0].results)
-    if sorted(loops) != sorted(targets) or not len(view.maps[number].results) == len(loops) == rank:
-        return None
-    return view.inputs[number], tuple(targets.index(loop) for loop in loops)
-
-
 def write_transpose(writer: KernelWriter) -> TileCount | None:
     """The loops of a kernel that only permutes a stored tensor; `None` for any other."""
     code = writer.code
     (result,) = writer.results if len(writer.results) == 1 else (None,)
-    found = moved_source(writer, result) if isinstance(result, SSAValue) else None
+    found = moved_source(result, writer.is_inline) if isinstance(result, SSAValue) else None
     if found is None or not isinstance(result, SSAValue):
         return None
     source, permutation = found

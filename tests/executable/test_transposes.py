@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from backend_checks import check, function
+from mesh_opt import api
+from mesh_opt.codegen.host_code import kernel_steps
+from mesh_opt.codegen.kernels.moved_operands import read_through
 from mesh_opt.codegen.microkernels import transposes
+from mesh_opt.dialects.linalg.structured_view import structured_view
 
 
 def kind(shape: tuple[int, ...], element: str, is_open: bool = False) -> str:
@@ -82,3 +86,25 @@ SQUARES = {128: [16, 8, 4, 2], 256: [16, 16, 8, 4], 512: [16, 16, 16, 8]}
 def test_squares_fill_vectors(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transposes, "vector_bits", lambda: bits)
     assert [transposes.square_of(size) for size in (1, 2, 4, 8)] == SQUARES[bits]
+
+
+PRODUCT = """  %e = tensor.empty() : tensor<70x130xf32>
+  %t = linalg.transpose ins(%a0 : tensor<130x70xf32>) outs(%e : tensor<70x130xf32>)
+    permutation = [1, 0]
+  %0 = linalg.matmul ins(%t, %a1 : tensor<70x130xf32>, tensor<130x90xf32>)
+    outs(%a2 : tensor<70x90xf32>) -> tensor<70x90xf32>
+  return %0 : tensor<70x90xf32>"""
+
+
+@pytest.mark.parametrize("least", [0, 1 << 30], ids=["in panels", "in registers"])
+def test_products_read_what_is_transposed(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A transposed operand is not stored, and its elements are found to lie side by side."""
+    monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", least)
+    kinds = [f"tensor<{each}xf32>" for each in ("130x70", "130x90", "70x90")]
+    text = function(kinds, kinds[2], PRODUCT)
+    check(text)
+    body = api.compile(text).module.body.block.first_op.regions[0].block
+    product = next(each for each in body.ops if each.name == "linalg.matmul")
+    view = read_through(structured_view(product), lambda value: value not in body.args)
+    assert view.inputs[0] is body.args[0]
+    assert str(view.maps[0]) == "(d0, d1, d2) -> (d2, d0)"

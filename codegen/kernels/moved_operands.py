@@ -1,0 +1,76 @@
+"""Tensors that are others in another order of their dimensions, and kernels that read those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+
+from ...dialects.linalg.structured_view import StructuredView, structured_view
+from .fusion import is_pointwise_view
+from .static_values import constant_attribute
+from .tosa_expressions import known_permutation
+
+IsInline = Callable[[SSAValue], bool]
+
+Permutation = tuple[int, ...]
+"""For each dimension of the source, the one of the result that it becomes."""
+
+
+def moved_source(result: SSAValue, is_inline: IsInline) -> tuple[SSAValue, Permutation] | None:
+    """The stored tensor that a result is in another order of its dimensions, and the order."""
+    operation = result.owner
+    if not isinstance(operation, Operation):
+        return None
+    found = _permutation(operation)
+    if found is None:
+        return None
+    source, permutation = found
+    if not is_inline(source):
+        return None if constant_attribute(source) is not None else (source, permutation)
+    inner = moved_source(source, is_inline)
+    if inner is None:
+        return None
+    return inner[0], tuple(permutation[dimension] for dimension in inner[1])
+
+
+def _permutation(operation: Operation) -> tuple[SSAValue, Permutation] | None:
+    """The operand that an operation only permutes, and where its dimensions go."""
+    if operation.name == "tosa.transpose":
+        permutation = known_permutation(operation)
+        inverse = tuple(permutation.index(each) for each in range(len(permutation)))
+        return operation.operands[0], inverse
+    view = structured_view(operation)
+    if view is None or not is_pointwise_view(view) or len(view.outputs) != 1:
+        return None
+    last = view.body.last_op
+    yielded = last.operands[0] if last is not None and view.body.first_op is last else None
+    if yielded not in view.body.args[: len(view.inputs)]:
+        return None
+    number = view.body.args.index(yielded)
+    loops = [each.position for each in view.maps[number].results if isinstance(each, AffineDimExpr)]
+    targets = [
+        each.position for each in view.output_maps[0].results if isinstance(each, AffineDimExpr)
+    ]
+    rank = len(view.output_maps[0].results)
+    if sorted(loops) != sorted(targets) or not len(view.maps[number].results) == len(loops) == rank:
+        return None
+    return view.inputs[number], tuple(targets.index(loop) for loop in loops)
+
+
+def read_through(view: StructuredView, is_inline: IsInline) -> StructuredView:
+    """An operation that reads what its permuted operands are made of, where that is stored.
+
+    `transpose(a)[k, m]` is read as `a[m, k]`: so its elements may be found to lie side by side.
+    """
+    inputs, maps = list(view.inputs), list(view.maps)
+    for number, value in enumerate(view.inputs):
+        found = moved_source(value, is_inline) if is_inline(value) else None
+        if found is not None:
+            inputs[number], order = found
+            read = maps[number]
+            results = tuple(read.results[each] for each in order)
+            maps[number] = AffineMap(read.num_dims, read.num_symbols, results)
+    return replace(view, inputs=tuple(inputs), maps=tuple(maps))
