@@ -1,6 +1,6 @@
-"""How well predicted times rank programs, against runs on threads of this machine.
+"""How well predicted times rank programs, against runs on threads or ranks of this machine.
 
-    MESH_OPT_PEERS_PYTHON=... python -m benchmarks.predicted_times
+    MESH_OPT_PEERS_PYTHON=... python -m benchmarks.predicted_times [--ranks]
 
 Twenty programs of `jax_programs.py`, each with six ways to place its arguments. Predictions are for
 this machine as `mesh-run --measure-machine` describes it; a run has its arguments placed already.
@@ -9,12 +9,19 @@ Prints a table of milliseconds, predicted / measured, and Spearman's rank correl
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import random
+import subprocess
 import sys
 import time
-from itertools import product
+from collections.abc import Iterator, Mapping
+from itertools import groupby, product
 from math import prod
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import mesh_opt
 import numpy as np
@@ -103,26 +110,67 @@ def measured_seconds(function: Function) -> float:
     return min(found)
 
 
+def programs(texts: Mapping[str, str], backend: str) -> Iterator[tuple[str, Function]]:
+    """All programs with all placements, each with the row of the table that it belongs to."""
+    for name, tokens in product(NAMES, TOKENS):
+        for seed in range(PLACEMENTS):
+            module = partitioned(texts[f"{name}/{tokens}"], seed)
+            program = mesh_opt.compile(module, backend=backend, stages=False)
+            program.workers = 1
+            yield f"{name}, {tokens} tokens", program["main"]
+
+
+def measure_rank(file: str) -> None:
+    """One MPI rank: prints the times of all programs if it is the first."""
+    from mpi4py import MPI
+
+    texts = json.loads(Path(file).read_text(encoding="utf-8"))
+    world: Any = MPI.COMM_WORLD
+    own = [measured_seconds(function) for _, function in programs(texts, "mpi")]
+    slowest = world.reduce(np.array(own), MPI.MAX)
+    if world.Get_rank() == 0:
+        print(json.dumps(slowest.tolist()))
+
+
+def measured_on_ranks(texts: Mapping[str, str]) -> Iterator[float]:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "texts.json"
+        file.write_text(json.dumps(texts), encoding="utf-8")
+        launcher = Path(sys.prefix) / "bin" / "mpiexec"
+        command = [str(launcher), "-n", str(prod(GRID)), sys.executable, "-m", "mpi4py"]
+        done = subprocess.run(
+            [*command, "-m", "benchmarks.predicted_times", "--rank", str(file)],
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    yield from json.loads(done.stdout)
+
+
 def main() -> int:
     """Print the table, and how well predictions rank measurements."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--ranks", action="store_true", help="measure MPI ranks instead of threads")
+    parser.add_argument("--rank", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.rank is not None:
+        measure_rank(options.rank)
+        return 0
     found = peers_figures(os.environ.get("MESH_OPT_PEERS_PYTHON", "python3"), TOKENS)
+    texts = {key: str(each["linalg"]) for key, each in found.items()}
     machine = measured_machine(prod(GRID))
     print(machine_text(machine))
     print("| program | " + " | ".join(map(str, range(PLACEMENTS))) + " |")
     print("|---" * (1 + PLACEMENTS) + "|")
+    on_ranks = measured_on_ranks(texts) if options.ranks else None
     predicted: list[float] = []
     measured: list[float] = []
-    for name, tokens in product(NAMES, TOKENS):
-        text = str(found[f"{name}/{tokens}"]["linalg"])
+    for name, row in groupby(programs(texts, "numba"), key=lambda each: each[0]):
         cells: list[str] = []
-        for seed in range(PLACEMENTS):
-            program = mesh_opt.compile(partitioned(text, seed), stages=False)
-            program.workers = 1
-            function = program["main"]
+        for _, function in row:
             predicted.append(function.cost(machine).seconds)
-            measured.append(measured_seconds(function))
+            measured.append(measured_seconds(function) if on_ranks is None else next(on_ranks))
             cells.append(f"{predicted[-1] * 1e3:.3g} / {measured[-1] * 1e3:.3g}")
-        print(f"| {name}, {tokens} tokens | " + " | ".join(cells) + " |", flush=True)
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
     ratios = np.array(predicted) / np.array(measured)
     print(
         f"{len(ratios)} runs; rank correlation {spearmanr(predicted, measured).statistic:.3f};"
