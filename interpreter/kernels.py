@@ -56,7 +56,7 @@ def _flow_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Ro
     workload, arguments, _, dims = operand_groups(op, operands)
     function, count = dispatched_kernel(op, frame)
     slots, results = _array_slots(op, arguments, dims)
-    yield _run(op, function.regions[0], count, workload, slots, frame)
+    yield run_kernel(op, function.regions[0], count, workload, slots, frame)
     return [slot.array for slot in results]
 
 
@@ -64,7 +64,7 @@ def _flow_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Ro
 def _flow_workgroups(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     workload, arguments, _, dims = operand_groups(op, operands)
     slots, results = _array_slots(op, arguments, dims)
-    yield _run(op, op.regions[0], op.regions[1], workload, slots, frame)
+    yield run_kernel(op, op.regions[0], op.regions[1], workload, slots, frame)
     return [slot.array for slot in results]
 
 
@@ -135,7 +135,7 @@ def _dispatch(
         results.append(Binding(fresh(resource_size(op, size), here)))
         given.append(results[-1])
     function, count = dispatched_kernel(op, frame)
-    yield _run(op, function.regions[0], count, workload, given, frame)
+    yield run_kernel(op, function.regions[0], count, workload, given, frame)
     return [binding.resource.owned_by(here) for binding in results]
 
 
@@ -187,7 +187,7 @@ def _siblings(export: Operation) -> Iterator[Operation]:
             yield op
 
 
-def _run(
+def run_kernel(
     op: Operation,
     body: Region,
     count: Region | None,
@@ -195,6 +195,7 @@ def _run(
     arguments: Sequence[Value],
     frame: Frame,
 ) -> Routine:
+    """Run a kernel, once for each workgroup if it asks which one it is."""
     entry = body.blocks[0]
     if len(entry.args) != len(arguments):
         raise OperationError(

@@ -135,6 +135,7 @@ _MODULES = (
     "sdy",
     "shard",
     "stream_async",
+    "stream_commands",
     "stream_tensors",
     "tensor",
     "tosa",

@@ -73,6 +73,23 @@ _PASSES = {
         "MaterializeHomogeneousEncodingsPass",
     ),
     "iree-hal-conversion": ("hal.hal_conversion", "HalConversionPass"),
+    "iree-stream-materialize-copy-on-write": (
+        "stream.materialize_copy_on_write",
+        "MaterializeCopyOnWritePass",
+    ),
+    "iree-stream-refine-usage": ("stream.refine_usage", "RefineUsagePass"),
+    "iree-stream-schedule-execution": ("stream.schedule_execution", "ScheduleExecutionPass"),
+    "iree-stream-schedule-concurrency": ("stream.schedule_concurrency", "ScheduleConcurrencyPass"),
+    "iree-stream-schedule-allocation": ("stream.schedule_allocation", "ScheduleAllocationPass"),
+    "iree-stream-propagate-timepoints": ("stream.propagate_timepoints", "PropagateTimepointsPass"),
+    "iree-stream-pack-constants": ("stream.pack_constant_resources", "PackConstantResourcesPass"),
+    "iree-stream-layout-slices": ("stream.layout_slices", "LayoutSlicesPass"),
+    "iree-stream-pack-dispatch-operands": (
+        "stream.pack_dispatch_operands",
+        "PackDispatchOperandsPass",
+    ),
+    "iree-hal-materialize-interfaces": ("hal.materialize_interfaces", "MaterializeInterfacesPass"),
+    "convert-stream-to-hal": ("hal.convert_stream_to_hal", "ConvertStreamToHalPass"),
     "iree-stream-encode-device-tensors": (
         "stream.encode_device_tensors",
         "EncodeDeviceTensorsPass",
