@@ -27,8 +27,9 @@ from ..runtime.abi.values import Value, dtype_of
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
 from .frames import Frame
 from .hal_buffers import BufferView, element_code
-from .registry import Results, impl
+from .registry import Results, Routine, impl, impl_with_regions
 from .storage import FRESH_BYTE, resource_size
+from .stream_commands import host_bytes
 
 ELEMENTS: tuple[Attribute, ...] = (
     *(IntegerType(bits) for bits in (1, 2, 4, 8, 16, 32, 64)),
@@ -37,7 +38,8 @@ ELEMENTS: tuple[Attribute, ...] = (
 )
 """What a buffer view can be made of."""
 
-Command = Callable[[], None]
+Command = Callable[[], Routine | None]
+"""What is done when a queue runs it; what runs kernels can be suspended."""
 
 
 @dataclass(slots=True, eq=False)
@@ -58,6 +60,14 @@ class Buffer:
         return self.contents[first : first + count]
 
 
+@dataclass(slots=True, eq=False)
+class CommandBuffer:
+    """What a device is to do, in order."""
+
+    device: Value
+    commands: list[Command]
+
+
 def _fresh(op: Operation, size: Value) -> Buffer:
     return Buffer(np.full(resource_size(op, size), FRESH_BYTE, np.uint8))
 
@@ -71,9 +81,35 @@ def _properties(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
     return np.int32(0), np.int32(0)
 
 
-@impl("hal.device.allocator", "hal.devices.get", "hal.command_buffer.device")
+@impl("hal.device.allocator", "hal.devices.get")
 def _device(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (None,)
+
+
+@impl("hal.memory_type", "hal.buffer_usage")
+def _flags(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """All memory is the same here, and can be used for everything."""
+    return (np.int32(0),)
+
+
+@impl("hal.allocator.import")
+def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Every device can read the memory of the host."""
+    source, offset, length = operands[-3:]
+    return (np.bool_(True), Buffer(host_bytes(op, source, offset, length)))
+
+
+@impl("hal.ex.file.from_memory")
+def _file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, offset, length = operands[2:5]
+    return (host_bytes(op, source, offset, length),)
+
+
+@impl("hal.device.queue.read")
+def _read_file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, start, target, offset, length = operands[-5:]
+    target.part(op, offset, length)[:] = host_bytes(op, source, start, length)
+    return ()
 
 
 @impl("hal.allocator.select")
@@ -187,8 +223,12 @@ def _await(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("hal.command_buffer.create")
 def _record(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    commands: list[Command] = []
-    return (commands,)
+    return (CommandBuffer(operands[0], []),)
+
+
+@impl("hal.command_buffer.device")
+def _recorded_for(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (operands[0].device,)
 
 
 @impl("hal.command_buffer.execution_barrier")
@@ -197,17 +237,19 @@ def _behind(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
 
-@impl("hal.device.queue.execute")
-def _execute(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    for command in operands[-1]:
-        command()
+@impl_with_regions("hal.device.queue.execute")
+def _execute(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    for command in operands[-1].commands:
+        routine = command()
+        if routine is not None:
+            yield routine
     return ()
 
 
 @impl("hal.command_buffer.fill_buffer")
 def _fill_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    commands, *ends = operands
-    commands.append(lambda: _fill(op, ends))
+    recorded, *ends = operands
+    recorded.commands.append(lambda: _fill(op, ends))
     return ()
 
 
@@ -219,8 +261,8 @@ def _fill_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 
 @impl("hal.command_buffer.copy_buffer")
 def _copy_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    commands, *ends = operands
-    commands.append(lambda: _copy(op, ends))
+    recorded, *ends = operands
+    recorded.commands.append(lambda: _copy(op, ends))
     return ()
 
 

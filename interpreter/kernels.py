@@ -205,6 +205,13 @@ def run_kernel(
     if count is not None and count.blocks and asks_for_workgroup(body):
         exit_: Exit = yield Frame(frame.device).run_region(count, workload)
         groups = tuple(int(number) for number in exit_.values)
+    yield run_workgroups(body, groups, arguments, frame)
+
+
+def run_workgroups(
+    body: Region, groups: tuple[int, ...], arguments: Sequence[Value], frame: Frame
+) -> Routine:
+    """Run a kernel once for each of so many workgroups along x, y and z."""
     for group in product(*(range(number) for number in reversed(groups))):
         inner = Frame(frame.device, frame.depth + 1)
         frame.device.memory[WORKGROUP] = {"id": group[::-1], "count": groups, "size": (1, 1, 1)}
@@ -223,13 +230,18 @@ def asks_for_workgroup(body: Region) -> bool:
 @impl("stream.binding.subspan")
 def _subspan(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     binding, offset, *dims = operands
+    return (bound_tensor(op, binding, offset, dims),)
+
+
+def bound_tensor(op: Operation, binding: Value, offset: Value, dims: Sequence[Value]) -> ByteSlot:
+    """The tensor in a binding, from a byte on, that an operation gives."""
     type_ = op.results[0].type
     tensor = type_.encoded_tensor() if isinstance(type_, DispatchTensor) else None
     if not isinstance(binding, Binding) or tensor is None:
         raise OperationError(op, f"binds {type_}: only tensors can be run")
     check_offset(op, int(offset), binding.resource.size)
     shape = filled_shape(op, tensor, dims)
-    return (ByteSlot(binding, int(offset), tensor, dims, shape),)
+    return ByteSlot(binding, int(offset), tensor, dims, shape)
 
 
 def check_offset(op: Operation, offset: int, size: int) -> None:

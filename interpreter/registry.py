@@ -125,6 +125,7 @@ _MODULES = (
     "func",
     "hal_buffers",
     "hal_commands",
+    "hal_executables",
     "inner_tiled",
     "kernels",
     "linalg",
