@@ -34,7 +34,7 @@ from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .storage import Resource, fresh, resource_size
 from .tensor import filled_shape, kept_axes, slice_of
 
-terminates("stream.return")
+terminates("hal.return", "stream.return")
 
 EXPORTS = ("flow.executable.export", "stream.executable.export")
 WORKGROUP_NUMBERS = ("id", "count", "size")
@@ -151,8 +151,12 @@ def tied_argument(op: Operation, index: int) -> int | None:
     return ties[index] if index < len(ties) and ties[index] >= 0 else None
 
 
-def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | None]:
-    """The function that a dispatch runs, and the region that counts its workgroups."""
+def entry_export(op: Operation, frame: Frame) -> Operation | None:
+    """The export that a dispatch names, the first of several; `None` if it is not defined."""
+    return frame.device.program.lookup(op, _entry_name(op))
+
+
+def _entry_name(op: Operation) -> str:
     points = attribute(op, "entry_points")
     names = (
         [
@@ -165,11 +169,14 @@ def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | 
     )
     if not names:
         raise OperationError(op, "names no kernel to run")
-    name = "::".join([names[0].root_reference.data, *(n.data for n in names[0].nested_references)])
-    program = frame.device.program
-    export = program.lookup(op, name)
+    return "::".join([names[0].root_reference.data, *(n.data for n in names[0].nested_references)])
+
+
+def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | None]:
+    """The function that a dispatch runs, and the region that counts its workgroups."""
+    program, export = frame.device.program, entry_export(op, frame)
     if export is None or operation_name(export) not in EXPORTS:
-        raise OperationError(op, f"dispatches @{name}, which is not defined")
+        raise OperationError(op, f"dispatches @{_entry_name(op)}, which is not defined")
     target = symbol(export, "function_ref")
     for inner in _siblings(export):
         for region in inner.regions:

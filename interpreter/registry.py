@@ -126,6 +126,7 @@ _MODULES = (
     "hal_buffers",
     "hal_commands",
     "hal_executables",
+    "hal_interface",
     "inner_tiled",
     "kernels",
     "linalg",

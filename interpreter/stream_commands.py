@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Operation
 
-from ..dialects.stream.dispatch_syntax import ACCESS
+from ..dialects.hal.executables import ExecutableExportOp
 from ..dialects.stream.types import BindingType
 from ..ir.attribute_access import integers, operand_groups, required
 from ..ir.diagnostics import OperationError
@@ -24,12 +24,11 @@ from ..tiling.packed_arrays import Bytes, from_bytes
 from .bindings import Binding
 from .devices import place, reach
 from .frames import Frame
-from .kernels import dispatched_kernel, run_kernel
+from .hal_interface import Dispatch, write_back
+from .kernels import dispatched_kernel, entry_export, run_kernel
 from .registry import Results, Routine, impl, impl_with_regions
 from .storage import FRESH_BYTE, Resource, fresh, resource_size
 from .stream_async import byte_range, constant_resource, pattern_bytes, repeated
-
-WRITES = ACCESS["wo"]
 
 # Storage ------------------------------------------------------------------------------------
 
@@ -167,6 +166,10 @@ def _dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine
     for resource, offset, length in zip(resources, offsets, lengths, strict=True):
         reach(op, resource, here)
         parts.append(byte_range(op, resource, offset, int(offset) + int(length)))
+    export = entry_export(op, frame)
+    if isinstance(export, ExecutableExportOp):
+        yield Dispatch(op, export, parts, uniform).run_counted(workload, frame)
+        return ()
     bindings = [Binding(Resource(part, here)) for part in parts]
     function, count = dispatched_kernel(op, frame)
     of_kinds = iter(bindings), iter(uniform)
@@ -180,15 +183,3 @@ def _dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine
     yield run_kernel(op, function.regions[0], count, workload, given, frame)
     write_back(op, bindings, parts)
     return ()
-
-
-def write_back(op: Operation, bindings: Sequence[Binding], parts: Sequence[Bytes]) -> None:
-    """Keep what a kernel has written to the ranges that it may write to."""
-    accesses = integers(op, "resource_accesses") or (WRITES,) * len(parts)
-    for binding, part, access in zip(bindings, parts, accesses, strict=True):
-        if access & WRITES:
-            if binding.resource.tensor is not None:
-                raise OperationError(
-                    op, f"writes {binding.resource.written_as}, whose layout is not resolved"
-                )
-            part[:] = binding.resource.contents

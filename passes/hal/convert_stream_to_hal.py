@@ -21,8 +21,6 @@ class ConvertStreamToHalPass(NamedPipeline):
             "iree-stream-materialize-copy-on-write",
             "iree-stream-refine-usage",
             "iree-stream-schedule-execution",
-            "iree-stream-schedule-concurrency",
-            "iree-stream-propagate-timepoints",
             "iree-stream-schedule-allocation",
             "iree-stream-pack-constants",
             "iree-stream-layout-slices",
