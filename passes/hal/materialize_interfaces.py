@@ -56,6 +56,7 @@ from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.stream.dispatch_syntax import ACCESS
 from ...dialects.stream.executables import BindingSubspanOp
+from ...dialects.stream.executables import ExecutableExportOp as ExecutableExportOfStream
 from ...dialects.stream.executables import ExecutableOp as StreamExecutableOp
 from ...dialects.stream.types import BindingType
 from ...ir.diagnostics import OperationError
@@ -164,18 +165,27 @@ def _name_variants(
 
 
 def _check(dispatch: CmdDispatchOp, kernel: Kernel, bindings: int, uses: Uses) -> None:
-    block = kernel.function.regions[0].blocks.first
-    if block is None:
-        raise OperationError(kernel.function, "is a kernel without a body")
-    taken = sum(isinstance(type_, BindingType) for type_ in block.arg_types)
+    taken = _bindings(kernel)
     if (taken, len(uses.written)) != (bindings, bindings):
         raise OperationError(
             dispatch, f"gives its kernel {bindings} bindings, but it takes {taken}"
         )
 
 
+def _bindings(kernel: Kernel) -> int:
+    """How many bindings a kernel takes."""
+    block = kernel.function.regions[0].blocks.first
+    if block is None:
+        raise OperationError(kernel.function, "is a kernel without a body")
+    return sum(isinstance(type_, BindingType) for type_ in block.arg_types)
+
+
 def _executable(context: Context, origin: StreamExecutableOp, loaded: Loaded) -> Operation:
     """The executable of `hal` for one of `stream`."""
+    for export in origin.body.block.ops:
+        if isinstance(export, ExecutableExportOfStream) and export not in loaded.uses:
+            kernel = Kernel.of_export(export, export)
+            loaded.uses[export] = Uses(kernel, [True] * _bindings(kernel), 0)
     variants = [
         _variant(context, origin, loaded, target, name) for target, name in loaded.variants.items()
     ]

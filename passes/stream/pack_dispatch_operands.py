@@ -168,4 +168,6 @@ def _number(words: Sequence[SSAValue], type_: Attribute, builder: Builder) -> SS
         if type_.bitwidth < 32:
             value = insert(TruncIOp(value, IntegerType(type_.bitwidth)))
         return insert(BitcastOp(value, type_))
-    return value if value.type == type_ else insert(TruncIOp(value, type_))
+    if isinstance(type_, IntegerType) and value.type != type_:
+        return insert(TruncIOp(value, cast(IntegerType, type_)))
+    return value
