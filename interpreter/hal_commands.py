@@ -25,7 +25,7 @@ from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
 from ..runtime.abi.values import Value, dtype_of
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
-from .frames import Frame
+from .frames import Exit, Frame
 from .hal_buffers import BufferView, element_code
 from .registry import Results, Routine, impl, impl_with_regions
 from .storage import FRESH_BYTE, resource_size
@@ -38,7 +38,10 @@ ELEMENTS: tuple[Attribute, ...] = (
 )
 """What a buffer view can be made of."""
 
-Command = Callable[[], Routine | None]
+Table = Sequence["Buffer"]
+"""The buffers that commands name by numbers, given when a queue runs them."""
+
+Command = Callable[[Table], Routine | None]
 """What is done when a queue runs it; what runs kernels can be suspended."""
 
 
@@ -239,17 +242,46 @@ def _behind(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl_with_regions("hal.device.queue.execute")
 def _execute(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    for command in operands[-1].commands:
-        routine = command()
+    yield _run(operands[-1], ())
+    return ()
+
+
+@impl_with_regions("hal.device.queue.execute.indirect")
+def _execute_with(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    recorded, listed = operands[4], operands[5:]
+    count = len(listed) // 3
+    ranges = zip(listed[:count], listed[count : 2 * count], listed[2 * count :], strict=True)
+    yield _run(recorded, [Buffer(each.part(op, start, size)) for each, start, size in ranges])
+    return ()
+
+
+def _run(recorded: CommandBuffer, table: Table) -> Routine:
+    for command in recorded.commands:
+        routine = command(table)
         if routine is not None:
             yield routine
-    return ()
+
+
+@impl_with_regions("hal.device.memoize")
+def _memoize(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    """What is recorded again is the same."""
+    exit_: Exit = yield frame.run_region(op.regions[0], ())
+    return exit_.values
+
+
+def named(op: Operation, buffer: Value, table: Table) -> Buffer:
+    """A buffer, or the one that a number stands for in the table."""
+    if isinstance(buffer, Buffer):
+        return buffer
+    if not 0 <= int(buffer) < len(table):
+        raise OperationError(op, f"uses buffer {int(buffer)} of {len(table)}")
+    return table[int(buffer)]
 
 
 @impl("hal.command_buffer.fill_buffer")
 def _fill_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     recorded, *ends = operands
-    recorded.commands.append(lambda: _fill(op, ends))
+    recorded.commands.append(lambda table: _fill(op, ends, table))
     return ()
 
 
@@ -262,7 +294,7 @@ def _fill_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 @impl("hal.command_buffer.copy_buffer")
 def _copy_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     recorded, *ends = operands
-    recorded.commands.append(lambda: _copy(op, ends))
+    recorded.commands.append(lambda table: _copy(op, ends, table))
     return ()
 
 
@@ -272,16 +304,16 @@ def _copy_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     return ()
 
 
-def _fill(op: Operation, ends: Sequence[Value]) -> None:
+def _fill(op: Operation, ends: Sequence[Value], table: Table = ()) -> None:
     buffer, offset, length, pattern = ends
     data = _bytes_of(op, len(op.operands) - 1, pattern)
-    part = buffer.part(op, offset, length)
+    part = named(op, buffer, table).part(op, offset, length)
     if part.size % data.size:
         raise OperationError(op, f"writes a pattern of {data.size} bytes to {part.size} bytes")
     part[:] = np.tile(data, part.size // data.size)
 
 
-def _copy(op: Operation, ends: Sequence[Value]) -> None:
+def _copy(op: Operation, ends: Sequence[Value], table: Table = ()) -> None:
     source, source_offset, target, target_offset, length = ends
-    taken = source.part(op, source_offset, length)
-    target.part(op, target_offset, length)[:] = taken
+    taken = named(op, source, table).part(op, source_offset, length)
+    named(op, target, table).part(op, target_offset, length)[:] = taken

@@ -15,7 +15,7 @@ from ..ir.attribute_access import attribute, integer, operand_groups, required, 
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value, dtype_of
 from .frames import Frame
-from .hal_commands import CommandBuffer
+from .hal_commands import CommandBuffer, Table, named
 from .hal_interface import Dispatch
 from .registry import Results, Routine, impl
 
@@ -75,8 +75,8 @@ def _dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     groups = tuple(int(count) for (count,) in counts)
     ranges = list(zip(buffers, offsets, lengths, strict=True))
 
-    def run() -> Routine:
-        parts = [buffer.part(op, offset, length) for buffer, offset, length in ranges]
+    def run(table: Table) -> Routine:
+        parts = [named(op, buffer, table).part(op, *bounds) for buffer, *bounds in ranges]
         yield Dispatch(op, export, parts, constants).run(groups, frame)
 
     commands.commands.append(run)

@@ -113,8 +113,12 @@ def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     expect_size(op, source.size, size)
     if receiver is None:
         # To where the host can reach it, or with another lifetime in the same place.
-        staged = "staging" in str(op.results[0].type)
-        return (source.owned_by(None) if staged else source,)
+        if "staging" in str(op.results[0].type):
+            return (source.owned_by(None),)
+        region = op.parent_op()
+        if region is None or not region.name.startswith("stream.async."):
+            return (source,)
+    # The transfers of a region are to where it runs, if they do not say more.
     return (source.owned_by(place(op, frame, receiver)),)
 
 

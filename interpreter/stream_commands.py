@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.hal.executables import ExecutableExportOp
+from ..dialects.stream.affinity import AffinityAttribute, affinity_of
 from ..dialects.stream.types import BindingType
 from ..ir.attribute_access import integers, operand_groups, required
 from ..ir.diagnostics import OperationError
@@ -35,8 +36,11 @@ from .stream_async import byte_range, constant_resource, pattern_bytes, repeated
 
 @impl("stream.resource.alloc", "stream.resource.alloca")
 def _allocate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    staged = "staging" in str(op.results[0].type)
-    resource = fresh(resource_size(op, operands[0]), None if staged else place(op, frame))
+    """Where the host stages, and where one of several devices has memory for all, anybody may."""
+    affinity = affinity_of(op)
+    shared = isinstance(affinity, AffinityAttribute) and len(affinity.device_names()) > 1
+    shared = shared or "staging" in str(op.results[0].type)
+    resource = fresh(resource_size(op, operands[0]), None if shared else place(op, frame))
     return (resource, None)[: len(op.results)]
 
 

@@ -12,7 +12,10 @@ from ....ir.symbols import symbol
 from ..analysis.device_placement import carried_to
 from .storage import stored_in
 
-PASSED_ON = frozenset(
+ALIKE = frozenset({"stream.async.slice"})
+"""Operations whose result IREE wants to have the lifetime of what it is a part of."""
+
+PASSED_ON = ALIKE | frozenset(
     {"stream.async.barrier", "stream.timepoint.await", "stream.timepoint.barrier"}
     | {"util.optimization_barrier"}
 )
