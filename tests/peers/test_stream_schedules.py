@@ -86,4 +86,4 @@ def test_iree_reads_what_we_make(name: str, iree_opt: Callable[..., str]) -> Non
     for one in ConvertStreamToHalPass().passes():
         one.apply(context, module)
         if one.name in READ_BACK:
-            iree_opt(f"{module}\n")
+            iree_opt(str(module) + "\n")
