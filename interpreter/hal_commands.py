@@ -281,7 +281,11 @@ def named(op: Operation, buffer: Value, table: Table) -> Buffer:
 @impl("hal.command_buffer.fill_buffer")
 def _fill_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     recorded, *ends = operands
-    recorded.commands.append(lambda table: _fill(op, ends, table))
+
+    def run(table: Table) -> None:
+        _fill(op, ends, table)
+
+    recorded.commands.append(run)
     return ()
 
 
@@ -294,7 +298,11 @@ def _fill_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 @impl("hal.command_buffer.copy_buffer")
 def _copy_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     recorded, *ends = operands
-    recorded.commands.append(lambda table: _copy(op, ends, table))
+
+    def run(table: Table) -> None:
+        _copy(op, ends, table)
+
+    recorded.commands.append(run)
     return ()
 
 

@@ -89,7 +89,7 @@ _PASSES = {
         "stream.materialize_encodings",
         "MaterializeEncodingsPass",
     ),
-    "iree-stream-pack-constants": ("stream.pack_constant_resources", "PackConstantResourcesPass"),
+    "iree-stream-pack-constants": ("stream.scheduling.pack_constants", "PackConstantResourcesPass"),
     "iree-stream-pack-dispatch-operands": (
         "stream.pack_dispatch_operands",
         "PackDispatchOperandsPass",

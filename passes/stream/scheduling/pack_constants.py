@@ -32,23 +32,23 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.stream.regions import TimepointImmediateOp
-from ...dialects.stream.resources import (
+from ....dialects.stream.regions import TimepointImmediateOp
+from ....dialects.stream.resources import (
     FileConstantOp,
     FileReadOp,
     ResourceAllocOp,
     ResourceSubviewOp,
     ResourceTryMapOp,
 )
-from ...dialects.stream.types import FileType, TimepointType
-from ...dialects.util.dialect import BufferConstantOp, CompositeAttr
-from ...dialects.util.types import BufferType
-from ...ir.diagnostics import OperationError
-from ...ir.host_programs import host_operations
-from ...ir.index import constant_index, known
-from ...ir.locations import builder_before, located_builder
-from ...ir.slice_packing import ALIGNMENT, aligned
-from ...ir.tensor_types import element_named
+from ....dialects.stream.types import FileType, TimepointType
+from ....dialects.util.dialect import BufferConstantOp, CompositeAttr
+from ....dialects.util.types import BufferType
+from ....ir.diagnostics import OperationError
+from ....ir.host_programs import host_operations
+from ....ir.index import constant_index, known
+from ....ir.locations import builder_before, located_builder
+from ....ir.slice_packing import ALIGNMENT, aligned
+from ....ir.tensor_types import element_named
 
 INDEX, TIMEPOINT = IndexType(), TimepointType()
 
