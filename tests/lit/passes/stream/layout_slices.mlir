@@ -17,7 +17,7 @@ util.func public @known() -> (index, index, index, index) {
 
 // CHECK-LABEL: util.func public @open
 // CHECK: %[[N:.*]] = util.align %n, %{{.*}} : index
-// CHECK-NEXT: %[[X:.*]] = arith.addi %{{.*}}, %[[N]] : index
+// CHECK: %[[X:.*]] = arith.addi %{{.*}}, %[[N]] : index
 // CHECK: %[[M:.*]] = util.align %m, %{{.*}} : index
 // CHECK: %[[Y:.*]] = arith.addi %[[X]], %[[M]] : index
 // CHECK: %[[T:.*]] = arith.addi %o, %[[Y]] : index

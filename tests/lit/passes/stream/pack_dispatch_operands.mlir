@@ -1,4 +1,4 @@
-// RUN: mesh-opt %s --iree-stream-pack-dispatch-operands | filecheck %s
+// RUN: mesh-opt %s --allow-unregistered-dialect --iree-stream-pack-dispatch-operands | filecheck %s
 
 // CHECK: func.func @f(%{{.*}}: !stream.binding, %[[A:.*]]: i32, %[[B:.*]]: i32, %[[C:.*]]: i32, %[[D:.*]]: i32) {
 // CHECK: %[[L:.*]] = arith.extui %[[A]] : i32 to i64

@@ -2,13 +2,12 @@
 
 // Constants are parts of one buffer of the host, which the device reads, or which is copied there.
 
-// CHECK: #[[B:.*]] = #util.composite<128xi8, [
+// CHECK-LABEL: util.func public @constants
+// CHECK: %[[H:.*]] = util.buffer.constant {{ *}}<alignment = 64> : !util.buffer = #util.composite<128xi8, [
 // CHECK-NEXT: dense<1> : tensor<4xi32>,
 // CHECK-NEXT: dense<0> : vector<48xi8>,
 // CHECK-NEXT: dense<2> : tensor<3xi8>,
 // CHECK-NEXT: dense<0> : vector<61xi8>,
-// CHECK-LABEL: util.func public @constants
-// CHECK: %[[H:.*]] = util.buffer.constant <alignment = 64> : !util.buffer = #[[B]]
 // CHECK: %[[I:.*]] = stream.timepoint.immediate => !stream.timepoint
 // CHECK: %[[M:.*]]:2 = stream.resource.try_map on(#hal.device.affinity<@a>) %[[H]][%{{.*}}] : !util.buffer -> i1, !stream.resource<constant>{%[[N:.*]]}
 // CHECK: %[[R:.*]]:2 = scf.if %[[M]]#0 -> (!stream.timepoint, !stream.resource<constant>) {
