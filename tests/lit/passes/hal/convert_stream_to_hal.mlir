@@ -1,5 +1,6 @@
 // RUN: mesh-opt %s --convert-stream-to-hal | filecheck %s
 // RUN: mesh-run %s --pass-pipeline=convert-stream-to-hal --input=4xf32=1,2,3,4 --backend=interpreter --check
+// RUN: mesh-run %S/../../../../examples/mlp_dp_tp.mlir --pass-pipeline=compile,convert-stream-to-hal --random-inputs=0 --backend=interpreter --check
 
 // From asynchronous operations to calls of a runtime.
 
