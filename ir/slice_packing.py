@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Sequence
 
 ALIGNMENT = 64
@@ -17,13 +18,13 @@ def pack_slices(lifetimes: Sequence[Lifetime], sizes: Sequence[int]) -> tuple[in
     offsets: list[int] = []
     for (first, last), size in zip(lifetimes, sizes, strict=True):
         offset = 0
-        for start, end, (others_first, others_last) in sorted(placed):
+        for start, end, (others_first, others_last) in placed:
             if others_first <= last and first <= others_last:
                 if offset + size <= start:
                     break
                 offset = max(offset, end)
         offsets.append(offset)
-        placed.append((offset, offset + aligned(size), (first, last)))
+        insort(placed, (offset, offset + aligned(size), (first, last)))
     return max((end for _, end, _ in placed), default=0), offsets
 
 

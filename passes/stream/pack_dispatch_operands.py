@@ -48,6 +48,9 @@ from .kernels.exports import Kernels, entry_points
 
 FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 
+Words = dict[tuple[Operation, SSAValue], Sequence[SSAValue]]
+"""What numbers are as words, in front of each group of commands."""
+
 
 @dataclass(frozen=True)
 class PackDispatchOperandsPass(ModulePass):
@@ -58,6 +61,7 @@ class PackDispatchOperandsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = Kernels(op)
         functions: dict[Operation, None] = {}
+        words: Words = {}
         for operation in tuple(host_operations(op)):
             if not isinstance(operation, CmdDispatchOp):
                 continue
@@ -65,21 +69,21 @@ class PackDispatchOperandsPass(ModulePass):
                 kernel = kernels.of_entry_point(entry, operation)
                 if kernel is not None:
                     functions[kernel.function] = None
-            _split_operands(operation)
+            _split_operands(operation, words)
         for function in functions:
             _join_arguments(function)
 
 
-def _split_operands(dispatch: CmdDispatchOp) -> None:
-    block = dispatch.parent
-    assert block is not None
+def _split_operands(dispatch: CmdDispatchOp, made_words: Words) -> None:
     scope: Operation = dispatch
     while (parent := scope.parent_op()) is not None and parent.name.startswith("stream.cmd."):
         scope = parent
     builder = builder_before(scope)
-    words = [
-        word for value in dispatch.uniform_operands for word in _words(dispatch, value, builder)
-    ]
+    words: list[SSAValue] = []
+    for value in dispatch.uniform_operands:
+        if (scope, value) not in made_words:
+            made_words[scope, value] = _words(dispatch, value, builder)
+        words += made_words[scope, value]
     if words == list(dispatch.uniform_operands):
         return
     made = CmdDispatchOp.build(
@@ -147,8 +151,7 @@ def _join_arguments(function: Operation) -> None:
     function.properties["function_type"] = FunctionType.from_lists(
         list(block.arg_types), list(type_.outputs)
     )
-    if (attributes := function.properties.pop("arg_attrs", None)) is not None:
-        del attributes
+    function.properties.pop("arg_attrs", None)
 
 
 def _number(words: Sequence[SSAValue], type_: Attribute, builder: Builder) -> SSAValue:
