@@ -21,8 +21,8 @@ CONTENTS = {
     "To begin with": "tutorial cookbook python editors jax torch stablehlo",
     "The way of a program": (
         "architecture shard_dialect propagation sharding_choices sharding_search partition"
-        " encodings data_tiling walkthrough_two_devices grid_devices backend_and_runtime host_code"
-        " interpreter"
+        " encodings data_tiling walkthrough_two_devices commands grid_devices backend_and_runtime"
+        " host_code interpreter"
     ),
     "Running": "mpi cluster saved_programs long_runs",
     "Reference": "options passes operations differences",

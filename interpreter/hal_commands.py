@@ -25,10 +25,11 @@ from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
 from ..runtime.abi.values import Value, dtype_of
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
-from .frames import Frame
+from .frames import Exit, Frame
 from .hal_buffers import BufferView, element_code
-from .registry import Results, impl
+from .registry import Results, Routine, impl, impl_with_regions
 from .storage import FRESH_BYTE, resource_size
+from .stream_commands import host_bytes
 
 ELEMENTS: tuple[Attribute, ...] = (
     *(IntegerType(bits) for bits in (1, 2, 4, 8, 16, 32, 64)),
@@ -37,7 +38,11 @@ ELEMENTS: tuple[Attribute, ...] = (
 )
 """What a buffer view can be made of."""
 
-Command = Callable[[], None]
+Table = Sequence["Buffer"]
+"""The buffers that commands name by numbers, given when a queue runs them."""
+
+Command = Callable[[Table], Routine | None]
+"""What is done when a queue runs it; what runs kernels can be suspended."""
 
 
 @dataclass(slots=True, eq=False)
@@ -58,6 +63,14 @@ class Buffer:
         return self.contents[first : first + count]
 
 
+@dataclass(slots=True, eq=False)
+class CommandBuffer:
+    """What a device is to do, in order."""
+
+    device: Value
+    commands: list[Command]
+
+
 def _fresh(op: Operation, size: Value) -> Buffer:
     return Buffer(np.full(resource_size(op, size), FRESH_BYTE, np.uint8))
 
@@ -71,9 +84,35 @@ def _properties(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
     return np.int32(0), np.int32(0)
 
 
-@impl("hal.device.allocator", "hal.devices.get", "hal.command_buffer.device")
+@impl("hal.device.allocator", "hal.devices.get")
 def _device(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (None,)
+
+
+@impl("hal.memory_type", "hal.buffer_usage")
+def _flags(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """All memory is the same here, and can be used for everything."""
+    return (np.int32(0),)
+
+
+@impl("hal.allocator.import")
+def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Every device can read the memory of the host."""
+    source, offset, length = operands[-3:]
+    return (np.bool_(True), Buffer(host_bytes(op, source, offset, length)))
+
+
+@impl("hal.ex.file.from_memory")
+def _file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, offset, length = operands[2:5]
+    return (host_bytes(op, source, offset, length),)
+
+
+@impl("hal.device.queue.read")
+def _read_file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, start, target, offset, length = operands[-5:]
+    target.part(op, offset, length)[:] = host_bytes(op, source, start, length)
+    return ()
 
 
 @impl("hal.allocator.select")
@@ -187,8 +226,12 @@ def _await(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("hal.command_buffer.create")
 def _record(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    commands: list[Command] = []
-    return (commands,)
+    return (CommandBuffer(operands[0], []),)
+
+
+@impl("hal.command_buffer.device")
+def _recorded_for(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (operands[0].device,)
 
 
 @impl("hal.command_buffer.execution_barrier")
@@ -197,17 +240,52 @@ def _behind(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
 
-@impl("hal.device.queue.execute")
-def _execute(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    for command in operands[-1]:
-        command()
+@impl_with_regions("hal.device.queue.execute")
+def _execute(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    yield _run(operands[-1], ())
     return ()
+
+
+@impl_with_regions("hal.device.queue.execute.indirect")
+def _execute_with(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    recorded, listed = operands[4], operands[5:]
+    count = len(listed) // 3
+    ranges = zip(listed[:count], listed[count : 2 * count], listed[2 * count :], strict=True)
+    yield _run(recorded, [Buffer(each.part(op, start, size)) for each, start, size in ranges])
+    return ()
+
+
+def _run(recorded: CommandBuffer, table: Table) -> Routine:
+    for command in recorded.commands:
+        routine = command(table)
+        if routine is not None:
+            yield routine
+
+
+@impl_with_regions("hal.device.memoize")
+def _memoize(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    """What is recorded again is the same."""
+    exit_: Exit = yield frame.run_region(op.regions[0], ())
+    return exit_.values
+
+
+def named(op: Operation, buffer: Value, table: Table) -> Buffer:
+    """A buffer, or the one that a number stands for in the table."""
+    if isinstance(buffer, Buffer):
+        return buffer
+    if not 0 <= int(buffer) < len(table):
+        raise OperationError(op, f"uses buffer {int(buffer)} of {len(table)}")
+    return table[int(buffer)]
 
 
 @impl("hal.command_buffer.fill_buffer")
 def _fill_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    commands, *ends = operands
-    commands.append(lambda: _fill(op, ends))
+    recorded, *ends = operands
+
+    def run(table: Table) -> None:
+        _fill(op, ends, table)
+
+    recorded.commands.append(run)
     return ()
 
 
@@ -219,8 +297,12 @@ def _fill_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 
 @impl("hal.command_buffer.copy_buffer")
 def _copy_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    commands, *ends = operands
-    commands.append(lambda: _copy(op, ends))
+    recorded, *ends = operands
+
+    def run(table: Table) -> None:
+        _copy(op, ends, table)
+
+    recorded.commands.append(run)
     return ()
 
 
@@ -230,16 +312,16 @@ def _copy_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     return ()
 
 
-def _fill(op: Operation, ends: Sequence[Value]) -> None:
+def _fill(op: Operation, ends: Sequence[Value], table: Table = ()) -> None:
     buffer, offset, length, pattern = ends
     data = _bytes_of(op, len(op.operands) - 1, pattern)
-    part = buffer.part(op, offset, length)
+    part = named(op, buffer, table).part(op, offset, length)
     if part.size % data.size:
         raise OperationError(op, f"writes a pattern of {data.size} bytes to {part.size} bytes")
     part[:] = np.tile(data, part.size // data.size)
 
 
-def _copy(op: Operation, ends: Sequence[Value]) -> None:
+def _copy(op: Operation, ends: Sequence[Value], table: Table = ()) -> None:
     source, source_offset, target, target_offset, length = ends
-    taken = source.part(op, source_offset, length)
-    target.part(op, target_offset, length)[:] = taken
+    taken = named(op, source, table).part(op, source_offset, length)
+    named(op, target, table).part(op, target_offset, length)[:] = taken

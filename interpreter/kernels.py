@@ -34,7 +34,7 @@ from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .storage import Resource, fresh, resource_size
 from .tensor import filled_shape, kept_axes, slice_of
 
-terminates("stream.return")
+terminates("hal.return", "stream.return")
 
 EXPORTS = ("flow.executable.export", "stream.executable.export")
 WORKGROUP_NUMBERS = ("id", "count", "size")
@@ -56,7 +56,7 @@ def _flow_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Ro
     workload, arguments, _, dims = operand_groups(op, operands)
     function, count = dispatched_kernel(op, frame)
     slots, results = _array_slots(op, arguments, dims)
-    yield _run(op, function.regions[0], count, workload, slots, frame)
+    yield run_kernel(op, function.regions[0], count, workload, slots, frame)
     return [slot.array for slot in results]
 
 
@@ -64,7 +64,7 @@ def _flow_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Ro
 def _flow_workgroups(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     workload, arguments, _, dims = operand_groups(op, operands)
     slots, results = _array_slots(op, arguments, dims)
-    yield _run(op, op.regions[0], op.regions[1], workload, slots, frame)
+    yield run_kernel(op, op.regions[0], op.regions[1], workload, slots, frame)
     return [slot.array for slot in results]
 
 
@@ -135,7 +135,7 @@ def _dispatch(
         results.append(Binding(fresh(resource_size(op, size), here)))
         given.append(results[-1])
     function, count = dispatched_kernel(op, frame)
-    yield _run(op, function.regions[0], count, workload, given, frame)
+    yield run_kernel(op, function.regions[0], count, workload, given, frame)
     return [binding.resource.owned_by(here) for binding in results]
 
 
@@ -151,8 +151,12 @@ def tied_argument(op: Operation, index: int) -> int | None:
     return ties[index] if index < len(ties) and ties[index] >= 0 else None
 
 
-def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | None]:
-    """The function that a dispatch runs, and the region that counts its workgroups."""
+def entry_export(op: Operation, frame: Frame) -> Operation | None:
+    """The export that a dispatch names, the first of several; `None` if it is not defined."""
+    return frame.device.program.lookup(op, _entry_name(op))
+
+
+def _entry_name(op: Operation) -> str:
     points = attribute(op, "entry_points")
     names = (
         [
@@ -165,11 +169,14 @@ def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | 
     )
     if not names:
         raise OperationError(op, "names no kernel to run")
-    name = "::".join([names[0].root_reference.data, *(n.data for n in names[0].nested_references)])
-    program = frame.device.program
-    export = program.lookup(op, name)
+    return "::".join([names[0].root_reference.data, *(n.data for n in names[0].nested_references)])
+
+
+def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | None]:
+    """The function that a dispatch runs, and the region that counts its workgroups."""
+    program, export = frame.device.program, entry_export(op, frame)
     if export is None or operation_name(export) not in EXPORTS:
-        raise OperationError(op, f"dispatches @{name}, which is not defined")
+        raise OperationError(op, f"dispatches @{_entry_name(op)}, which is not defined")
     target = symbol(export, "function_ref")
     for inner in _siblings(export):
         for region in inner.regions:
@@ -187,7 +194,7 @@ def _siblings(export: Operation) -> Iterator[Operation]:
             yield op
 
 
-def _run(
+def run_kernel(
     op: Operation,
     body: Region,
     count: Region | None,
@@ -195,6 +202,7 @@ def _run(
     arguments: Sequence[Value],
     frame: Frame,
 ) -> Routine:
+    """Run a kernel, once for each workgroup if it asks which one it is."""
     entry = body.blocks[0]
     if len(entry.args) != len(arguments):
         raise OperationError(
@@ -204,6 +212,13 @@ def _run(
     if count is not None and count.blocks and asks_for_workgroup(body):
         exit_: Exit = yield Frame(frame.device).run_region(count, workload)
         groups = tuple(int(number) for number in exit_.values)
+    yield run_workgroups(body, groups, arguments, frame)
+
+
+def run_workgroups(
+    body: Region, groups: tuple[int, ...], arguments: Sequence[Value], frame: Frame
+) -> Routine:
+    """Run a kernel once for each of so many workgroups along x, y and z."""
     for group in product(*(range(number) for number in reversed(groups))):
         inner = Frame(frame.device, frame.depth + 1)
         frame.device.memory[WORKGROUP] = {"id": group[::-1], "count": groups, "size": (1, 1, 1)}
@@ -222,13 +237,18 @@ def asks_for_workgroup(body: Region) -> bool:
 @impl("stream.binding.subspan")
 def _subspan(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     binding, offset, *dims = operands
+    return (bound_tensor(op, binding, offset, dims),)
+
+
+def bound_tensor(op: Operation, binding: Value, offset: Value, dims: Sequence[Value]) -> ByteSlot:
+    """The tensor in a binding, from a byte on, that an operation gives."""
     type_ = op.results[0].type
     tensor = type_.encoded_tensor() if isinstance(type_, DispatchTensor) else None
     if not isinstance(binding, Binding) or tensor is None:
         raise OperationError(op, f"binds {type_}: only tensors can be run")
     check_offset(op, int(offset), binding.resource.size)
     shape = filled_shape(op, tensor, dims)
-    return (ByteSlot(binding, int(offset), tensor, dims, shape),)
+    return ByteSlot(binding, int(offset), tensor, dims, shape)
 
 
 def check_offset(op: Operation, offset: int, size: int) -> None:

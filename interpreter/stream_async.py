@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from ..ir.attribute_access import attribute, operand_groups, required
 from ..ir.diagnostics import OperationError
@@ -32,21 +32,13 @@ def _alloca(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("stream.async.constant")
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    size = resource_size(op, operands[0])
-    value = required(op, "value")
-    stored = element_type(getattr(value, "type", value))
-    data = to_bytes(constant_array(op, value), element_named(stored))
-    if data.size > size:
-        raise OperationError(op, f"keeps {data.size} bytes in a resource of {size} bytes")
-    contents = np.full(size, FRESH_BYTE, np.uint8)
-    contents[: data.size] = data
-    return (Resource(contents, place(op, frame)),)
+    return (constant_resource(op, required(op, "value"), operands[0], frame),)
 
 
 @impl("stream.async.splat")
 def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    pattern, size = _pattern(op, 0, operands[0]), resource_size(op, operands[1])
-    return (Resource(_repeated(op, pattern, size), place(op, frame)),)
+    pattern, size = pattern_bytes(op, 0, operands[0]), resource_size(op, operands[1])
+    return (Resource(repeated(op, pattern, size), place(op, frame)),)
 
 
 @impl("stream.async.clone", "stream.async.cast")
@@ -63,7 +55,7 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, start, end, size = operands
     here = place(op, frame)
     reach(op, source, here)
-    part = _range(op, source, start, end)
+    part = byte_range(op, source, start, end)
     if part.size != int(size):
         raise OperationError(op, f"slices {part.size} bytes into a resource of {int(size)}")
     return (Resource(part.copy(), here if here is not None else source.owner),)
@@ -74,9 +66,9 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, start, end, length, value = operands
     reach(op, target, place(op, frame))
     contents = target.contents.copy()
-    part = _range(op, replace(target, contents=contents), start, end)
+    part = byte_range(op, replace(target, contents=contents), start, end)
     check_filled(op, part.size, int(length))
-    part[:] = _repeated(op, _pattern(op, 5, value), part.size)
+    part[:] = repeated(op, pattern_bytes(op, 5, value), part.size)
     return (Resource(contents, target.owner),)
 
 
@@ -87,8 +79,8 @@ def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     reach(op, target, here)
     reach(op, update, here)
     contents = target.contents.copy()
-    part = _range(op, replace(target, contents=contents), start, end)
-    part[:] = _range(op, update, 0, part.size)
+    part = byte_range(op, replace(target, contents=contents), start, end)
+    part[:] = byte_range(op, update, 0, part.size)
     return (Resource(contents, target.owner),)
 
 
@@ -99,8 +91,8 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     reach(op, target, here)
     reach(op, source, here)
     contents = target.contents.copy()
-    part = _range(op, replace(target, contents=contents), start, end)
-    taken = _range(op, source, source_start, source_end)
+    part = byte_range(op, replace(target, contents=contents), start, end)
+    taken = byte_range(op, source, source_start, source_end)
     if not part.size == taken.size == int(length):
         raise OperationError(op, f"copies {taken.size} bytes to {part.size}, not {int(length)}")
     part[:] = taken
@@ -121,8 +113,12 @@ def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     expect_size(op, source.size, size)
     if receiver is None:
         # To where the host can reach it, or with another lifetime in the same place.
-        staged = "staging" in str(op.results[0].type)
-        return (source.owned_by(None) if staged else source,)
+        if "staging" in str(op.results[0].type):
+            return (source.owned_by(None),)
+        region = op.parent_op()
+        if region is None or not region.name.startswith("stream.async."):
+            return (source,)
+    # The transfers of a region are to where it runs, if they do not say more.
     return (source.owned_by(place(op, frame, receiver)),)
 
 
@@ -131,16 +127,16 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, offset = operands
     result = op.results[0].type
     dtype, element = dtype_of(result), element_named(result)
-    data = _range(op, source, offset, int(offset) + -(-element.storage_bits // 8))
+    data = byte_range(op, source, offset, int(offset) + -(-element.storage_bits // 8))
     return (from_bytes(data, element, dtype, 1)[0],)
 
 
 @impl("stream.async.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, offset, value = operands
-    data = _pattern(op, 3, value)
+    data = pattern_bytes(op, 3, value)
     contents = target.contents.copy()
-    part = _range(op, replace(target, contents=contents), offset, int(offset) + data.size)
+    part = byte_range(op, replace(target, contents=contents), offset, int(offset) + data.size)
     part[:] = data
     return (Resource(contents, target.owner),)
 
@@ -193,6 +189,22 @@ def _timepoint(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 # Bytes
 
 
+def constant_bytes(op: Operation, value: Attribute) -> Bytes:
+    """The bytes of constant contents."""
+    stored = element_type(getattr(value, "type", value))
+    return to_bytes(constant_array(op, value), element_named(stored))
+
+
+def constant_resource(op: Operation, value: Attribute, size: Value, frame: Frame) -> Resource:
+    """A resource with constant contents, where an operation runs."""
+    room, data = resource_size(op, size), constant_bytes(op, value)
+    if data.size > room:
+        raise OperationError(op, f"keeps {data.size} bytes in a resource of {room} bytes")
+    contents = np.full(room, FRESH_BYTE, np.uint8)
+    contents[: data.size] = data
+    return Resource(contents, place(op, frame))
+
+
 def check_filled(op: Operation, size: int, length: int) -> None:
     """Raise OperationError if a fill contradicts itself."""
     if size != length:
@@ -205,7 +217,7 @@ def expect_size(op: Operation, found: int, size: Value) -> None:
         raise OperationError(op, f"takes a resource of {found} bytes for {int(size)}")
 
 
-def _range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes:
+def byte_range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes:
     """The bytes from `start` to `end`, which must be there and have been laid out."""
     first, last = int(start), int(end)
     if resource.tensor is not None:
@@ -217,13 +229,14 @@ def _range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes
     return resource.contents[first:last]
 
 
-def _pattern(op: Operation, operand: int, value: Value) -> Bytes:
+def pattern_bytes(op: Operation, operand: int, value: Value) -> Bytes:
     """The bytes of a scalar as it is stored."""
     element = element_named(op.operands[operand].type)
     return to_bytes(np.asarray(value).reshape(1), element)
 
 
-def _repeated(op: Operation, pattern: Bytes, size: int) -> Bytes:
+def repeated(op: Operation, pattern: Bytes, size: int) -> Bytes:
+    """A pattern over and over, in so many bytes."""
     if size % pattern.size:
         raise OperationError(
             op, f"writes a pattern of {pattern.size} bytes over and over to {size} bytes"

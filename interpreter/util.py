@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
+from ..dialects.util.dialect import CompositeAttr
 from ..ir.attribute_access import attribute, operation_name, required, symbol
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value, dtype_of, holds_numbers, static_shape, undefined
+from ..tiling.packed_arrays import Bytes
 from .constants import constant_array
 from .frames import Frame
 from .func import call
 from .registry import Results, Routine, impl, impl_with_regions, terminates
+from .stream_async import constant_bytes
 
 terminates("util.return")
 
@@ -42,6 +45,18 @@ def _barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("util.assume.int")
 def _assume(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return operands
+
+
+@impl("util.buffer.constant")
+def _buffer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (_constant_bytes(op, required(op, "value")),)
+
+
+def _constant_bytes(op: Operation, value: Attribute) -> Bytes:
+    """The bytes of a constant, or of the parts of one, one after another."""
+    if isinstance(value, CompositeAttr):
+        return np.concatenate([_constant_bytes(op, part) for part in value.parts])
+    return constant_bytes(op, value)
 
 
 @impl("util.switch")

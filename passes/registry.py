@@ -21,6 +21,7 @@ _PASSES = {
         "stablehlo.convert_stablehlo_to_linalg",
         "ConvertStablehloToLinalgPass",
     ),
+    "convert-stream-to-hal": ("hal.convert_stream_to_hal", "ConvertStreamToHalPass"),
     "convert-tm-tensor-to-linalg": (
         "tm_tensor.convert_tm_tensor_to_linalg",
         "ConvertTmTensorToLinalgPass",
@@ -73,15 +74,29 @@ _PASSES = {
         "MaterializeHomogeneousEncodingsPass",
     ),
     "iree-hal-conversion": ("hal.hal_conversion", "HalConversionPass"),
+    "iree-hal-materialize-interfaces": ("hal.materialize_interfaces", "MaterializeInterfacesPass"),
     "iree-stream-encode-device-tensors": (
         "stream.encode_device_tensors",
         "EncodeDeviceTensorsPass",
     ),
     "iree-stream-encode-host-tensors": ("stream.encode_host_tensors", "EncodeHostTensorsPass"),
+    "iree-stream-layout-slices": ("stream.layout_slices", "LayoutSlicesPass"),
+    "iree-stream-materialize-copy-on-write": (
+        "stream.materialize_copy_on_write",
+        "MaterializeCopyOnWritePass",
+    ),
     "iree-stream-materialize-encodings": (
         "stream.materialize_encodings",
         "MaterializeEncodingsPass",
     ),
+    "iree-stream-pack-constants": ("stream.scheduling.pack_constants", "PackConstantResourcesPass"),
+    "iree-stream-pack-dispatch-operands": (
+        "stream.pack_dispatch_operands",
+        "PackDispatchOperandsPass",
+    ),
+    "iree-stream-refine-usage": ("stream.refine_usage", "RefineUsagePass"),
+    "iree-stream-schedule-allocation": ("stream.schedule_allocation", "ScheduleAllocationPass"),
+    "iree-stream-schedule-execution": ("stream.schedule_execution", "ScheduleExecutionPass"),
     "iree-stream-specialize-encodings": ("stream.specialize_encodings", "SpecializeEncodingsPass"),
     "iree-stream-unify-encoding-for-globals": (
         "stream.unify_encoding_for_globals",

@@ -101,12 +101,13 @@ def own_affinity(operation: Operation) -> Attribute | None:
 
 
 def affinity_of(operation: Operation) -> Attribute | None:
-    """Where an operation runs: its own affinity, else the default of the nearest scope."""
+    """Where an operation runs: its own affinity, else that of the nearest scope, or its default."""
     if (affinity := own_affinity(operation)) is not None:
         return affinity
     scope = operation.parent_op()
     while scope is not None:
-        if (default := scope.attributes.get(DEFAULT_AFFINITY)) is not None:
-            return default
+        for default in (scope.properties.get("affinity"), scope.attributes.get(DEFAULT_AFFINITY)):
+            if default is not None:
+                return default
         scope = scope.parent_op()
     return None

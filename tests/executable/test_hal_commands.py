@@ -76,3 +76,62 @@ def test_commands_run_in_order(backend: str) -> None:
 def test_commands_touch_what_is_there(backend: str, at: int) -> None:
     with pytest.raises(ExecutionError, match=r"fill_buffer.* touches bytes"):
         run(backend, at, 0)
+
+
+RECORDED_ONCE = """
+util.func public @main(%view: !hal.buffer_view, %slot: index) -> !hal.buffer_view {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c24 = arith.constant 24 : index
+  %c6 = arith.constant 6 : index
+  %none = arith.constant -1 : i64
+  %bits = arith.constant 1089470464 : i32
+  %type = hal.element_type<f32> : i32
+  %order = hal.encoding_type<dense_row_major> : i32
+  hal.buffer_view.assert<%view : !hal.buffer_view> message("x") shape([%c6]) type(%type)
+    encoding(%order)
+  %device = hal.devices.get %c0 : !hal.device
+  %buffer = hal.buffer_view.buffer<%view : !hal.buffer_view> : !hal.buffer
+  %fence = util.null : !hal.fence
+  %commands = hal.device.memoize<%device : !hal.device> affinity(%none) -> !hal.command_buffer {
+    %0 = hal.command_buffer.create device(%device : !hal.device) mode("None")
+      categories("Transfer") affinity(%none) bindings(%c4) : !hal.command_buffer
+    hal.command_buffer.fill_buffer<%0 : !hal.command_buffer>
+      target(%slot : index)[%c4, %c8] pattern(%bits : i32) flags("None")
+    hal.command_buffer.finalize<%0 : !hal.command_buffer>
+    hal.return %0 : !hal.command_buffer
+  }
+  hal.device.queue.execute.indirect<%device : !hal.device> affinity(%none) wait(%fence)
+    signal(%fence) commands(%commands) bindings([
+      (%buffer : !hal.buffer)[%c8, %c8], (%buffer : !hal.buffer)[%c8, %c24]
+    ]) flags("None")
+  util.return %view : !hal.buffer_view
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("slot", "message"),
+    [(0, "touches bytes 4 to 12 of 8"), (1, "touches bytes 8 to 32 of 24"), (2, "buffer 2 of 2")],
+)
+def test_tables_are_given_when_commands_run(slot: int, message: str) -> None:
+    text = RECORDED_ONCE if slot == 1 else RECORDED_ONCE.replace("%c8, %c24]", "%c8, %c8]")
+    program = compile(text, "", stages=False, backend="interpreter")
+    with pytest.raises(ExecutionError, match=message):
+        program["main"].run([X, np.int64(slot)])
+
+
+def test_commands_fill_what_the_table_says() -> None:
+    text = RECORDED_ONCE.replace("%c8, %c24]", "%c8, %c16]").replace(
+        "%c6 = arith", "%c16 = arith.constant 16 : index\n  %c6 = arith"
+    )
+    text = text.replace(
+        "util.return %view",
+        "%out = hal.buffer_view.create buffer(%buffer"
+        " : !hal.buffer)[%c0, %c24] shape([%c6]) type(%type) encoding(%order)"
+        " : !hal.buffer_view\n  util.return %out",
+    )
+    program = compile(text, "", stages=False, backend="interpreter")
+    (result,) = program["main"].run([X, np.int64(1)])
+    np.testing.assert_array_equal(result, np.array([0, 1, 2, 7.5, 7.5, 5], np.float32))

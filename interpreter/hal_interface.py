@@ -1,0 +1,95 @@
+"""Kernels of the `hal` dialect: what they are given with a dispatch, and how they ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from ..dialects.stream.dispatch_syntax import ACCESS
+from ..ir.attribute_access import integer, integers, operand_groups, symbol
+from ..ir.diagnostics import OperationError
+from ..runtime.abi.values import Value
+from ..tiling.packed_arrays import Bytes
+from .bindings import Binding
+from .frames import Exit, Frame
+from .kernels import bound_tensor, run_workgroups
+from .registry import Results, Routine, impl
+from .storage import Resource
+
+_INTERFACE = "hal.interface"
+WRITES = ACCESS["wo"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interface:
+    """What a kernel is given with a dispatch."""
+
+    constants: Sequence[Value]
+    bindings: Sequence[Binding]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dispatch:
+    """A dispatch of an export: the bytes of its bindings, and the numbers for it."""
+
+    op: Operation
+    export: Operation
+    parts: Sequence[Bytes]
+    constants: Sequence[Value]
+
+    def run(self, groups: tuple[int, ...], frame: Frame) -> Routine:
+        """Run the kernel, and keep what it writes."""
+        bindings = [Binding(Resource(part)) for part in self.parts]
+        frame.device.memory[_INTERFACE] = Interface(self.constants, bindings)
+        yield run_workgroups(self._kernel(frame).regions[0], groups, (), frame)
+        write_back(self.op, bindings, self.parts)
+
+    def run_counted(self, workload: Sequence[Value], frame: Frame) -> Routine:
+        """The same for as many workgroups as the export asks for."""
+        count = Frame(frame.device).run_region(self.export.regions[0], (None, *workload))
+        exit_: Exit = yield count
+        yield self.run(tuple(int(number) for number in exit_.values), frame)
+
+    def _kernel(self, frame: Frame) -> Operation:
+        """The function that the export stands for."""
+        name = symbol(self.export, "sym_name")
+        for inner in self.export.parent.ops if self.export.parent is not None else ():
+            if inner.name == "builtin.module":
+                first = inner.regions[0].block.first_op
+                found = frame.device.program.lookup(first, name) if first is not None else None
+                if found is not None and found.regions:
+                    return found
+        raise OperationError(self.op, f"dispatches @{name}, which is not defined")
+
+
+def write_back(op: Operation, bindings: Sequence[Binding], parts: Sequence[Bytes]) -> None:
+    """Keep what a kernel has written to the ranges that it may write to."""
+    accesses = integers(op, "resource_accesses") or (WRITES,) * len(parts)
+    for binding, part, access in zip(bindings, parts, accesses, strict=True):
+        if access & WRITES:
+            if binding.resource.tensor is not None:
+                raise OperationError(
+                    op, f"writes {binding.resource.written_as}, whose layout is not resolved"
+                )
+            part[:] = binding.resource.contents
+
+
+@impl("hal.interface.constant.load")
+def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    given: Interface = frame.device.memory[_INTERFACE]
+    number = integer(op, "ordinal")
+    if number >= len(given.constants):
+        raise OperationError(op, f"loads constant {number} of {len(given.constants)}")
+    return (given.constants[number],)
+
+
+@impl("hal.interface.binding.subspan")
+def _subspan(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    offset, dims = operand_groups(op, operands)
+    given: Interface = frame.device.memory[_INTERFACE]
+    number = integer(op, "binding")
+    if number >= len(given.bindings):
+        raise OperationError(op, f"uses binding {number} of {len(given.bindings)}")
+    return (bound_tensor(op, given.bindings[number], offset[0] if offset else 0, dims),)

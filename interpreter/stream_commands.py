@@ -1,0 +1,189 @@
+"""Commands of the `stream` dialect and the storage that they work on: bytes change in place.
+
+What was made in storage of its own is written to in place only by commands, so values that
+asynchronous operations share stay as they are (`iree-stream-materialize-copy-on-write`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.hal.executables import ExecutableExportOp
+from ..dialects.stream.affinity import AffinityAttribute, affinity_of
+from ..dialects.stream.types import BindingType
+from ..ir.attribute_access import integers, operand_groups, required
+from ..ir.diagnostics import OperationError
+from ..ir.slice_packing import pack_slices
+from ..ir.tensor_types import element_named
+from ..runtime.abi.values import Value, dtype_of
+from ..tiling.packed_arrays import Bytes, from_bytes
+from .bindings import Binding
+from .devices import place, reach
+from .frames import Frame
+from .hal_interface import Dispatch, write_back
+from .kernels import dispatched_kernel, entry_export, run_kernel
+from .registry import Results, Routine, impl, impl_with_regions
+from .storage import FRESH_BYTE, Resource, fresh, resource_size
+from .stream_async import byte_range, constant_resource, pattern_bytes, repeated
+
+# Storage ------------------------------------------------------------------------------------
+
+
+@impl("stream.resource.alloc", "stream.resource.alloca")
+def _allocate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Where the host stages, and where one of several devices has memory for all, anybody may."""
+    affinity = affinity_of(op)
+    shared = isinstance(affinity, AffinityAttribute) and len(affinity.device_names()) > 1
+    shared = shared or "staging" in str(op.results[0].type)
+    resource = fresh(resource_size(op, operands[0]), None if shared else place(op, frame))
+    return (resource, None)[: len(op.results)]
+
+
+@impl("stream.resource.dealloca")
+def _give_back(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """What has been given back holds nothing that anybody could mean."""
+    operands[0].contents[:] = FRESH_BYTE
+    return (None,)
+
+
+@impl("stream.resource.constants")
+def _constants(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    contents = cast("ArrayAttr[Attribute]", required(op, "values"))
+    pairs = zip(contents, operands, strict=True)
+    return (*(constant_resource(op, value, size, frame) for value, size in pairs), None)
+
+
+@impl("stream.resource.subview")
+def _subview(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, _, offset, size = operands
+    return (Resource(byte_range(op, source, offset, int(offset) + int(size)), source.owner),)
+
+
+@impl("stream.resource.pack")
+def _pack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    base, sizes = operand_groups(op, operands)
+    ends = integers(op, "lifetime_intervals")
+    lifetimes = list(zip(ends[::2], ends[1::2], strict=True))
+    total, offsets = pack_slices(lifetimes, [resource_size(op, size) for size in sizes])
+    first = int(base[0]) if base else 0
+    return (np.int64(first + total), *(np.int64(first + offset) for offset in offsets))
+
+
+@impl("stream.resource.load")
+def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, _, offset = operands
+    type_ = op.results[0].type
+    element = element_named(type_)
+    data = byte_range(op, source, offset, int(offset) + -(-element.storage_bits // 8))
+    return (from_bytes(data, element, dtype_of(type_), 1)[0],)
+
+
+@impl("stream.resource.store")
+def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    target, _, offset, value = operands
+    data = pattern_bytes(op, 3, value)
+    byte_range(op, target, offset, int(offset) + data.size)[:] = data
+    return ()
+
+
+@impl("stream.resource.try_map")
+def _map(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Every device can read the memory of the host."""
+    source, offset, size = operands
+    contents = host_bytes(op, source, offset, size)
+    return (np.bool_(True), Resource(contents, place(op, frame)))
+
+
+@impl("stream.file.constant")
+def _file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, _, offset, length = operands
+    return (host_bytes(op, source, offset, length),)
+
+
+@impl("stream.file.read")
+def _read_file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    source, start, target, _, offset, length = operands[:6]
+    reach(op, target, place(op, frame))
+    part = byte_range(op, target, offset, int(offset) + int(length))
+    part[:] = host_bytes(op, source, start, length)
+    return (None,)
+
+
+def host_bytes(op: Operation, source: Bytes, offset: Value, length: Value) -> Bytes:
+    """So many bytes of host memory from one on, which must be there."""
+    first, count = int(offset), int(length)
+    if not 0 <= first <= first + count <= source.size:
+        raise OperationError(op, f"touches bytes {first} to {first + count} of {source.size}")
+    return source[first : first + count]
+
+
+# Commands -----------------------------------------------------------------------------------
+
+
+@impl_with_regions("stream.cmd.execute")
+def _execute(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    resources, *_ = operand_groups(op, operands)
+    yield frame.run_region(op.regions[0], resources)
+    return (None,)
+
+
+@impl_with_regions("stream.cmd.concurrent", "stream.cmd.serial")
+def _group(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    yield frame.run_region(op.regions[0], ())
+    return ()
+
+
+@impl("stream.cmd.discard", "stream.cmd.flush", "stream.cmd.invalidate")
+def _visible(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return ()
+
+
+@impl("stream.cmd.fill")
+def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    target, _, offset, length, value = operands
+    reach(op, target, place(op, frame))
+    part = byte_range(op, target, offset, int(offset) + int(length))
+    part[:] = repeated(op, pattern_bytes(op, 4, value), part.size)
+    return ()
+
+
+@impl("stream.cmd.copy")
+def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """From one device to another, too: that is what a transfer is."""
+    source, _, source_offset, target, _, target_offset, length = operands
+    reach(op, target, place(op, frame))
+    taken = byte_range(op, source, source_offset, int(source_offset) + int(length))
+    byte_range(op, target, target_offset, int(target_offset) + int(length))[:] = taken
+    return ()
+
+
+@impl_with_regions("stream.cmd.dispatch")
+def _dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    workload, uniform, resources, _, offsets, lengths = operand_groups(op, operands)
+    here = place(op, frame)
+    parts: list[Bytes] = []
+    for resource, offset, length in zip(resources, offsets, lengths, strict=True):
+        reach(op, resource, here)
+        parts.append(byte_range(op, resource, offset, int(offset) + int(length)))
+    export = entry_export(op, frame)
+    if isinstance(export, ExecutableExportOp):
+        yield Dispatch(op, export, parts, uniform).run_counted(workload, frame)
+        return ()
+    bindings = [Binding(Resource(part, here)) for part in parts]
+    function, count = dispatched_kernel(op, frame)
+    of_kinds = iter(bindings), iter(uniform)
+    types = [argument.type for argument in function.regions[0].blocks[0].args]
+    if len(types) != len(bindings) + len(uniform):
+        raise OperationError(
+            op,
+            f"gives its kernel {len(bindings) + len(uniform)} values, but it takes {len(types)}",
+        )
+    given = [next(of_kinds[not isinstance(type_, BindingType)]) for type_ in types]
+    yield run_kernel(op, function.regions[0], count, workload, given, frame)
+    write_back(op, bindings, parts)
+    return ()

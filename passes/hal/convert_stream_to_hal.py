@@ -1,0 +1,30 @@
+"""`convert-stream-to-hal`: from asynchronous operations to calls of a runtime, as one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.passes import ModulePass
+
+from ..manager.named_pipeline import NamedPipeline, default_passes
+
+
+@dataclass(frozen=True)
+class ConvertStreamToHalPass(NamedPipeline):
+    """Schedule and allocate what devices do, and turn it into calls of a runtime."""
+
+    name = "convert-stream-to-hal"
+
+    def passes(self) -> tuple[ModulePass, ...]:
+        """The stages; each can be run alone under its own name."""
+        return default_passes(
+            "iree-stream-materialize-copy-on-write",
+            "iree-stream-refine-usage",
+            "iree-stream-schedule-execution",
+            "iree-stream-schedule-allocation",
+            "iree-stream-pack-constants",
+            "iree-stream-layout-slices",
+            "iree-stream-pack-dispatch-operands",
+            "iree-hal-materialize-interfaces",
+            "iree-hal-conversion",
+        )

@@ -1,0 +1,320 @@
+"""Give kernels the form in which devices load them: variants for targets, bindings and constants.
+
+An executable of `stream` becomes one of `hal`, with a variant for each target that it is dispatched
+to. A kernel takes no arguments any more; it asks for what its pipeline layout lists:
+
+    func.func @f(%a: !stream.binding, %n: i32, %b: !stream.binding)
+
+becomes a function that begins with
+
+    %n = hal.interface.constant.load layout(#layout) ordinal(0) : i32
+    %1 = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : ...
+
+and `stream.cmd.dispatch` names the kernel in each variant that its device may run. Executables
+that nothing dispatches are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    ModuleOp,
+    NoneAttr,
+    StringAttr,
+    SymbolRefAttr,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.hal.executables import (
+    ExecutableEndOp,
+    ExecutableExportOp,
+    ExecutableOp,
+    ExecutableVariantEndOp,
+    ExecutableVariantOp,
+)
+from ...dialects.hal.interface import (
+    InterfaceBindingSubspanOp,
+    InterfaceConstantLoadOp,
+    PipelineBindingAttr,
+    PipelineLayoutAttr,
+)
+from ...dialects.hal.targets import DEVICE, ExecutableTargetAttr
+from ...dialects.stream.affinity import affinity_of
+from ...dialects.stream.commands import CmdDispatchOp
+from ...dialects.stream.dispatch_syntax import ACCESS
+from ...dialects.stream.executables import BindingSubspanOp
+from ...dialects.stream.executables import ExecutableExportOp as ExecutableExportOfStream
+from ...dialects.stream.executables import ExecutableOp as StreamExecutableOp
+from ...dialects.stream.types import BindingType
+from ...ir.diagnostics import OperationError
+from ...ir.host_programs import host_operations
+from ...ir.locations import builder_before, locate, located_builder
+from ...ir.structural_hash import AttributeNumbers
+from ...ir.symbols import fresh_name
+from ..stream.analysis.affinity_analysis import AffinityAnalysis
+from ..stream.kernels.exports import Kernel, Kernels, entry_points
+
+INDEX = IndexType()
+READ_ONLY = IntegerAttr(1, i32)
+WRITES = ACCESS["wo"]
+
+
+@dataclass(slots=True)
+class Uses:
+    """What the dispatches of one kernel tell of it."""
+
+    kernel: Kernel
+    written: list[bool]
+    """Which bindings any of them writes to."""
+    workload: int
+
+    def layout(self) -> PipelineLayoutAttr:
+        """What the kernel is given."""
+        constants = len(self.kernel.function.regions[0].blocks[0].args) - len(self.written)
+        return PipelineLayoutAttr(
+            IntegerAttr(constants, INDEX) if constants else NoneAttr(),
+            ArrayAttr(
+                PipelineBindingAttr(
+                    StringAttr("storage_buffer"),
+                    NoneAttr() if written else StringAttr("ReadOnly"),
+                )
+                for written in self.written
+            ),
+            NoneAttr(),
+        )
+
+
+@dataclass(slots=True)
+class Loaded:
+    """An executable that is dispatched: its kernels by their exports, and variants by target."""
+
+    uses: dict[Operation, Uses] = field(default_factory=dict[Operation, Uses])
+    variants: dict[ExecutableTargetAttr, str] = field(
+        default_factory=dict[ExecutableTargetAttr, str]
+    )
+
+
+@dataclass(frozen=True)
+class MaterializeInterfacesPass(ModulePass):
+    """Turn executables into variants for targets, with bindings and constants."""
+
+    name = "iree-hal-materialize-interfaces"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        affinities = AffinityAnalysis(ctx, op, AttributeNumbers())
+        kernels = Kernels(op)
+        loaded: dict[Operation, Loaded] = {}
+        for operation in tuple(host_operations(op)):
+            if isinstance(operation, CmdDispatchOp):
+                _name_variants(operation, kernels, affinities, loaded)
+        for operation in tuple(op.body.block.ops):
+            if isinstance(operation, StreamExecutableOp):
+                if operation in loaded:
+                    builder_before(operation).insert(_executable(ctx, operation, loaded[operation]))
+                Rewriter.erase_op(operation)
+
+
+def _name_variants(
+    dispatch: CmdDispatchOp,
+    kernels: Kernels,
+    affinities: AffinityAnalysis,
+    loaded: dict[Operation, Loaded],
+) -> None:
+    """Let a dispatch name its kernels in the variants of its device's targets."""
+    entries: list[SymbolRefAttr] = []
+    for entry in entry_points(dispatch):
+        kernel = kernels.of_entry_point(entry, dispatch)
+        if kernel is None:
+            entries.append(entry)
+            continue
+        executable = loaded.setdefault(kernel.executable, Loaded())
+        written = [bool(access.value.data & WRITES) for access in dispatch.resource_accesses]
+        uses = executable.uses.setdefault(
+            kernel.export, Uses(kernel, written, len(dispatch.workload))
+        )
+        _check(dispatch, kernel, len(written), uses)
+        uses.written = [any(pair) for pair in zip(uses.written, written, strict=True)]
+        affinity = affinity_of(dispatch)
+        if affinity is None:
+            raise OperationError(
+                dispatch, "runs on no device that is known, so its kernels have no target"
+            )
+        for solver in affinities.targets(affinity, dispatch):
+            target = cast(ExecutableTargetAttr, solver.target)
+            if target not in executable.variants:
+                name = fresh_name(
+                    solver.format.replace("-", "_"), set(executable.variants.values())
+                )
+                executable.variants[target] = name
+            names = [StringAttr(executable.variants[target]), *entry.nested_references.data]
+            entries.append(SymbolRefAttr(entry.root_reference, names))
+    dispatch.properties["entry_points"] = ArrayAttr(entries)
+
+
+def _check(dispatch: CmdDispatchOp, kernel: Kernel, bindings: int, uses: Uses) -> None:
+    taken = _bindings(kernel)
+    if (taken, len(uses.written)) != (bindings, bindings):
+        raise OperationError(
+            dispatch, f"gives its kernel {bindings} bindings, but it takes {taken}"
+        )
+
+
+def _bindings(kernel: Kernel) -> int:
+    """How many bindings a kernel takes."""
+    block = kernel.function.regions[0].blocks.first
+    if block is None:
+        raise OperationError(kernel.function, "is a kernel without a body")
+    return sum(isinstance(type_, BindingType) for type_ in block.arg_types)
+
+
+def _executable(context: Context, origin: StreamExecutableOp, loaded: Loaded) -> Operation:
+    """The executable of `hal` for one of `stream`."""
+    for export in origin.body.block.ops:
+        if isinstance(export, ExecutableExportOfStream) and export not in loaded.uses:
+            kernel = Kernel.of_export(export, export)
+            loaded.uses[export] = Uses(kernel, [True] * _bindings(kernel), 0)
+    variants = [
+        _variant(context, origin, loaded, target, name) for target, name in loaded.variants.items()
+    ]
+    return ExecutableOp.create(
+        properties=dict(origin.properties),
+        attributes=dict(origin.attributes),
+        regions=[Region(Block([*variants, ExecutableEndOp.create()]))],
+    )
+
+
+def _variant(
+    context: Context,
+    origin: StreamExecutableOp,
+    loaded: Loaded,
+    target: ExecutableTargetAttr,
+    name: str,
+) -> Operation:
+    exports = [_export(context, uses, ordinal) for ordinal, uses in enumerate(loaded.uses.values())]
+    module = origin.inner_module()
+    inner: list[Operation] = []
+    if module is not None:
+        cloned = module.clone()
+        for uses in loaded.uses.values():
+            function = _named(cloned, uses.kernel.function)
+            _use_interface(context, function, uses.layout())
+        inner.append(cloned)
+    variant = ExecutableVariantOp.create(
+        properties={
+            "sym_name": StringAttr(name),
+            "sym_visibility": StringAttr("public"),
+            "target": target,
+        },
+        regions=[Region(Block([*exports, *inner, ExecutableVariantEndOp.create()]))],
+    )
+    locate(variant, origin)
+    return variant
+
+
+def _named(module: Operation, function: Operation) -> Operation:
+    """The function of a copy of a module that another one is copied from."""
+    name = function.properties["sym_name"]
+    operations = module.regions[0].block.ops
+    return next(each for each in operations if each.properties.get("sym_name") == name)
+
+
+def _export(context: Context, uses: Uses, ordinal: int) -> Operation:
+    export = uses.kernel.export
+    region = export.workgroup_count.clone() if export.workgroup_count.blocks else Region()
+    if not region.blocks:
+        block = Block(arg_types=[INDEX] * uses.workload)
+        one = ConstantOp(IntegerAttr(1, INDEX))
+        block.add_ops([one, _returned(context, [one.result] * 3)])
+        region.add_block(block)
+    for block in region.blocks:
+        if block.last_op is not None and block.last_op.name == "stream.return":
+            Rewriter.replace_op(block.last_op, _returned(context, block.last_op.operands))
+    region.blocks[0].insert_arg(DEVICE, 0)
+    made = ExecutableExportOp.create(
+        properties={
+            "sym_name": export.sym_name,
+            "sym_visibility": StringAttr("public"),
+            "ordinal": IntegerAttr(ordinal, INDEX),
+            "layout": uses.layout(),
+        },
+        attributes=dict(export.attributes),
+        regions=[region, Region()],
+    )
+    locate(made, export)
+    return made
+
+
+def _returned(context: Context, values: Sequence[SSAValue]) -> Operation:
+    made = cast("type[IRDLOperation]", context.get_op("hal.return"))
+    return made.build(operands=[list(values)])
+
+
+def _use_interface(context: Context, function: Operation, layout: PipelineLayoutAttr) -> None:
+    """Let a kernel ask for what it was given."""
+    block = function.regions[0].blocks[0]
+    builder = located_builder(InsertPoint.at_start(block), function)
+    bindings = constants = 0
+    for argument in tuple(block.args):
+        if isinstance(argument.type, BindingType):
+            for use in tuple(argument.uses):
+                _bind(use.operation, bindings, layout)
+            bindings += 1
+        else:
+            load = InterfaceConstantLoadOp.build(
+                result_types=[argument.type],
+                properties={"layout": layout, "ordinal": IntegerAttr(constants, INDEX)},
+            )
+            argument.replace_all_uses_with(builder.insert(load).result)
+            constants += 1
+    for argument in reversed(tuple(block.args)):
+        block.erase_arg(argument)
+    type_ = cast(FunctionType, function.properties["function_type"])
+    function.properties["function_type"] = FunctionType.from_lists([], list(type_.outputs))
+    function.properties.pop("arg_attrs", None)
+    for operation in _workgroup_numbers(function):
+        kind = operation.name.rpartition(".")[2]
+        made = context.get_op(f"hal.interface.workgroup.{kind}").create(
+            result_types=operation.result_types, properties=dict(operation.properties)
+        )
+        locate(made, operation)
+        Rewriter.replace_op(operation, made)
+
+
+def _bind(operation: Operation, binding: int, layout: PipelineLayoutAttr) -> None:
+    if not isinstance(operation, BindingSubspanOp):
+        raise OperationError(
+            operation, "takes a binding: expected only stream.binding.subspan to do so"
+        )
+    properties: dict[str, Attribute] = {
+        "layout": layout,
+        "binding": IntegerAttr(binding, INDEX),
+    }
+    if "ReadOnly" in str(layout.bindings.data[binding]):
+        properties["descriptor_flags"] = READ_ONLY
+    made = InterfaceBindingSubspanOp.build(
+        operands=[[operation.byte_offset], operation.dynamic_dims],
+        result_types=[operation.result.type],
+        properties=properties,
+        attributes=operation.attributes,
+    )
+    locate(made, operation)
+    Rewriter.replace_op(operation, made)
+
+
+def _workgroup_numbers(function: Operation) -> Iterator[Operation]:
+    for operation in tuple(function.walk()):
+        if operation.name.startswith(("stream.dispatch.workgroup.", "flow.dispatch.workgroup.")):
+            yield operation

@@ -1,0 +1,86 @@
+"""Lay out the slices of `stream.resource.pack`: its results become numbers, or arithmetic.
+
+Slices of known sizes that are not needed at one time overlap. Of open sizes it is not known how
+large they are: a slice takes the place of one of the same size that is not needed any more, and
+else begins where the last one ends. Offsets are multiples of 64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ...dialects.stream.resources import ResourcePackOp
+from ...dialects.util.dialect import AlignOp
+from ...ir.host_programs import host_operations
+from ...ir.index import BuilderIndices, IndexOrInt, known
+from ...ir.locations import builder_before
+from ...ir.slice_packing import ALIGNMENT, Lifetime, pack_slices
+
+
+@dataclass(frozen=True)
+class LayoutSlicesPass(ModulePass):
+    """Replace packed slices by their offsets."""
+
+    name = "iree-stream-layout-slices"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for operation in tuple(host_operations(op)):
+            if isinstance(operation, ResourcePackOp):
+                _lay_out(operation)
+
+
+@dataclass(slots=True)
+class Bin:
+    """A place for slices of one open size, and when it is taken."""
+
+    offset: IndexOrInt
+    taken: list[Lifetime]
+
+    def is_free(self, lifetime: Lifetime) -> bool:
+        """Whether nothing is there at a time."""
+        first, last = lifetime
+        return all(end < first or last < start for start, end in self.taken)
+
+
+def _lay_out(pack: ResourcePackOp) -> None:
+    ends = [end.value.data for end in pack.lifetime_intervals]
+    lifetimes = list(zip(ends[::2], ends[1::2], strict=True))
+    sizes = [known(size) for size in pack.dynamic_slice_sizes]
+    fixed = [number for number, size in enumerate(sizes) if isinstance(size, int)]
+    total, packed = pack_slices(
+        [lifetimes[number] for number in fixed],
+        [size for size in sizes if isinstance(size, int)],
+    )
+    builder = builder_before(pack)
+    indices = BuilderIndices(builder)
+    offsets: dict[int, IndexOrInt] = dict(zip(fixed, packed, strict=True))
+    base: IndexOrInt = known(pack.offset) if pack.offset is not None else 0
+    end: IndexOrInt = total
+    bins: dict[SSAValue, list[Bin]] = {}
+    strides: dict[SSAValue, SSAValue] = {}
+    for number, size in enumerate(sizes):
+        if isinstance(size, int):
+            continue
+        same = bins.setdefault(size, [])
+        place = next((each for each in same if each.is_free(lifetimes[number])), None)
+        if place is None:
+            if size not in strides:
+                align = AlignOp.build(
+                    operands=[size, indices.index(ALIGNMENT)], result_types=[size.type]
+                )
+                strides[size] = builder.insert(align).result
+            place = Bin(end, [])
+            same.append(place)
+            end = indices.add(end, strides[size])
+        place.taken.append(lifetimes[number])
+        offsets[number] = place.offset
+    pack.total_length.replace_all_uses_with(indices.index(indices.add(base, end)))
+    for number, result in enumerate(pack.packed_offsets):
+        result.replace_all_uses_with(indices.index(indices.add(base, offsets[number])))
+    Rewriter.erase_op(pack)

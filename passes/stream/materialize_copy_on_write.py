@@ -1,0 +1,80 @@
+"""Copy what is written to in place and still read as it was, or belongs to somebody else.
+
+    %1 = stream.async.fill %v, %0[%a to %b for %n] : i32 -> %0 as !stream.resource<*>{%size}
+
+gives a new resource in the storage of `%0`. That is right if this program made `%0` in storage of
+its own, nothing reads it from here on, and nothing keeps it. Else the fill is given a copy:
+
+    %c = stream.async.clone %0 : !stream.resource<*>{%size} -> !stream.resource<*>{%size}
+    %1 = stream.async.fill %v, %c[%a to %b for %n] : i32 -> %c as !stream.resource<*>{%size}
+
+Behind this pass a resource may be written to in place, as long as operations on one resource keep
+their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, OpResult
+from xdsl.passes import ModulePass
+
+from ...dialects.stream.affinity import own_affinity
+from ...dialects.stream.async_ops import AsyncCloneOp
+from ...ir.host_programs import host_operations
+from ...ir.locations import builder_before
+from .scheduling.storage import FRESH, STREAMABLE, resources_in, storage_operand
+
+READS = STREAMABLE | {"stream.async.load"}
+
+
+@dataclass(frozen=True)
+class MaterializeCopyOnWritePass(ModulePass):
+    """Copy resources that are written to in place where somebody else reads them."""
+
+    name = "iree-stream-materialize-copy-on-write"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        order = {operation: number for number, operation in enumerate(host_operations(op))}
+        for operation in tuple(order):
+            if not operation.name.startswith("stream.async."):
+                continue
+            for index in range(len(operation.results)):
+                written = storage_operand(operation, index)
+                if written is not None and not _is_free(operation, written, order):
+                    order[_copy(operation, written)] = order[operation]
+
+
+def _is_free(operation: Operation, written: int, order: dict[Operation, int]) -> bool:
+    """Whether an operation may write to the resource that is one of its operands."""
+    target = operation.operands[written]
+    if not isinstance(target, OpResult) or target.op.parent is not operation.parent:
+        return False
+    maker = target.op
+    tied = storage_operand(maker, target.index) is not None
+    if maker.name not in FRESH and not (tied and maker.name in STREAMABLE):
+        return False
+    return all(
+        use.index == written
+        if use.operation is operation
+        else use.operation.name in READS
+        and use.operation.parent is operation.parent
+        and order[use.operation] < order[operation]
+        for use in target.uses
+    )
+
+
+def _copy(operation: Operation, written: int) -> Operation:
+    """Let an operation write to a copy of a resource."""
+    target = operation.operands[written]
+    size = dict(resources_in(operation))[target]
+    affinity = own_affinity(operation)
+    clone = AsyncCloneOp.build(
+        operands=[target, size, size],
+        result_types=[target.type],
+        properties={} if affinity is None else {"affinity": affinity},
+    )
+    operation.operands[written] = builder_before(operation).insert(clone).result
+    return clone

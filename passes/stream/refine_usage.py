@@ -1,0 +1,225 @@
+"""Say how long the bytes of each resource live: `!stream.resource<*>` becomes one of the lifetimes.
+
+Values that are one storage have one lifetime: what is tied, what control flow, calls and globals
+hand on. It is what the program says of one of them, as of what is exported, or what follows from
+what is done with it: a constant is `constant`, what the host loads from and stores to is `staging`,
+a global is `variable` if it changes and else `constant`. What nothing is known of is `transient`.
+
+`stream.async.cast` is dropped where both sides can have one lifetime, and else a copy, as where a
+constant is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.stream.affinity import affinity_of
+from ...dialects.stream.async_ops import AsyncTransferOp
+from ...dialects.stream.types import ResourceType
+from ...ir.diagnostics import OperationError
+from ...ir.host_programs import FUNCTIONS, host_operations
+from ...ir.locations import located_builder
+from ...ir.symbols import symbol
+from ...ir.syntax.assembly_format import values
+from .scheduling.aliases import Classes, aliases
+from .scheduling.storage import is_resource
+
+CAST, CONSTANT = "stream.async.cast", "stream.async.constant"
+OPEN = "*"
+STRONGEST_FIRST = ("external", "staging", "variable", "constant", "transient")
+LOAD, STORE = "util.global.load", "util.global.store"
+
+
+@dataclass(frozen=True)
+class RefineUsagePass(ModulePass):
+    """Give every resource a lifetime."""
+
+    name = "iree-stream-refine-usage"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        usage = Usage(op)
+        for operation in tuple(host_operations(op)):
+            usage.refine(operation)
+        for operation in tuple(host_operations(op)):
+            if operation.name == CAST:
+                _replace_cast(operation)
+            elif operation.name == CONSTANT:
+                _copy_constant(operation)
+        for operation in op.body.block.ops:
+            if operation.name in FUNCTIONS:
+                _retype_function(operation)
+        usage.check_globals(op)
+
+
+class Usage:
+    """The lifetimes of a module's resources."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._classes = Classes()
+        self._known: dict[Hashable, str] = {}
+        for one, other in aliases(module):
+            if is_resource(one) and is_resource(other):
+                self._classes.join(one, other)
+        operations = tuple(host_operations(module))
+        for operation in operations:
+            for thing, lifetime in _known_at(operation):
+                self._learn(thing, lifetime)
+        for operation in operations:
+            for one, other in _weakly_joined(operation):
+                self._join_if_alike(one, other)
+
+    def refine(self, operation: Operation) -> None:
+        """Give the values that an operation defines their lifetimes."""
+        for result in operation.results:
+            self._set(result)
+        for region in operation.regions:
+            for block in region.blocks:
+                for argument in block.args:
+                    self._set(argument)
+        if operation.name == "util.global" and _lifetime(operation.properties["type"]) == OPEN:
+            name = self._lifetime_of(symbol(operation, "sym_name"))
+            operation.properties["type"] = ResourceType(StringAttr(name))
+
+    def check_globals(self, module: ModuleOp) -> None:
+        """Raise OperationError where a global is accessed with another lifetime than it has."""
+        for operation in host_operations(module):
+            if operation.name in (LOAD, STORE):
+                value = (*operation.results, *operation.operands)[0]
+                lifetime = self._lifetime_of(symbol(operation, "global"))
+                if is_resource(value) and _lifetime(value.type) != lifetime:
+                    raise OperationError(
+                        operation,
+                        f"accesses a global of lifetime '{lifetime}' as '{_lifetime(value.type)}':"
+                        " a stream.async.cast between them makes that a copy",
+                    )
+
+    def _set(self, value: SSAValue) -> None:
+        if is_resource(value):
+            type_ = ResourceType(StringAttr(self._lifetime_of(value)))
+            if value.type != type_:
+                Rewriter.replace_value_with_new_type(value, type_)
+
+    def _lifetime_of(self, thing: Hashable) -> str:
+        return self._known.get(self._classes.find(thing), "transient")
+
+    def _learn(self, thing: Hashable, lifetime: str) -> None:
+        if lifetime != OPEN:
+            top = self._classes.find(thing)
+            found = self._known.get(top, lifetime)
+            self._known[top] = min(found, lifetime, key=STRONGEST_FIRST.index)
+
+    def _join_if_alike(self, one: Hashable, other: Hashable) -> None:
+        one, other = self._classes.find(one), self._classes.find(other)
+        known = {self._known[top] for top in (one, other) if top in self._known}
+        if len(known) < 2:
+            self._classes.join(one, other)
+            if known:
+                self._known[one] = known.pop()
+
+
+def _lifetime(type_: Attribute) -> str:
+    return type_.lifetime.data if isinstance(type_, ResourceType) else ""
+
+
+def _known_at(operation: Operation) -> Iterator[tuple[Hashable, str]]:
+    """What an operation tells of the lifetimes of its values, and of globals by their names."""
+    for value in (
+        *operation.results,
+        *(a for r in operation.regions for b in r.blocks for a in b.args),
+    ):
+        if is_resource(value):
+            yield value, _lifetime(value.type)
+    if operation.name == CONSTANT:
+        yield operation.results[0], "constant"
+    elif operation.name == "stream.async.load":
+        yield values(operation, "source")[0], "staging"
+    elif operation.name == "stream.async.store":
+        yield values(operation, "target")[0], "staging"
+    elif operation.name == "stream.tensor.export":
+        yield operation.operands[0], "external"
+    elif operation.name == "util.global" and (found := _lifetime(operation.properties["type"])):
+        mutable = "is_mutable" in operation.properties
+        yield (
+            symbol(operation, "sym_name"),
+            found if found != OPEN else "variable" if mutable else "constant",
+        )
+    elif operation.name in FUNCTIONS and _is_public(operation):
+        for block in operation.regions[0].blocks:
+            given = block.args if block.prev_block is None else ()
+            last = block.last_op
+            returned = last.operands if last is not None and not last.successors else ()
+            for value in (*given, *returned):
+                if is_resource(value) and _lifetime(value.type) == OPEN:
+                    yield value, "external"
+
+
+def _is_public(function: Operation) -> bool:
+    visibility = function.properties.get("sym_visibility")
+    return not (isinstance(visibility, StringAttr) and visibility.data == "private")
+
+
+def _weakly_joined(operation: Operation) -> Iterator[tuple[Hashable, Hashable]]:
+    """What is one storage if its lifetimes agree, and can be copied where they do not."""
+    if operation.name == CAST:
+        yield operation.operands[0], operation.results[0]
+    elif operation.name == LOAD and is_resource(operation.results[0]):
+        yield operation.results[0], symbol(operation, "global")
+    elif operation.name == STORE and is_resource(operation.operands[0]):
+        yield operation.operands[0], symbol(operation, "global")
+
+
+def _retype_function(function: Operation) -> None:
+    """Let a function's type be what its block takes and what it returns."""
+    block = function.regions[0].blocks.first
+    if block is None:
+        return
+    type_ = cast(FunctionType, function.properties["function_type"])
+    outputs = list(type_.outputs)
+    for each in function.regions[0].blocks:
+        if each.last_op is not None and not each.last_op.successors:
+            outputs = [value.type for value in each.last_op.operands]
+    function.properties["function_type"] = FunctionType.from_lists(list(block.arg_types), outputs)
+
+
+def _replace_cast(operation: Operation) -> None:
+    source, result = operation.operands[0], operation.results[0]
+    if source.type == result.type:
+        result.replace_all_uses_with(source)
+        source.name_hint = source.name_hint or result.name_hint
+        Rewriter.erase_op(operation)
+        return
+    copy = _copy_of(operation, source, operation.operands[1], result.type)
+    Rewriter.replace_op(operation, copy)
+
+
+def _copy_of(operation: Operation, source: SSAValue, size: SSAValue, type_: Attribute) -> Operation:
+    """A copy with another lifetime, where the operation runs."""
+    place = affinity_of(operation)
+    names = () if place is None else ("source_affinity", "target_affinity")
+    copy = AsyncTransferOp.build(
+        operands=[source, size, size],
+        result_types=[type_],
+        properties={name: place for name in names if place is not None},
+    )
+    copy.location = operation.location
+    return copy
+
+
+def _copy_constant(operation: Operation) -> None:
+    """What is written to a constant is no constant any more: that is a copy."""
+    result, type_ = operation.results[0], ResourceType(StringAttr("constant"))
+    if result.type == type_:
+        return
+    builder = located_builder(InsertPoint.after(operation), operation)
+    copy = _copy_of(operation, result, operation.operands[0], result.type)
+    result.replace_all_uses_with(builder.insert(copy).results[0])
+    copy.operands[0] = result
+    Rewriter.replace_value_with_new_type(result, type_)

@@ -1,0 +1,1 @@
+"""From asynchronous operations to commands: storage, partitions and allocations."""

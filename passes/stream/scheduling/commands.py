@@ -1,0 +1,189 @@
+"""Asynchronous operations as commands on ranges of storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+
+from ....dialects.stream.async_ops import AsyncDispatchOp
+from ....dialects.stream.commands import CmdCopyOp, CmdDispatchOp, CmdFillOp
+from ....dialects.stream.dispatch_syntax import ACCESS
+from ....ir.index import BuilderIndices, known
+from ....ir.rules import Rules
+from ....ir.syntax.assembly_format import values
+from .storage import is_resource, stored_in
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Where a resource is: in which one, of how many bytes, and from which byte on."""
+
+    resource: SSAValue
+    size: SSAValue
+    offset: SSAValue
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What the rules need: where each resource is, and where arithmetic goes."""
+
+    context: Context
+    places: Mapping[SSAValue, Storage]
+    outside: Builder
+    """Makes numbers in front of the commands."""
+
+    def offset(self, place: Storage, offset: SSAValue | int) -> SSAValue:
+        """A byte of a resource as one of its storage."""
+        at = known(offset) if isinstance(offset, SSAValue) else offset
+        if at == 0:
+            return place.offset
+        if known(place.offset) == 0 and isinstance(offset, SSAValue):
+            return offset
+        indices = BuilderIndices(self.outside)
+        return indices.index(indices.add(known(place.offset), at))
+
+    def make(
+        self,
+        name: str,
+        operands: Sequence[SSAValue | Sequence[SSAValue]],
+        results: Sequence[Attribute] = (),
+        **properties: Attribute,
+    ) -> Operation:
+        """An operation by its name."""
+        made = cast("type[IRDLOperation]", self.context.get_op(name))
+        return made.build(operands=operands, result_types=results, properties=properties)
+
+
+CommandRule = Callable[[Translation, Operation], Sequence[Operation]]
+
+to_command = Rules[CommandRule]()
+"""What commands an asynchronous operation is."""
+
+
+@to_command("stream.async.alloca", "stream.async.constant")
+def _nothing(to: Translation, op: Operation) -> Sequence[Operation]:
+    """Storage is there before the commands."""
+    return ()
+
+
+@to_command("stream.async.splat")
+def _splat(to: Translation, op: Operation) -> Sequence[Operation]:
+    place = to.places[op.results[0]]
+    value, size = op.operands
+    return (_fill(place, place.offset, size, value),)
+
+
+@to_command("stream.async.fill")
+def _fill_range(to: Translation, op: Operation) -> Sequence[Operation]:
+    target, _, start, _, length, value = op.operands
+    place = to.places[target]
+    return (_fill(place, to.offset(place, start), length, value),)
+
+
+def _fill(place: Storage, offset: SSAValue, length: SSAValue, value: SSAValue) -> Operation:
+    return CmdFillOp.build(operands=[place.resource, place.size, offset, length, value])
+
+
+@to_command("stream.async.clone", "stream.async.transfer")
+def _clone(to: Translation, op: Operation) -> Sequence[Operation]:
+    source, _, size = op.operands
+    return (_copy(to, (source, 0), (op.results[0], 0), size),)
+
+
+@to_command("stream.async.slice")
+def _slice(to: Translation, op: Operation) -> Sequence[Operation]:
+    source, _, start, _, size = op.operands
+    return (_copy(to, (source, start), (op.results[0], 0), size),)
+
+
+@to_command("stream.async.update")
+def _update(to: Translation, op: Operation) -> Sequence[Operation]:
+    target, _, start, _, update, size = op.operands
+    return (_copy(to, (update, 0), (target, start), size),)
+
+
+@to_command("stream.async.copy")
+def _copy_range(to: Translation, op: Operation) -> Sequence[Operation]:
+    target, _, target_start, _, source, _, source_start, _, length = op.operands
+    return (_copy(to, (source, source_start), (target, target_start), length),)
+
+
+Start = tuple[SSAValue, SSAValue | int]
+"""A resource, and a byte of it."""
+
+
+def _copy(to: Translation, source: Start, target: Start, length: SSAValue) -> Operation:
+    ends: list[SSAValue] = []
+    for resource, start in (source, target):
+        place = to.places[resource]
+        ends += [place.resource, place.size, to.offset(place, start)]
+    return CmdCopyOp.build(operands=[*ends, length])
+
+
+@to_command("stream.async.collective")
+def _collective(to: Translation, op: Operation) -> Sequence[Operation]:
+    ranges: list[Range] = []
+    for access, end in (("ro", "source"), ("wo", "target")):
+        resource, start, length = (
+            values(op, f"{end}{part}")[0] for part in ("", "_offset", "_length")
+        )
+        ranges.append((access, resource, start, length))
+    (channel,), (count,) = values(op, "channel"), values(op, "element_count")
+    columns, accesses = _columns(to, ranges)
+    return (
+        to.make(
+            "stream.cmd.collective",
+            [channel, count, values(op, "param"), *columns],
+            op=op.properties["op"],
+            resource_accesses=accesses,
+        ),
+    )
+
+
+@to_command("stream.async.dispatch")
+def _dispatch(to: Translation, op: Operation) -> Sequence[Operation]:
+    dispatch = cast(AsyncDispatchOp, op)
+    tied = [stored_in(op, index) for index in range(len(op.results))]
+    resources = [value for value in dispatch.resource_operands if is_resource(value)]
+    bounds = zip(dispatch.resource_operand_offsets, dispatch.resource_operand_lengths, strict=True)
+    ranges: list[Range] = []
+    for resource, (start, length) in zip(resources, bounds, strict=True):
+        ranges.append(("rw" if resource in tied else "ro", resource, start, length))
+    for result, target, size in zip(op.results, tied, dispatch.result_sizes, strict=True):
+        if target is None:
+            ranges.append(("wo", result, 0, size))
+    columns, accesses = _columns(to, ranges)
+    uniform = [value for value in dispatch.resource_operands if not is_resource(value)]
+    return (
+        CmdDispatchOp.build(
+            operands=[dispatch.workload, uniform, *columns],
+            properties={
+                "entry_points": dispatch.entry_points,
+                "resource_accesses": accesses,
+            },
+        ),
+    )
+
+
+Range = tuple[str, SSAValue, SSAValue | int, SSAValue]
+"""How a range of a resource is accessed, the resource, from where on, and how much of it."""
+
+
+def _columns(
+    to: Translation, ranges: Sequence[Range]
+) -> tuple[list[list[SSAValue]], ArrayAttr[IntegerAttr]]:
+    """Ranges as commands list them: resources, their sizes, offsets and lengths."""
+    columns: list[list[SSAValue]] = [[], [], [], []]
+    for _, resource, start, length in ranges:
+        place = to.places[resource]
+        row = (place.resource, place.size, to.offset(place, start), length)
+        for column, value in zip(columns, row, strict=True):
+            column.append(value)
+    return columns, ArrayAttr([IntegerAttr(ACCESS[access], i32) for access, *_ in ranges])

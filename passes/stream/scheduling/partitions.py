@@ -1,0 +1,130 @@
+"""Which operations of a block a device may do together, and in which order all is done.
+
+Operations depend on what makes their operands; those that write to a resource in place, on those
+that read it before. What the host does besides pure arithmetic keeps its order, and so do the
+groups of one device, and what calls or regions may do there. An operation that streams joins the
+last group of its device, unless it needs something that needs this group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from ....dialects.stream.affinity import affinity_of
+from ....ir.host_programs import CALLS
+from ....ir.regions import values_read
+from .storage import STREAMABLE, is_resource, storage_operand
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Operations that are done together: those of a device, or one of the host."""
+
+    number: int
+    place: Attribute | None
+    streams: bool
+    operations: list[Operation] = field(default_factory=list[Operation])
+    needs: set[Group] = field(default_factory=set["Group"])
+    before: int = 0
+    """The groups that must be done before this one, as bits."""
+
+
+def runs_at(operation: Operation) -> Attribute | None:
+    """The device that does an operation; a transfer is done by the receiver, if it is a device."""
+    if operation.name == "stream.async.transfer":
+        ends = (operation.properties.get(f"{end}_affinity") for end in ("target", "source"))
+        return next((end for end in ends if end is not None), affinity_of(operation))
+    return affinity_of(operation)
+
+
+class Partitioning:
+    """The groups of a block."""
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._groups: list[Group] = []
+        self._group_of: dict[Operation, Group] = {}
+        self._readers: dict[SSAValue, list[Operation]] = {}
+        self._last_of: dict[Attribute | None, Group] = {}
+        self._last_effect: Operation | None = None
+        self._last_scope: Operation | None = None
+        for operation in block.ops:
+            if operation is not block.last_op:
+                self._add(operation)
+
+    def ordered(self) -> Iterator[Group]:
+        """All groups, each behind those that it needs, else as the program has them."""
+        waiting = {group: len(group.needs) for group in self._groups}
+        needed_by: dict[Group, list[Group]] = {group: [] for group in self._groups}
+        for group in self._groups:
+            for other in group.needs:
+                needed_by[other].append(group)
+        ready = [(group.number, group) for group, count in waiting.items() if not count]
+        while ready:
+            _, group = heappop(ready)
+            yield group
+            for other in needed_by[group]:
+                waiting[other] -= 1
+                if not waiting[other]:
+                    heappush(ready, (other.number, other))
+
+    def _add(self, operation: Operation) -> None:
+        needed = {self._group_of[each] for each in self._needs(operation)}
+        streams = operation.name in STREAMABLE
+        place = runs_at(operation) if streams else None
+        last = self._last_of.get(place) if streams else None
+        if last is not None and not any(each.before >> last.number & 1 for each in needed - {last}):
+            group = last
+        else:
+            group = Group(len(self._groups), place, streams)
+            self._groups.append(group)
+            if last is not None:
+                needed.add(last)
+            if streams:
+                self._last_of[place] = group
+        group.operations.append(operation)
+        self._group_of[operation] = group
+        needed.discard(group)
+        group.needs |= needed
+        added = 0
+        for other in needed:
+            added |= other.before | 1 << other.number
+        if added & ~group.before:
+            for other in self._groups:
+                if other is group or other.before >> group.number & 1:
+                    other.before |= added
+        for value in _resources_read(operation):
+            self._readers.setdefault(value, []).append(operation)
+
+    def _needs(self, operation: Operation) -> Iterator[Operation]:
+        """What must be done before an operation, of this block."""
+        for value in values_read(operation):
+            maker = value.owner
+            if isinstance(maker, Operation):
+                within = self._block.find_ancestor_op_in_block(maker)
+                if within is not None and within is not operation:
+                    yield within
+        if operation.name in STREAMABLE and self._last_scope is not None:
+            yield self._last_scope
+        if operation.name.startswith("stream.async."):
+            for index in range(len(operation.results)):
+                written = storage_operand(operation, index)
+                if written is not None:
+                    yield from self._readers.get(operation.operands[written], ())
+        if operation.name not in STREAMABLE and not is_side_effect_free(operation):
+            if self._last_effect is not None:
+                yield self._last_effect
+            self._last_effect = operation
+            if operation.regions or operation.name in CALLS:
+                # Devices may do something inside, and meet other processes there.
+                yield from (group.operations[-1] for group in self._last_of.values())
+                self._last_scope = operation
+
+
+def _resources_read(operation: Operation) -> Iterable[SSAValue]:
+    return {value for value in values_read(operation) if is_resource(value)}

@@ -1,0 +1,77 @@
+"""What asynchronous operations read, where they store what they give, and how large that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.syntax.assembly_format import values
+from ....ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
+from ..analysis.encoded_globals import operand_index
+
+WRITES_TARGET = frozenset(
+    {
+        "stream.async.collective",
+        "stream.async.copy",
+        "stream.async.fill",
+        "stream.async.store",
+        "stream.async.update",
+    }
+)
+"""Operations that write to a range of a resource and give the same resource."""
+
+FRESH = frozenset(
+    {
+        "stream.async.alloca",
+        "stream.async.clone",
+        "stream.async.dispatch",
+        "stream.async.slice",
+        "stream.async.splat",
+        "stream.async.transfer",
+    }
+)
+"""Operations whose results are in storage of their own, if they are not tied to operands."""
+
+STREAMABLE = FRESH | (WRITES_TARGET - {"stream.async.store"}) | {"stream.async.constant"}
+"""What devices do by themselves; the rest is done by the host."""
+
+
+def is_resource(value: SSAValue) -> bool:
+    """Whether a value is a resource."""
+    return value.type.name == RESOURCE
+
+
+def storage_operand(operation: Operation, index: int) -> int | None:
+    """Which operand has the storage that a result is in, `None` if it has storage of its own."""
+    if operation.name in WRITES_TARGET:
+        return operand_index(operation, "target")
+    ties = ties_of(operation, len(operation.results))
+    if index >= len(ties) or ties[index] == UNTIED:
+        return None
+    return operand_index(operation, "resource_operands") + ties[index]
+
+
+def stored_in(operation: Operation, index: int) -> SSAValue | None:
+    """The operand whose storage a result is in, if it has none of its own."""
+    number = storage_operand(operation, index)
+    return None if number is None else operation.operands[number]
+
+
+def resources_in(operation: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """The resources that an operation is given, and the bytes of each."""
+    sizes = values(operation, "resource_operand_sizes")
+    resources = [each for each in values(operation, "resource_operands") if is_resource(each)]
+    yield from zip(resources, sizes, strict=True)
+    for name in ("target", "source", "update", "resource"):
+        for resource in values(operation, name):
+            if is_resource(resource):
+                yield resource, values(operation, f"{name}_size")[0]
+
+
+def result_sizes(operation: Operation) -> Sequence[SSAValue]:
+    """The bytes of each result that is a resource."""
+    for name in ("result_sizes", "result_size", "storage_size", "target_size"):
+        if sizes := values(operation, name):
+            return sizes
+    return ()

@@ -1,0 +1,98 @@
+"""Programs mean the same while asynchronous operations become commands and calls of a runtime."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from breadth import cases
+from control_flow_programs import inputs_for
+from control_flow_programs import program as control_flow_program
+from mesh_opt.interpreter.run import run
+from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.ir.text.parser import parse_module
+from mesh_opt.ir.text.source import Source
+from mesh_opt.passes.data_tile import DataTilePass
+from mesh_opt.passes.hal.convert_stream_to_hal import ConvertStreamToHalPass
+from mesh_opt.tools.driver import new_context
+from stream_schedule_programs import KERNELS, PROGRAMS, add, double, exported, imported, main
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+NUMBERS = np.array([1, -2, 3, 5], np.float32)
+EXPECTED = {
+    "chain": ([14, -8, 42, 65], [4, 0, 12, 18]),
+    "copies": ([8, 5, 0, 2], [-2, -2, 3, 3]),
+    "devices": ([14, -28, 42, 70],),
+    "dynamic": ([3, -20, 30, 50],),
+    "globals": ([12, 10, 24, 32],),
+    "loop": ([9, -18, 27, 45],),
+}
+"""What the programs compute of `NUMBERS`."""
+
+
+def parsed(text: str) -> tuple[Context, ModuleOp]:
+    context = new_context()
+    module = parse_module(context, Source(text, "<program>"))
+    assert isinstance(module, ModuleOp)
+    module.verify()
+    return context, module
+
+
+def check_stages(
+    program: tuple[Context, ModuleOp],
+    inputs: list[np.ndarray],
+    expected: list[np.ndarray],
+    text: str,
+) -> None:
+    """The program means the same after each stage, and ends without `stream`."""
+    context, module = program
+    for one in ConvertStreamToHalPass().passes():
+        one.apply(context, module)
+        module.verify()
+        found = run(module, "main", inputs)
+        for array, wanted in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(array, wanted, err_msg=f"after {one.name}\n{text}")
+    assert '"stream.' not in str(module) and " stream." not in str(module)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_stages_mean_the_same(name: str) -> None:
+    inputs = [NUMBERS, np.array(3)][: 1 + (name == "loop")]
+    context, module = parsed(PROGRAMS[name])
+    expected = [np.array(each, np.float32) for each in EXPECTED[name]]
+    for array, wanted in zip(run(module, "main", inputs), expected, strict=True):
+        np.testing.assert_array_equal(array, wanted)
+    check_stages((context, module), inputs, expected, name)
+
+
+def test_control_flow() -> None:
+    """Random programs with loops and branches, as `data-tile` leaves them."""
+    for seed in cases(6, 500):
+        text, arguments = control_flow_program(seed)
+        (context, module), inputs = parsed(text), inputs_for(arguments, seed)
+        try:
+            with np.errstate(all="ignore"):
+                expected = list(run(module, "main", inputs))
+                DataTilePass().apply(context, module)
+                check_stages((context, module), inputs, expected, text)
+        except OperationError as error:
+            assert not error.operation.name.startswith(("stream.", "hal.")), (error, text)
+
+
+IN_PLACE = {
+    "read later": double("%1", "%0") + add("%2", "%0", "%1"),
+    "read first": add("%1", "%0", "%0") + double("%3", "%0") + add("%2", "%3", "%1"),
+    "twice": double("%1", "%0") + double("%3", "%0") + add("%2", "%1", "%3"),
+    "of the caller": double("%1", "%x") + add("%2", "%1", "%x"),
+}
+COPIES = {"read later": 1, "read first": 0, "twice": 1, "of the caller": 1}
+
+
+@pytest.mark.parametrize("kind", IN_PLACE)
+def test_what_is_read_as_it_was_is_copied(kind: str) -> None:
+    body = imported("%x") + add("%0", "%x", "%x") + IN_PLACE[kind] + exported("%9", "%2")
+    context, module = parsed(KERNELS + main(body, ["%9"]))
+    expected = list(run(module, "main", [NUMBERS]))
+    check_stages((context, module), [NUMBERS], expected, kind)
+    copied = str(module).count("hal.command_buffer.copy_buffer")
+    assert copied == COPIES[kind]

@@ -1,0 +1,38 @@
+// RUN: mesh-opt %s --allow-unregistered-dialect --iree-stream-pack-dispatch-operands | filecheck %s
+
+// CHECK: func.func @f(%{{.*}}: !stream.binding, %[[A:.*]]: i32, %[[B:.*]]: i32, %[[C:.*]]: i32, %[[D:.*]]: i32) {
+// CHECK: %[[L:.*]] = arith.extui %[[A]] : i32 to i64
+// CHECK: %[[U:.*]] = arith.extui %[[B]] : i32 to i64
+// CHECK: %[[S:.*]] = arith.shli %[[U]], %{{.*}} : i64
+// CHECK: %[[O:.*]] = arith.ori %[[L]], %[[S]] : i64
+// CHECK: %[[N:.*]] = arith.index_cast %[[O]] : i64 to index
+// CHECK: %[[T:.*]] = arith.trunci %[[C]] : i32 to i16
+// CHECK: %[[H:.*]] = arith.bitcast %[[T]] : i16 to f16
+// CHECK: stream.binding.subspan %{{.*}}[%[[N]]]
+// CHECK: "test.use"(%[[H]], %[[D]]) : (f16, i32) -> ()
+stream.executable private @ex {
+  stream.executable.export public @f
+  builtin.module {
+    func.func @f(%a: !stream.binding, %n: index, %h: f16, %i: i32) {
+      %0 = stream.binding.subspan %a[%n] : !stream.binding -> memref<4xf32>
+      "test.use"(%h, %i) : (f16, i32) -> ()
+      func.return
+    }
+  }
+}
+
+// CHECK-LABEL: util.func public @main
+// CHECK: %[[W:.*]] = arith.index_cast %n : index to i64
+// CHECK: %[[X:.*]] = arith.shrui %[[W]], %{{.*}} : i64
+// CHECK: %[[P:.*]] = arith.trunci %[[W]] : i64 to i32
+// CHECK: %[[Q:.*]] = arith.trunci %[[X]] : i64 to i32
+// CHECK: %[[R:.*]] = arith.bitcast %h : f16 to i16
+// CHECK: %[[E:.*]] = arith.extui %[[R]] : i16 to i32
+// CHECK: stream.cmd.execute
+// CHECK-NEXT: stream.cmd.dispatch @ex::@f(%[[P]], %[[Q]], %[[E]], %i : i32, i32, i32, i32)
+util.func public @main(%r: !stream.resource<external>, %n: index, %h: f16, %i: i32) -> !stream.timepoint {
+  %0 = stream.cmd.execute with(%r as %a: !stream.resource<external>{%n}) {
+    stream.cmd.dispatch @ex::@f(%n, %h, %i : index, f16, i32) {rw %a[%n for %n] : !stream.resource<external>{%n}}
+  } => !stream.timepoint
+  util.return %0 : !stream.timepoint
+}

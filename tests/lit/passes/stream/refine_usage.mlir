@@ -1,0 +1,43 @@
+// RUN: mesh-opt %s --split-input-file --verify-diagnostics --iree-stream-refine-usage | filecheck %s
+
+// What is one storage has one lifetime; a constant that is returned is copied.
+
+// CHECK: util.global private @w : !stream.resource<constant>
+// CHECK: util.global private mutable @s : !stream.resource<variable>
+// CHECK-LABEL: util.func private @callee
+// CHECK-SAME: (%r: !stream.resource<transient>, %n: index) -> !stream.resource<external>
+// CHECK: stream.async.splat %{{.*}} -> !stream.resource<external>{%n}
+// CHECK-LABEL: util.func public @main
+// CHECK: %[[X:.*]] = stream.async.splat %v : i32 -> !stream.resource<transient>{%n}
+// CHECK-NEXT: %[[L:.*]] = util.call @callee(%[[X]], %n) : (!stream.resource<transient>, index) -> !stream.resource<external>
+// CHECK-NEXT: %[[W:.*]] = util.global.load @w : !stream.resource<constant>
+// CHECK-NEXT: %[[C:.*]] = stream.async.transfer %[[W]] : !stream.resource<constant>{%n} from(#hal.device.affinity<@d>) -> to(#hal.device.affinity<@d>) !stream.resource<external>{%n}
+// CHECK-NEXT: %[[S:.*]] = stream.async.splat %v : i32 -> !stream.resource<variable>{%n}
+// CHECK-NEXT: util.global.store %[[S]], @s
+// CHECK-NEXT: util.return %[[L]], %[[C]]
+util.global private @d : !hal.device
+util.global private @w : !stream.resource<*>
+util.global private mutable @s : !stream.resource<*>
+util.func private @callee(%r: !stream.resource<*>, %n: index) -> !stream.resource<*> {
+  %v = arith.constant 1 : i32
+  %0 = stream.async.splat %v : i32 -> !stream.resource<*>{%n}
+  util.return %0 : !stream.resource<*>
+}
+util.func public @main(%n: index, %v: i32) -> (!stream.resource<*>, !stream.resource<external>) {
+  %0 = stream.async.splat %v : i32 -> !stream.resource<*>{%n}
+  %1 = util.call @callee(%0, %n) : (!stream.resource<*>, index) -> !stream.resource<*>
+  %2 = util.global.load @w : !stream.resource<*>
+  %3 = stream.async.cast on(#hal.device.affinity<@d>) %2 : !stream.resource<*>{%n} -> !stream.resource<external>{%n}
+  %4 = stream.async.splat %v : i32 -> !stream.resource<*>{%n}
+  util.global.store %4, @s : !stream.resource<*>
+  util.return %1, %3 : !stream.resource<*>, !stream.resource<external>
+}
+
+// -----
+
+util.global private mutable @s : !stream.resource<variable>
+util.func public @main(%n: index, %v: i32) -> !stream.resource<*> {
+  // expected-error @below {{accesses a global of lifetime 'variable' as 'external': a stream.async.cast between them makes that a copy}}
+  %0 = util.global.load @s : !stream.resource<*>
+  util.return %0 : !stream.resource<*>
+}

@@ -1,0 +1,47 @@
+// RUN: mesh-opt %s --split-input-file --verify-diagnostics --iree-stream-schedule-allocation | filecheck %s
+
+// What leaves a region has a resource; what does not, a slice of one that is given back.
+
+// CHECK-LABEL: util.func public @main
+// CHECK: %[[Z:.*]] = arith.constant 0 : index
+// CHECK-NEXT: %[[K:.*]]:2 = stream.resource.constants on(#hal.device.affinity<@a>) : !stream.resource<constant>{%n} = dense<1> : tensor<4xi32> => !stream.timepoint
+// CHECK-NEXT: %[[R:.*]]:2 = stream.resource.alloca uninitialized on(#hal.device.affinity<@a>) : !stream.resource<external>{%n} => !stream.timepoint
+// CHECK-NEXT: %[[P:.*]]:3 = stream.resource.pack on(#hal.device.affinity<@a>) slices({[1, 2] = %n, [2, 3] = %n}) : index
+// CHECK-NEXT: %[[T:.*]]:2 = stream.resource.alloca uninitialized on(#hal.device.affinity<@a>) : !stream.resource<transient>{%[[P]]#0} => !stream.timepoint
+// CHECK-NEXT: %[[O:.*]] = arith.addi %[[P]]#1, %o : index
+// CHECK-NEXT: %[[W:.*]] = stream.timepoint.join max(%t, %[[K]]#1, %[[R]]#1, %[[T]]#1) => !stream.timepoint
+// CHECK-NEXT: %[[E:.*]] = stream.cmd.execute on(#hal.device.affinity<@a>) await(%[[W]]) => with(%r as %[[A:.*]]: !stream.resource<external>{%n}, %[[K]]#0 as %[[C:.*]]: !stream.resource<constant>{%n}, %[[R]]#0 as %[[B:.*]]: !stream.resource<external>{%n}, %[[T]]#0 as %[[S:.*]]: !stream.resource<transient>{%[[P]]#0}) {
+// CHECK-NEXT:   stream.cmd.dispatch @ex::@f[%n](%o : index) {ro %[[A]][%o for %n] : {{.*}}, wo %[[S]][%[[P]]#1 for %n] : {{.*}}}
+// CHECK-NEXT:   stream.cmd.concurrent {
+// CHECK-NEXT:     stream.cmd.dispatch @ex::@g(%o : index) {rw %[[S]][%[[O]] for %n] : {{.*}}}
+// CHECK-NEXT:     stream.cmd.fill %v, %[[S]][%[[P]]#2 for %n] : i32 -> !stream.resource<transient>{%[[P]]#0}
+// CHECK-NEXT:   }
+// CHECK-NEXT:   stream.cmd.copy %[[S]][%[[P]]#2], %[[B]][%[[Z]]], %n
+// CHECK-NEXT: } => !stream.timepoint
+// CHECK-NEXT: %[[D:.*]] = stream.resource.dealloca on(#hal.device.affinity<@a>) await(%[[E]]) => %[[T]]#0 : !stream.resource<transient>{%[[P]]#0} => !stream.timepoint
+// CHECK-NEXT: %[[J:.*]] = stream.timepoint.join max(%[[D]], %[[E]]) => !stream.timepoint
+// CHECK-NEXT: stream.timepoint.await %[[J]] => %[[R]]#0, %[[K]]#0, %r
+util.global private @a : !hal.device
+util.func public @main(%r: !stream.resource<external>, %n: index, %o: index, %v: i32, %t: !stream.timepoint) -> (!stream.resource<external>, !stream.resource<constant>, !stream.resource<external>) {
+  %0:4 = stream.async.execute on(#hal.device.affinity<@a>) await(%t) => with(%r as %a: !stream.resource<external>{%n}) -> (!stream.resource<external>{%n}, !stream.resource<constant>{%n}, %r{%n}) {
+    %k = stream.async.constant : !stream.resource<constant>{%n} = dense<1> : tensor<4xi32>
+    %1 = stream.async.dispatch @ex::@f[%n](%a[%o to %n for %n], %o) : (!stream.resource<external>{%n}, index) -> !stream.resource<transient>{%n}
+    %2:2 = stream.async.concurrent with(%1 as %b: !stream.resource<transient>{%n}) -> (%1{%n}, !stream.resource<transient>{%n}) {
+      %3 = stream.async.dispatch @ex::@g(%b[%o to %n for %n], %o) : (!stream.resource<transient>{%n}, index) -> %b{%n}
+      %4 = stream.async.splat %v : i32 -> !stream.resource<transient>{%n}
+      stream.yield %3, %4 : !stream.resource<transient>{%n}, !stream.resource<transient>{%n}
+    }
+    %5 = stream.async.clone %2#1 : !stream.resource<transient>{%n} -> !stream.resource<external>{%n}
+    stream.yield %5, %k, %a : !stream.resource<external>{%n}, !stream.resource<constant>{%n}, !stream.resource<external>{%n}
+  } => !stream.timepoint
+  %6:3 = stream.timepoint.await %0#3 => %0#0, %0#1, %0#2 : !stream.resource<external>{%n}, !stream.resource<constant>{%n}, !stream.resource<external>{%n}
+  util.return %6#0, %6#1, %6#2 : !stream.resource<external>, !stream.resource<constant>, !stream.resource<external>
+}
+
+// -----
+
+util.func public @main(%n: index, %v: i32) -> !stream.resource<external> {
+  // expected-error @below {{is in no stream.async.execute: iree-stream-schedule-execution puts what devices can do into one}}
+  %0 = stream.async.splat %v : i32 -> !stream.resource<external>{%n}
+  util.return %0 : !stream.resource<external>
+}
