@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 
@@ -24,17 +24,14 @@ from xdsl.ir import Operation
 from ..dialects.shard.boundary import Boundary
 from ..interpreter.device_array import DeviceArray
 from ..interpreter.frames import Program
+from ..interpreter.global_values import GlobalValues, plain_types
 from ..interpreter.run import (
     argument_types,
     boundaries,
     find_function,
-    gathered,
     grid_of,
-    placed,
-    plain_types,
     result_types,
     run_processes,
-    scattered,
 )
 from ..interpreter.signatures import mismatch_error
 from ..ir.diagnostics import Note, OperationError
@@ -64,7 +61,7 @@ __all__ = ["CompiledProgram", "DeviceStatistics", "InputError", "compile_program
 class _Signature:
     """A function with its inputs, what arguments and results are shards of, and its grid.
 
-    `alone` is what has run it on one device.
+    `alone` is what has run it on one device, `values` its whole arguments and results by grid.
     """
 
     target: Operation
@@ -73,6 +70,15 @@ class _Signature:
     results: Sequence[Boundary | None]
     grid: Grid | None
     alone: tuple[HostEntry, VirtualMachine] | None = None
+    values: dict[Grid, GlobalValues] = field(default_factory=dict[Grid, GlobalValues])
+
+    def values_on(self, grid: Grid) -> GlobalValues:
+        """Its whole arguments and results on a grid. Raises InputError."""
+        found = self.values.get(grid)
+        if found is None:
+            found = GlobalValues(self.target, self.arguments, self.results, grid)
+            self.values[grid] = found
+        return found
 
 
 def compile_program(
@@ -161,8 +167,8 @@ class CompiledProgram:
         grid = grid or signature.grid
         if grid is None:
             return self._run_alone(signature, inputs)
-        outputs = self._run_everywhere(signature, function, inputs, grid)
-        return gathered(signature.target, signature.results, outputs, grid)
+        values = signature.values_on(grid)
+        return values.gathered(self.run_spmd(function, values.scattered(inputs), grid))
 
     def run_on_devices(
         self, function: str, inputs: Sequence[Array | DeviceArray], grid: Grid | None = None
@@ -177,20 +183,8 @@ class CompiledProgram:
                 DeviceArray([result], result.shape, each, None)
                 for result, each in zip(results, types, strict=True)
             ]
-        outputs = self._run_everywhere(signature, function, inputs, grid)
-        return placed(signature.target, signature.results, outputs, grid)
-
-    def _run_everywhere(
-        self,
-        signature: _Signature,
-        function: str,
-        inputs: Sequence[Array | DeviceArray],
-        grid: Grid,
-    ) -> list[list[Array]]:
-        if not grid.is_static:
-            raise InputError(f"grid @{grid.name} has extents that the run must give")
-        local = scattered(signature.target, signature.arguments, inputs, grid)
-        return self.run_spmd(function, local, grid)
+        values = signature.values_on(grid)
+        return values.placed(self.run_spmd(function, values.scattered(inputs), grid))
 
     def run_spmd(
         self, function: str, inputs: Sequence[Sequence[Array]], grid: Grid

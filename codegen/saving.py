@@ -30,14 +30,9 @@ from ..dialects.shard.boundary import Boundary
 from ..dialects.stream.types import NamedParameter, NamedParameterAttr
 from ..interpreter.entry_points import argument_types, result_types
 from ..interpreter.frames import Program
+from ..interpreter.global_values import boundary_sharding, global_types, plain_types
 from ..interpreter.rounding import roughest_types
-from ..interpreter.run import (
-    boundaries,
-    boundary_sharding,
-    find_function,
-    global_types,
-    plain_types,
-)
+from ..interpreter.run import boundaries, find_function
 from ..ir.diagnostics import OperationError, remark
 from ..ir.text.print_style import PrintStyle, argument_names
 from ..ir.text.printer import print_operation

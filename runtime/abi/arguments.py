@@ -47,9 +47,20 @@ class InputTypes:
 
     def whole(self, inputs: Sequence[Array | DeviceArray]) -> Sequence[Array | DeviceArray]:
         """What `checked` gives, and inputs that lie on devices as they are."""
-        if any(isinstance(each, DeviceArray) for each in inputs):
-            return checked_whole(self._types, inputs)
-        return self.checked(inputs)
+        if not any(isinstance(each, DeviceArray) for each in inputs):
+            return self.checked(inputs)
+        if len(inputs) == len(self._quick):
+            for array, kind in zip(inputs, self._quick, strict=True):
+                if (
+                    kind is None
+                    or not isinstance(array, DeviceArray)
+                    or array.shape != kind[1]
+                    or array.dtype != kind[0]
+                ):
+                    break
+            else:
+                return inputs
+        return checked_whole(self._types, inputs)
 
     def arrays(
         self, function: str, inputs: Sequence[npt.ArrayLike | DeviceArray]
