@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from typing import NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -39,12 +40,13 @@ from ..runtime.abi.arguments import InputError, InputTypes
 from ..runtime.abi.values import Array
 from ..runtime.commands import CommandFailed, Statistics
 from ..runtime.communicator import Communicator
-from ..runtime.device_threads import DeviceThreads
+from ..runtime.device_threads import DeviceThreads, run_together
 from ..runtime.host.entry import DeviceStatistics, Run, statistics_of
 from ..runtime.host.guards import OVERWRITTEN
 from ..runtime.host.timeline import Timeline
 from ..runtime.host.virtual_machine import VirtualMachine, VirtualMachineError
 from ..runtime.native import TOO_NARROW
+from ..runtime.threads import ThreadGroup
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
 from .host_code.entry_cache import HostCode
@@ -204,17 +206,52 @@ class CompiledProgram:
             if self._entry(target, grid) is None:
                 return run_processes(self._program, target, local, grid, self._devices)
             try:
-                return self._threads.group(count).run(
-                    lambda communicator: self._run_as_process(
-                        communicator, target, local[communicator.process], grid
-                    )
-                )
+                return self._run_on_threads(target, local, grid)
             except BaseException as error:
                 # Some devices may know of collectives what others have not found out.
                 self._forget_machines()
                 if isinstance(error, CollectiveMismatch):
                     raise mismatch_error(error, target) from error
                 raise
+
+    def _run_on_threads(
+        self, target: Operation, inputs: Sequence[Sequence[Array]], grid: Grid
+    ) -> list[list[Array]]:
+        """Run a function that has host code on threads, each of which is a device."""
+        group = self._threads.group(len(inputs))
+        runs = self._known_runs(target, group, grid)
+        if runs is None:
+            return group.run(
+                lambda communicator: self._run_as_process(
+                    communicator, target, inputs[communicator.process], grid
+                )
+            )
+
+        def go_on(communicator: Communicator, reason: int) -> None:
+            entry, machine = runs[communicator.process]
+            try:
+                machine.go_on(reason)
+            except _FAILURES as error:
+                _raise_located(error, entry.target, communicator, grid)
+
+        results = run_together(group, runs, inputs, go_on)
+        for process, (entry, machine) in enumerate(runs):
+            size = entry.result_bytes(results[process])
+            self._last.append(Run(entry, machine, size, process, None))
+        return results
+
+    def _known_runs(
+        self, target: Operation, group: ThreadGroup, grid: Grid
+    ) -> list[tuple[HostEntry, VirtualMachine]] | None:
+        """What has run a function on each device before, and can do so without Python."""
+        runs: list[tuple[HostEntry, VirtualMachine]] = []
+        for communicator in group.communicators:
+            entry = self._entry(target, grid, communicator.process)
+            machine = None if entry is None else self._host_code.machine(entry, communicator)
+            if entry is None or machine is None or machine.is_stepping:
+                return None
+            runs.append((entry, machine))
+        return runs
 
     def run_as_processes(
         self,
@@ -354,23 +391,35 @@ class CompiledProgram:
     ) -> list[Array]:
         try:
             results = entry.call(machine, inputs)
-        except CommandFailed as failure:
-            error = _located(failure, entry.target)
-            raise _on_device(error, communicator, grid) from failure
-        except VirtualMachineError as error:
-            source = error.source if isinstance(error.source, Operation) else entry.target
-            located = OperationError(source, error.message)
-            raise _on_device(located, communicator, grid) from error
-        except OperationError as error:
-            raise _on_device(error, communicator, grid) from error
-        except MemoryError as error:
-            if communicator is None:
-                raise
-            raise MemoryError(f"{error} on device {communicator.process}") from error
+        except _FAILURES as error:
+            _raise_located(error, entry.target, communicator, grid)
         process = communicator.process if communicator else None
         messages = communicator.sent_messages if communicator else None
         self._last.append(Run(entry, machine, entry.result_bytes(results), process, messages))
         return results
+
+
+_FAILURES = CommandFailed, VirtualMachineError, OperationError, MemoryError
+"""What a run raises that its caller is to see with an operation and a device."""
+
+
+def _raise_located(
+    error: Exception, target: Operation, communicator: Communicator | None, grid: Grid | None
+) -> NoReturn:
+    """Raise what went wrong in a run, at an operation and on a device."""
+    if isinstance(error, MemoryError):
+        if communicator is None:
+            raise error
+        raise MemoryError(f"{error} on device {communicator.process}") from error
+    if isinstance(error, CommandFailed):
+        located = _located(error, target)
+    elif isinstance(error, VirtualMachineError):
+        source = error.source if isinstance(error.source, Operation) else target
+        located = OperationError(source, error.message)
+    else:
+        assert isinstance(error, OperationError)
+        located = error
+    raise _on_device(located, communicator, grid) from error
 
 
 def _located(failure: CommandFailed, target: Operation) -> OperationError:

@@ -40,6 +40,7 @@ from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
 from ..runtime.abi.shards import MAXIMAL_DEVICES
 from ..runtime.collectives import Collective
+from ..runtime.crew import crew_functions
 from ..runtime.host.exchanges import MEET
 from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
@@ -262,7 +263,7 @@ class _Writer:
     def objects(self) -> tuple[dict[str, Native], dict[str, str]]:
         """All object code by its symbols, and the symbols of the runtime's functions by their
         names there."""
-        needed = {native_loop(), native_pool().code, native_serve()}
+        needed = {native_loop(), native_pool().code, native_serve(), *crew_functions()}
         if self._has_messages:
             needed |= message_functions()
         for each in self._collectives:

@@ -126,7 +126,7 @@ func.func @main(%a: tensor<4xf64>) -> (tensor<4xf64>, index) {
 }""",
 }
 
-LATE = 20_000_000
+LATE = 50_000_000
 """Additions that take native code some tenths of a second, and the interpreter hours."""
 
 
