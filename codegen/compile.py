@@ -20,7 +20,7 @@ from hashlib import sha256
 from typing import NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from ..dialects.shard.boundary import Boundary
 from ..interpreter.device_array import DeviceArray
@@ -71,6 +71,7 @@ class _Signature:
     arguments: Sequence[Boundary | None]
     results: Sequence[Boundary | None]
     grid: Grid | None
+    result_types: Sequence[Attribute]
     alone: tuple[HostEntry, VirtualMachine] | None = None
     values: dict[Grid, GlobalValues] = field(default_factory=dict[Grid, GlobalValues])
 
@@ -180,10 +181,9 @@ class CompiledProgram:
         grid = grid or signature.grid
         if grid is None:
             results = self._run_alone(signature, inputs)
-            types = result_types(signature.target)
             return [
                 DeviceArray([result], result.shape, each, None)
-                for result, each in zip(results, types, strict=True)
+                for result, each in zip(results, signature.result_types, strict=True)
             ]
         values = signature.values_on(grid)
         return values.placed(self.run_spmd(function, values.scattered(inputs), grid))
@@ -307,7 +307,9 @@ class CompiledProgram:
             arguments, results = boundaries(target)
             grid = grid_of(self._module, target)
             types = InputTypes(plain_types(argument_types(target)))
-            found = self._signatures[function] = _Signature(target, types, arguments, results, grid)
+            found = self._signatures[function] = _Signature(
+                target, types, arguments, results, grid, result_types(target)
+            )
         return found
 
     @property

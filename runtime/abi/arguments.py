@@ -43,6 +43,8 @@ class InputTypes:
                     break
             else:
                 return arrays
+        if any(isinstance(each, DeviceArray) and each.sharding is None for each in inputs):
+            return self.checked([_on_one_device(each) for each in inputs])
         return [np.asarray(each, order="C") for each in checked_inputs(self._types, inputs)]
 
     def whole(self, inputs: Sequence[Array | DeviceArray]) -> Sequence[Array | DeviceArray]:
@@ -96,6 +98,11 @@ class InputTypes:
         count = len(self._types)
         if not 0 <= argument < count:
             raise InputError(f"@{function} takes {count} inputs, and has no input {argument}")
+
+
+def _on_one_device(value: Array | DeviceArray) -> Array | DeviceArray:
+    """The only shard of what lies on one device; others as they are."""
+    return value.shards[0] if isinstance(value, DeviceArray) and value.sharding is None else value
 
 
 def _quick_kind(value_type: ValueType) -> tuple[np.dtype[Any], tuple[int, ...]] | None:

@@ -375,7 +375,7 @@ def test_a_block_of_a_loop_is_allocated_before_it() -> None:
 
 
 def test_what_only_gets_one_constant_is_one() -> None:
-    """Through others and around a loop; a check of constants is asked once, and kept if it fails."""
+    """Through others and around a loop; a check of constants is made once, and kept if it fails."""
     function = HostFunction("f")
     builder = Builder(function)
     size, passed, turn, other = (builder.register() for _ in range(4))
