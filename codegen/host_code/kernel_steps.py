@@ -17,6 +17,7 @@ from ..kernels.schedule import Step
 from .function_lowering import FunctionLowering
 from .products import run_product
 from .rules import lowers
+from .small_kernels import write_small_kernel
 from .values import HostTensor, Shape, element_dtype, type_shape
 
 Memory = HostTensor | Register
@@ -154,6 +155,8 @@ def dispatch(
     builder = lowering.builder
     bindings = [_address(lowering, each, bound) for each in (*kernel.writes, *kernel.reads)]
     constants = [_constant(lowering, each, bound, portions) for each in kernel.constants]
+    if write_small_kernel(builder, kernel, bindings):
+        return
     builder.emit(
         "run",
         lowering.program.kernel(kernel, op),

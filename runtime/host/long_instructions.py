@@ -239,7 +239,6 @@ def blocks(state: int, opcode: int, code: int, frame: int) -> int:
     return own(memory, block, address, operand(code, frame, 4))
 
 
-@rare
 def carry_out(state: int, opcode: int, code: int, frame: int) -> tuple[int, int]:
     """Carry out an instruction that may end the loop: its bytes, and 0 or why the loop has to
     return. No bytes: it is to be carried out again, or Python does it."""
