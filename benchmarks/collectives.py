@@ -3,9 +3,10 @@
     python -m benchmarks.collectives [--devices 4] [--rounds 3]
 
 Each round measures threads and then, in ranks of their own, MPI; figures are medians over the
-rounds of the time of one collective in microseconds. "loop" is the commands of a collective on
-threads, run from Python one by one, and "call" one call from Python. "mpi" is MPI's own collective,
-"mpi loop" ours as compiled programs run it: each is the least of several tries, which take turns.
+rounds of the time of one collective in microseconds. "loop" is one of many in a compiled program
+on threads, and "call" a call of a program with one, whole arrays in and out. "mpi" is MPI's own
+collective, "mpi loop" ours in a compiled program, "mpi call" one from Python. Loops and MPI's own
+are the least of several tries, which take turns.
 With more devices than cores, times are those of an oversubscribed machine.
 """
 
@@ -25,9 +26,7 @@ import numpy as np
 from mesh_opt.api import compile
 from mesh_opt.runtime.abi.elements import F32
 from mesh_opt.runtime.collectives import Collective, Group
-from mesh_opt.runtime.commands import Buffer, run_commands
 from mesh_opt.runtime.communicator import Communicator
-from mesh_opt.runtime.threads import ThreadGroup
 
 SIZES = [1 << 10, 1 << 13, 1 << 16, 1 << 20, 1 << 23]
 """Bytes that each device contributes to an all-reduce, and that an all-gather gathers."""
@@ -57,16 +56,6 @@ def seconds(run: Callable[[], object], count: int) -> float:
     return (time.perf_counter() - start) / count
 
 
-def loop_on_threads(communicator: Communicator, kind: str, size: int) -> float:
-    wanted = collective(kind, communicator.world, size)
-    source = Buffer(4 * wanted.source_shape[0])
-    target = Buffer(4 * wanted.result_shape[0])
-    count = repeats(size)
-    commands = communicator.commands(wanted, source, target, kind)
-    memory = {each: np.zeros(each.size, np.uint8) for each in (source, target)}
-    return seconds(lambda: run_commands(commands, memory), count)
-
-
 def calls(communicator: Communicator, kind: str, size: int) -> float:
     wanted = collective(kind, communicator.world, size)
     source = np.ones(wanted.source_shape, np.float32)
@@ -89,15 +78,15 @@ func.func @main(%a: tensor<{own}xf32>, %n: index) -> tensor<1xf32> {{
 """
 
 
-class LoopOnRanks:
+class Loop:
     """A compiled program that carries out a collective as often as it is told."""
 
-    def __init__(self, kind: str, devices: int, size: int) -> None:
+    def __init__(self, kind: str, devices: int, size: int, backend: str) -> None:
         whole = size // 4
         own = whole if kind == "all_reduce" else whole // devices
         axis = "" if kind == "all_reduce" else " gather_axis = 0"
         text = LOOP.format(devices=devices, own=own, whole=whole, kind=kind, axis=axis)
-        self._run = compile(text, "", backend="mpi", stages=False)["main"]
+        self._run = compile(text, "", backend=backend, stages=False)["main"]
         self._source = np.ones(own, np.float32)
         self.seconds(1)
 
@@ -108,13 +97,15 @@ class LoopOnRanks:
         return time.perf_counter() - start
 
 
-def measure_threads(group: ThreadGroup) -> Times:
+def measure_threads(devices: int) -> Times:
     times: Times = {}
     for kind in ("all_reduce", "all_gather"):
         for size in SIZES:
-            loops = group.run(lambda c, k=kind, s=size: loop_on_threads(c, k, s))
-            times[f"{kind} {size} loop"] = max(loops)
-            times[f"{kind} {size} call"] = max(group.run(lambda c, k=kind, s=size: calls(c, k, s)))
+            ours, count = Loop(kind, devices, size, "numba"), repeats(size)
+            tries = [(ours.seconds(count), ours.seconds(0)) for _ in range(TRIES)]
+            full, empty = (min(column) for column in zip(*tries, strict=True))
+            times[f"{kind} {size} loop"] = (full - empty) / count
+            times[f"{kind} {size} call"] = statistics.median(ours.seconds(1) for _ in range(count))
     return times
 
 
@@ -132,7 +123,7 @@ def measure_rank() -> None:
             source = np.ones(wanted.source_shape, np.float32)
             target = np.empty(wanted.result_shape, np.float32)
             run = world.Allreduce if kind == "all_reduce" else world.Allgather
-            ours = LoopOnRanks(kind, communicator.world.size, size)
+            ours = Loop(kind, communicator.world.size, size, "mpi")
             tries: list[tuple[float, ...]] = []
             count = repeats(size)
             for _ in range(TRIES):
@@ -165,8 +156,10 @@ def main() -> None:
     if options.rank:
         measure_rank()
         return
-    group = ThreadGroup(options.devices)
-    rounds = [measure_threads(group) | measure_mpi(options.devices) for _ in range(options.rounds)]
+    rounds = [
+        measure_threads(options.devices) | measure_mpi(options.devices)
+        for _ in range(options.rounds)
+    ]
     columns = ("loop", "call", "mpi", "mpi loop", "mpi call")
     print(f"{'microseconds':24}" + "".join(f"{each:>10}" for each in columns) + "  mpi loop / mpi")
     for kind in ("all_reduce", "all_gather"):

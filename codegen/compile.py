@@ -14,27 +14,25 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from typing import NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from ..dialects.shard.boundary import Boundary
 from ..interpreter.device_array import DeviceArray
 from ..interpreter.frames import Program
+from ..interpreter.global_values import GlobalValues, plain_types
 from ..interpreter.run import (
     argument_types,
     boundaries,
     find_function,
-    gathered,
     grid_of,
-    placed,
-    plain_types,
     result_types,
     run_processes,
-    scattered,
 )
 from ..interpreter.signatures import mismatch_error
 from ..ir.diagnostics import Note, OperationError
@@ -42,12 +40,13 @@ from ..runtime.abi.arguments import InputError, InputTypes
 from ..runtime.abi.values import Array
 from ..runtime.commands import CommandFailed, Statistics
 from ..runtime.communicator import Communicator
-from ..runtime.device_threads import DeviceThreads
+from ..runtime.device_threads import DeviceThreads, run_together
 from ..runtime.host.entry import DeviceStatistics, Run, statistics_of
 from ..runtime.host.guards import OVERWRITTEN
 from ..runtime.host.timeline import Timeline
 from ..runtime.host.virtual_machine import VirtualMachine, VirtualMachineError
 from ..runtime.native import TOO_NARROW
+from ..runtime.threads import ThreadGroup
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
 from .host_code.entry_cache import HostCode
@@ -64,7 +63,7 @@ __all__ = ["CompiledProgram", "DeviceStatistics", "InputError", "compile_program
 class _Signature:
     """A function with its inputs, what arguments and results are shards of, and its grid.
 
-    `alone` is what has run it on one device.
+    `alone` is what has run it on one device, `values` its whole arguments and results by grid.
     """
 
     target: Operation
@@ -72,7 +71,17 @@ class _Signature:
     arguments: Sequence[Boundary | None]
     results: Sequence[Boundary | None]
     grid: Grid | None
+    result_types: Sequence[Attribute]
     alone: tuple[HostEntry, VirtualMachine] | None = None
+    values: dict[Grid, GlobalValues] = field(default_factory=dict[Grid, GlobalValues])
+
+    def values_on(self, grid: Grid) -> GlobalValues:
+        """Its whole arguments and results on a grid. Raises InputError."""
+        found = self.values.get(grid)
+        if found is None:
+            found = GlobalValues(self.target, self.arguments, self.results, grid)
+            self.values[grid] = found
+        return found
 
 
 def compile_program(
@@ -161,8 +170,8 @@ class CompiledProgram:
         grid = grid or signature.grid
         if grid is None:
             return self._run_alone(signature, inputs)
-        outputs = self._run_everywhere(signature, function, inputs, grid)
-        return gathered(signature.target, signature.results, outputs, grid)
+        values = signature.values_on(grid)
+        return values.gathered(self.run_spmd(function, values.scattered(inputs), grid))
 
     def run_on_devices(
         self, function: str, inputs: Sequence[Array | DeviceArray], grid: Grid | None = None
@@ -172,25 +181,12 @@ class CompiledProgram:
         grid = grid or signature.grid
         if grid is None:
             results = self._run_alone(signature, inputs)
-            types = result_types(signature.target)
             return [
                 DeviceArray([result], result.shape, each, None)
-                for result, each in zip(results, types, strict=True)
+                for result, each in zip(results, signature.result_types, strict=True)
             ]
-        outputs = self._run_everywhere(signature, function, inputs, grid)
-        return placed(signature.target, signature.results, outputs, grid)
-
-    def _run_everywhere(
-        self,
-        signature: _Signature,
-        function: str,
-        inputs: Sequence[Array | DeviceArray],
-        grid: Grid,
-    ) -> list[list[Array]]:
-        if not grid.is_static:
-            raise InputError(f"grid @{grid.name} has extents that the run must give")
-        local = scattered(signature.target, signature.arguments, inputs, grid)
-        return self.run_spmd(function, local, grid)
+        values = signature.values_on(grid)
+        return values.placed(self.run_spmd(function, values.scattered(inputs), grid))
 
     def run_spmd(
         self, function: str, inputs: Sequence[Sequence[Array]], grid: Grid
@@ -210,17 +206,52 @@ class CompiledProgram:
             if self._entry(target, grid) is None:
                 return run_processes(self._program, target, local, grid, self._devices)
             try:
-                return self._threads.group(count).run(
-                    lambda communicator: self._run_as_process(
-                        communicator, target, local[communicator.process], grid
-                    )
-                )
+                return self._run_on_threads(target, local, grid)
             except BaseException as error:
                 # Some devices may know of collectives what others have not found out.
                 self._forget_machines()
                 if isinstance(error, CollectiveMismatch):
                     raise mismatch_error(error, target) from error
                 raise
+
+    def _run_on_threads(
+        self, target: Operation, inputs: Sequence[Sequence[Array]], grid: Grid
+    ) -> list[list[Array]]:
+        """Run a function that has host code on threads, each of which is a device."""
+        group = self._threads.group(len(inputs))
+        runs = self._known_runs(target, group, grid)
+        if runs is None:
+            return group.run(
+                lambda communicator: self._run_as_process(
+                    communicator, target, inputs[communicator.process], grid
+                )
+            )
+
+        def go_on(communicator: Communicator, reason: int) -> None:
+            entry, machine = runs[communicator.process]
+            try:
+                machine.go_on(reason)
+            except _FAILURES as error:
+                _raise_located(error, entry.target, communicator, grid)
+
+        results = run_together(group, runs, inputs, go_on)
+        for process, (entry, machine) in enumerate(runs):
+            size = entry.result_bytes(results[process])
+            self._last.append(Run(entry, machine, size, process, None))
+        return results
+
+    def _known_runs(
+        self, target: Operation, group: ThreadGroup, grid: Grid
+    ) -> list[tuple[HostEntry, VirtualMachine]] | None:
+        """What has run a function on each device before, and can do so without Python."""
+        runs: list[tuple[HostEntry, VirtualMachine]] = []
+        for communicator in group.communicators:
+            entry = self._entry(target, grid, communicator.process)
+            machine = None if entry is None else self._host_code.machine(entry, communicator)
+            if entry is None or machine is None or machine.is_stepping:
+                return None
+            runs.append((entry, machine))
+        return runs
 
     def run_as_processes(
         self,
@@ -276,7 +307,9 @@ class CompiledProgram:
             arguments, results = boundaries(target)
             grid = grid_of(self._module, target)
             types = InputTypes(plain_types(argument_types(target)))
-            found = self._signatures[function] = _Signature(target, types, arguments, results, grid)
+            found = self._signatures[function] = _Signature(
+                target, types, arguments, results, grid, result_types(target)
+            )
         return found
 
     @property
@@ -360,23 +393,35 @@ class CompiledProgram:
     ) -> list[Array]:
         try:
             results = entry.call(machine, inputs)
-        except CommandFailed as failure:
-            error = _located(failure, entry.target)
-            raise _on_device(error, communicator, grid) from failure
-        except VirtualMachineError as error:
-            source = error.source if isinstance(error.source, Operation) else entry.target
-            located = OperationError(source, error.message)
-            raise _on_device(located, communicator, grid) from error
-        except OperationError as error:
-            raise _on_device(error, communicator, grid) from error
-        except MemoryError as error:
-            if communicator is None:
-                raise
-            raise MemoryError(f"{error} on device {communicator.process}") from error
+        except _FAILURES as error:
+            _raise_located(error, entry.target, communicator, grid)
         process = communicator.process if communicator else None
         messages = communicator.sent_messages if communicator else None
         self._last.append(Run(entry, machine, entry.result_bytes(results), process, messages))
         return results
+
+
+_FAILURES = CommandFailed, VirtualMachineError, OperationError, MemoryError
+"""What a run raises that its caller is to see with an operation and a device."""
+
+
+def _raise_located(
+    error: Exception, target: Operation, communicator: Communicator | None, grid: Grid | None
+) -> NoReturn:
+    """Raise what went wrong in a run, at an operation and on a device."""
+    if isinstance(error, MemoryError):
+        if communicator is None:
+            raise error
+        raise MemoryError(f"{error} on device {communicator.process}") from error
+    if isinstance(error, CommandFailed):
+        located = _located(error, target)
+    elif isinstance(error, VirtualMachineError):
+        source = error.source if isinstance(error.source, Operation) else target
+        located = OperationError(source, error.message)
+    else:
+        assert isinstance(error, OperationError)
+        located = error
+    raise _on_device(located, communicator, grid) from error
 
 
 def _located(failure: CommandFailed, target: Operation) -> OperationError:

@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, cast
 from xdsl.ir import Operation
 
 from ..interpreter.entry_points import argument_types
-from ..interpreter.run import (
-    boundaries,
-    find_function,
-    gathered,
-    global_types,
-    plain_types,
-    run_processes,
-    scattered,
-)
+from ..interpreter.global_values import GlobalValues, global_types, plain_types
+from ..interpreter.run import boundaries, find_function, run_processes
 from ..interpreter.signatures import mismatch_error
 from ..ir.attribute_access import symbol_name
 from ..ir.diagnostics import Note, OperationError
@@ -94,10 +87,9 @@ class _RankRun:
             running = self._grid(grid)
             types = global_types(argument_types(self._target), arguments)
             given = checked_inputs(plain_types(types), inputs)
+            values = GlobalValues(self._target, arguments, results, running)
             self._agree(given, running, inputs_per_rank)
-            local = scattered(self._target, arguments, given, running)
-            everywhere = self._run(local, running)
-            return gathered(self._target, results, everywhere, running)
+            return values.gathered(self._run(values.scattered(given), running))
         except RanksFailed as failed:
             raise self._error_of(failed.failure) from failed
         except Exception as error:

@@ -30,14 +30,9 @@ from ..dialects.shard.boundary import Boundary
 from ..dialects.stream.types import NamedParameter, NamedParameterAttr
 from ..interpreter.entry_points import argument_types, result_types
 from ..interpreter.frames import Program
+from ..interpreter.global_values import boundary_sharding, global_types, plain_types
 from ..interpreter.rounding import roughest_types
-from ..interpreter.run import (
-    boundaries,
-    boundary_sharding,
-    find_function,
-    global_types,
-    plain_types,
-)
+from ..interpreter.run import boundaries, find_function
 from ..ir.diagnostics import OperationError, remark
 from ..ir.text.print_style import PrintStyle, argument_names
 from ..ir.text.printer import print_operation
@@ -45,6 +40,7 @@ from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
 from ..runtime.abi.shards import MAXIMAL_DEVICES
 from ..runtime.collectives import Collective
+from ..runtime.crew import crew_functions
 from ..runtime.host.exchanges import MEET
 from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
@@ -267,7 +263,7 @@ class _Writer:
     def objects(self) -> tuple[dict[str, Native], dict[str, str]]:
         """All object code by its symbols, and the symbols of the runtime's functions by their
         names there."""
-        needed = {native_loop(), native_pool().code, native_serve()}
+        needed = {native_loop(), native_pool().code, native_serve(), *crew_functions()}
         if self._has_messages:
             needed |= message_functions()
         for each in self._collectives:

@@ -11,7 +11,6 @@ for inputs that the function does not take.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -23,29 +22,18 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects.shard.boundary import Boundary, argument_boundary, result_boundary
 from ..ir.attribute_access import attribute, integers, operation_name, symbol_name
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.arguments import InputError, checked_inputs, checked_whole
-from ..runtime.abi.device_array import DeviceArray as Placed
-from ..runtime.abi.shards import MAXIMAL_DEVICES
-from ..runtime.abi.value_types import ValueType
-from ..runtime.abi.values import (
-    Array,
-    Value,
-    holds_numbers,
-    is_number,
-    plain_type,
-    static_shape,
-)
+from ..runtime.abi.arguments import InputError, checked_inputs
+from ..runtime.abi.values import Array, Value, is_number
 from ..sharding.collectives import COLLECTIVES
 from ..sharding.grid import Grid
-from ..sharding.sharding import Sharding
 from .device_array import DeviceArray
 from .devices import provide
 from .entry_points import argument_types, passed, result_types
 from .frames import Device, Frame, Program
 from .func import run_function
+from .global_values import GlobalValues, plain_types
 from .hal_buffers import BufferView
 from .registry import load_own_dialects
-from .scatter_gather import gather, scatter, whole_shape
 from .spmd import Process, run_lockstep
 
 load_own_dialects()
@@ -120,11 +108,9 @@ def run_partitioned(
     grid = grid or grid_of(module, target)
     if grid is None:
         return run(module, function, [np.asarray(each) for each in inputs], devices)
-    if not grid.is_static:
-        raise InputError(f"grid @{grid.name} has extents that the run must give")
-    local = scattered(target, arguments, inputs, grid)
-    outputs = run_spmd(module, function, local, grid, devices)
-    return gathered(target, results, outputs, grid)
+    values = GlobalValues(target, arguments, results, grid)
+    outputs = run_spmd(module, function, values.scattered(inputs), grid, devices)
+    return values.gathered(outputs)
 
 
 def run_processes(
@@ -277,107 +263,3 @@ def _symbol(op: Operation, name: str) -> str:
     found = attribute(op, name)
     root = getattr(found, "root_reference", None)
     return str(getattr(root, "data", ""))
-
-
-def plain_types(types: Sequence[Attribute]) -> list[ValueType]:
-    """Types without the IR."""
-    return [plain_type(each) for each in types]
-
-
-def global_types(types: Sequence[Attribute], shards: Sequence[Boundary | None]) -> list[Attribute]:
-    """The types before partitioning."""
-    return [
-        value_type if boundary is None else boundary.global_type
-        for value_type, boundary in zip(types, shards, strict=True)
-    ]
-
-
-def placed(
-    function: Operation,
-    shards: Sequence[Boundary | None],
-    outputs: Sequence[Sequence[Array]],
-    grid: Grid,
-) -> list[DeviceArray]:
-    """The results of every device as whole tensors that stay there."""
-    types = global_types(result_types(function), shards)
-    found: list[DeviceArray] = []
-    for index, (boundary, value_type) in enumerate(zip(shards, types, strict=True)):
-        parts = [local[index] for local in outputs]
-        sharding = boundary_sharding(function, boundary, grid, parts[0].ndim)
-        shape = whole_shape(parts, sharding, static_shape(value_type) or ())
-        found.append(DeviceArray(parts, shape, value_type, sharding))
-    return found
-
-
-def scattered(
-    function: Operation,
-    shards: Sequence[Boundary | None],
-    inputs: Sequence[Array | DeviceArray],
-    grid: Grid,
-) -> list[list[Array]]:
-    """Global inputs as the local inputs of every device."""
-    types = global_types(argument_types(function), shards)
-    whole = checked_whole(plain_types(types), inputs)
-    count = grid.device_count()
-    if count > MAXIMAL_DEVICES:
-        raise InputError(
-            f"grid @{grid.name} has {count} devices; at most {MAXIMAL_DEVICES} run on one machine"
-        )
-    local: list[list[Array]] = [[] for _ in range(count)]
-    for index, (array, boundary) in enumerate(zip(whole, shards, strict=True)):
-        sharding = boundary_sharding(function, boundary, grid, array.ndim)
-        try:
-            if isinstance(array, Placed):
-                parts = array.shards_by(sharding)
-            else:
-                parts = scatter(np.asarray(array), sharding, types[index])
-        except ValueError as error:
-            raise OperationError(function, f"argument #{index}: {error}") from error
-        for device, part in enumerate(parts):
-            local[device].append(part)
-    return local
-
-
-def gathered(
-    function: Operation,
-    shards: Sequence[Boundary | None],
-    outputs: Sequence[Sequence[Array]],
-    grid: Grid,
-) -> list[Array]:
-    """The results of every device as global results. Raises OperationError if copies differ."""
-    types = global_types(result_types(function), shards)
-    results: list[Array] = []
-    for index, (boundary, value_type) in enumerate(zip(shards, types, strict=True)):
-        parts = [local[index] for local in outputs]
-        if not holds_numbers(value_type):
-            results.append(parts[0])
-            continue
-        shape = static_shape(value_type)
-        if shape is None:
-            shape = parts[0].shape
-        sharding = boundary_sharding(function, boundary, grid, len(shape))
-        try:
-            results.append(gather(parts, sharding, shape, value_type))
-        except ValueError as error:
-            raise OperationError(function, f"result #{index}: {error}") from error
-    return results
-
-
-def boundary_sharding(
-    function: Operation, boundary: Boundary | None, grid: Grid, rank: int
-) -> Sharding:
-    """Where an argument or result lies on the running grid: everywhere if it has no boundary."""
-    if boundary is None:
-        return Sharding.replicated(grid, rank)
-    declared = boundary.sharding.grid
-    fits = declared.rank == grid.rank and all(
-        want in (None, got) for want, got in zip(declared.shape, grid.shape, strict=True)
-    )
-    if not fits and declared.is_static and declared.device_count() == grid.device_count():
-        # Another grid over the same devices: they are the same in the order of their numbers.
-        return boundary.sharding
-    if not fits:
-        raise OperationError(
-            function, f"has a boundary on @{declared.name}, but runs on @{grid.name} {grid.shape}"
-        )
-    return replace(boundary.sharding, grid=grid)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.shard.boundary import Boundary
+from ..interpreter import global_values
 from ..interpreter import run as interpreter
 from ..interpreter.device_array import DeviceArray
 from ..interpreter.frames import Program as _Symbols
@@ -53,9 +54,9 @@ def signature_of(program: RunnableModule, name: str) -> Signature:
     with program.located():
         arguments, results = interpreter.boundaries(operation)
         grid = program.grid or interpreter.grid_of(program.module, operation)
-    taken = interpreter.global_types(interpreter.argument_types(operation), arguments)
-    given = interpreter.global_types(interpreter.result_types(operation), results)
-    plain = (tuple(interpreter.plain_types(each)) for each in (taken, given))
+    taken = global_values.global_types(interpreter.argument_types(operation), arguments)
+    given = global_values.global_types(interpreter.result_types(operation), results)
+    plain = (tuple(global_values.plain_types(each)) for each in (taken, given))
     types = FunctionTypes(*plain)
     inputs = InputTypes(types.arguments)
     return Signature(operation, grid, taken, given, inputs, types, arguments)
@@ -114,7 +115,7 @@ class Function(CallableFunction[DeviceArray]):
         if self.grid is None:
             return None
         with self.program.located():
-            return interpreter.boundary_sharding(self.operation, shards[index], self.grid, rank)
+            return global_values.boundary_sharding(self.operation, shards[index], self.grid, rank)
 
     def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
         """Run the function in native code; all results stay where they are computed.

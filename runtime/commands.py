@@ -144,6 +144,16 @@ def run_commands(commands: Sequence[AnyCommand], memory: Mapping[Buffer, Bytes])
             command.waits.look_around()
 
 
+def call_by_address(function: int, argument: int) -> int:
+    """Call a native function of one word."""
+    return _word_function()(function)(argument)
+
+
+@cache
+def _word_function() -> Any:
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+
+
 def call_native(function: int, bindings: int, constants: int, tiles: int) -> int:
     """Call a native function on all its tiles; returns its status."""
     return _kernel_type()(function)(bindings, constants, 0, tiles)

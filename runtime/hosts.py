@@ -8,7 +8,6 @@ the rank's main thread looks after all of them meanwhile, and ends them when the
 from __future__ import annotations
 
 import pickle
-import queue
 import time
 from collections.abc import Callable, Sequence
 from threading import Lock
@@ -82,6 +81,7 @@ class HostGroup(ThreadGroup):
     def __init__(self, rank: Rank, count: int) -> None:
         """All ranks call this together, with one count."""
         super().__init__(count)
+        self._patience = LOOK
         self.rank = rank
         self.ranks = rank.ranks
         mpi = self.ranks.new_communicator()
@@ -91,7 +91,7 @@ class HostGroup(ThreadGroup):
         self.processes = range(first, first + count)
         self._devices = [HostCommunicator(self, process, mpi) for process in self.processes]
         self.communicators = list[ThreadCommunicator](self._devices)
-        self._ended: set[int] | None = None
+        self._runs = False
         self._progress: dict[int, tuple[object, float]] = {}
         self.ranks.devices = self
 
@@ -104,21 +104,25 @@ class HostGroup(ThreadGroup):
         self._progress.clear()
         for each in self._devices:
             each.begin()
+        self._runs = True
         try:
             return super().run(work)
         except Unmatched as error:
             self.ranks.fail_together(Failure("mismatch", error.states))
+        finally:
+            self._runs = False
 
     # What other ranks ask for -----------------------------------------------------------------
 
     def waits(self) -> dict[int, Wait | None] | None:
         """Where each device waits, in a run."""
-        if self._ended is None:
+        if not self._runs:
             return None
+        busy = self._crew.busy
         with self.lock:
             self.rank.mail.poll()
             return {
-                each.process: Wait(0, None) if number in self._ended else each.wait()
+                each.process: each.wait() if number in busy else Wait(0, None)
                 for number, each in enumerate(self._devices)
             }
 
@@ -128,31 +132,19 @@ class HostGroup(ThreadGroup):
 
     # Looking after the devices ----------------------------------------------------------------
 
-    def _await(self, done: queue.SimpleQueue[int]) -> None:
-        self._ended = set()
+    def _await(self, has_ended: bool) -> None:
         try:
-            while len(self._ended) < self.count:
-                try:
-                    self._ended.add(done.get(timeout=LOOK))
-                except queue.Empty:
-                    self.ranks.check()
-                    self._look_at_clock()
+            while not has_ended:
+                self.ranks.check()
+                self._look_at_clock()
+                has_ended = self._crew.wait(self._patience)
         except BaseException:
             self.fail()
-            self._await_end(done)
+            # Wait a while for devices that are told to end.
+            deadline = time.monotonic() + PATIENCE
+            while not has_ended and time.monotonic() < deadline:
+                has_ended = self._crew.wait(self._patience)
             raise
-        finally:
-            self._ended = None
-
-    def _await_end(self, done: queue.SimpleQueue[int]) -> None:
-        """Wait a while for devices that are told to end."""
-        assert self._ended is not None
-        deadline = time.monotonic() + PATIENCE
-        while len(self._ended) < self.count:
-            try:
-                self._ended.add(done.get(timeout=max(0.0, deadline - time.monotonic())))
-            except queue.Empty:
-                return
 
     def _look_at_clock(self) -> None:
         """Raise RanksFailed if a device has waited for too long."""

@@ -108,6 +108,32 @@ def call_kernel(
 
 
 @intrinsic
+def call_function(builder: Any, address: Any, argument: Any) -> Any:
+    """Call a native function of one word by its address."""
+    function = builder.inttoptr(address, ir.FunctionType(_I64, [_I64]).as_pointer())
+    return builder.call(function, [argument])
+
+
+@intrinsic
+def acquire_lock(builder: Any, lock: Any, microseconds: Any) -> Any:
+    """Take one of Python's locks, which needs no Python; for ever if the time is negative.
+
+    Returns 1 if it was taken, 0 after that time, 2 at a signal.
+    """
+    kind = ir.FunctionType(_I32, [_I64, _I64, _I32])
+    function = _library_function(builder, "PyThread_acquire_lock_timed", kind)
+    arguments = [lock, microseconds, ir.Constant(_I32, 1)]
+    return builder.zext(builder.call(function, arguments), _I64)
+
+
+@intrinsic
+def release_lock(builder: Any, lock: Any) -> None:
+    """Release one of Python's locks, on any thread."""
+    kind = ir.FunctionType(ir.VoidType(), [_I64])
+    builder.call(_library_function(builder, "PyThread_release_lock", kind), [lock])
+
+
+@intrinsic
 def call_library(
     builder: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any
 ) -> Any:

@@ -41,8 +41,11 @@ SIGNATURE = 5
 
 SLOT_WORDS = 8
 FIRST_SLOT = 16
-SPINS, YIELDS = 200, 50
-"""Looks at a word on the core, and how often a device that waits gives it away before it sleeps."""
+SPINS, YIELDS = 4, 1000
+"""Looks at a word on the core, and how often a device that waits gives it away before it sleeps.
+
+Giving away a core that nobody wants takes no longer than some pauses, which take up to 50 ns each;
+waking up takes 100 us, so those who wait for less stay awake."""
 
 REDUCTION_CHUNK = 4096
 """Elements of a tile of a reduction kernel."""
@@ -96,7 +99,6 @@ def wait(meeting: int, participants: int, state: int) -> int:
         if atomic_load(state) != 0:
             return RELEASED
         spins += 1
-        # Where there are more devices than cores, those that have work need them.
         back_off(spins, YIELDS)
     return 0
 

@@ -30,6 +30,7 @@ from .intrinsics import (
     atomic_load,
     atomic_store,
     copy_bytes,
+    cycle_count,
     free_memory,
     load_word,
     store_word,
@@ -49,8 +50,8 @@ KIND, SIZE, STATE, DATA = 8, 16, 24, 64
 
 BOX_WORDS = 24
 
-PATIENCE = 500
-"""Looks at a box, some tens of microseconds apart, after which Python is to look around."""
+PATIENCE = 1 << 26
+"""Cycles after which Python is to look around: some hundredths of a second."""
 
 
 def post_message(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
@@ -74,7 +75,8 @@ def take_message(bindings: Sequence[int], constants: Sequence[int], first: int, 
     """Wait for `constants[0]` bytes of a kind: [boxes, how many, state of the group, target,
     kind]. Of several boxes, the first that has a message."""
     polls = 0
-    while polls < PATIENCE:
+    begin = cycle_count()
+    while cycle_count() - begin < PATIENCE:
         for number in range(bindings[1]):
             box = load_word(bindings[0] + 8 * number)
             taken = load_word(box + TAKEN)

@@ -1,12 +1,11 @@
 """Devices as threads of one process: one thread each, meeting in shared memory.
 
-A program is put on all queues under one lock, so that all devices see the same programs in the
-same order, and each device has a thread to itself: no device ever waits for one that cannot run.
+All devices run one program at a time, and each device has a thread to itself: no device ever waits
+for one that cannot run.
 """
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -24,12 +23,13 @@ from .commands import (
     Buffer,
     Command,
     DeviceFailed,
+    call_by_address,
 )
 from .communicator import Communicator, Words
+from .crew import TASK_ALONE, Call, Crew, Task
 from .native import MEETINGS, meeting_words, native_function
 from .reductions import reduction_kernel
 from .thread_mail import Box, Receiver, mail_functions, native_mail, post_message, take_message
-from .workers import Threads
 
 T = TypeVar("T")
 
@@ -63,12 +63,13 @@ class ThreadGroup:
         self._receiving: dict[int, Sequence[Box]] = {}
         self._condition = threading.Condition()
         self._submission = threading.Lock()
-        self._threads = Threads(count, "device")
+        self._patience = STANDSTILL
+        self._crew = Crew(count, "mesh-opt-device")
         self.communicators = [ThreadCommunicator(self, process) for process in range(count)]
 
     def close(self) -> None:
-        """End the threads, after what is queued."""
-        self._threads.close()
+        """End the threads, after what they run."""
+        self._crew.close()
 
     def run(self, work: Callable[[ThreadCommunicator], T]) -> list[T]:
         """Run `work` on every device at once; returns what each returned.
@@ -78,35 +79,57 @@ class ThreadGroup:
         Raises CollectiveMismatch where devices do not match.
         """
         results: list[Any] = [None] * self.count
-        errors: list[BaseException | None] = [None] * self.count
-        done: queue.SimpleQueue[int] = queue.SimpleQueue()
-        state = _Run()
 
-        def task(process: int) -> Callable[[], None]:
-            def run() -> None:
-                state.enter(self)
+        def keep(communicator: ThreadCommunicator, number: int) -> None:
+            results[number] = work(communicator)
+
+        self._run_tasks(lambda communicator, number, _: keep(communicator, number), None)
+        return results
+
+    def run_calls(
+        self, calls: Sequence[Call], go_on: Callable[[ThreadCommunicator, int], object]
+    ) -> None:
+        """The same with native calls. Those that end with another number than 0 go on in Python,
+        by `go_on` with that number, on the same threads."""
+        self._run_tasks(lambda communicator, _, status: go_on(communicator, status), calls)
+
+    def _run_tasks(
+        self,
+        work: Callable[[ThreadCommunicator, int, int], object],
+        calls: Sequence[Call] | None,
+    ) -> None:
+        errors: list[BaseException | None] = [None] * self.count
+
+        def task(number: int) -> Task:
+            def run(status: int) -> None:
                 try:
-                    results[process] = work(self.communicators[process])
+                    work(self.communicators[number], number, status)
                 except BaseException as error:
-                    errors[process] = error
+                    errors[number] = error
                     self.fail()
-                done.put(process)
 
             return run
 
-        state.expected = self.count
+        tasks = [task(number) for number in range(self.count)]
         with self._submission:
-            if self.count == 1:
-                # There is nobody to meet, so the caller's thread is the device's.
-                task(0)()
+            # Devices of a run whose caller was interrupted may still be running.
+            while not self._crew.wait(STANDSTILL):
+                pass
+            if self.state[0]:
+                self.reset()
+            if self.count > 1:
+                try:
+                    self._await(self._crew.begin(tasks, calls, self._patience))
+                except BaseException:
+                    self.fail()
+                    raise
             else:
-                for process in range(self.count):
-                    self._threads.submit(process, task(process))
-        try:
-            self._await(done)
-        except BaseException:
-            self.fail()
-            raise
+                # There is nobody to meet, so the caller's thread is the device's.
+                tasks[0](TASK_ALONE if calls is None else call_by_address(*calls[0]))
+            self._look_at_end(errors)
+
+    def _look_at_end(self, errors: Sequence[BaseException | None]) -> None:
+        """Raise what went wrong in a run."""
         for error in errors:
             if error is not None and not isinstance(error, DeviceFailed):
                 raise error
@@ -117,22 +140,16 @@ class ThreadGroup:
             if number is not None:
                 self.fail()
                 raise CollectiveMismatch({sender: self._state(number), receiver: ENDED})
-        return results
 
-    def _await(self, done: queue.SimpleQueue[int]) -> None:
+    def _await(self, has_ended: bool) -> None:
         """Wait until every device is done, or stop those that wait for each other in vain."""
-        running = self.count
         last = -1
-        while running:
-            try:
-                done.get(timeout=STANDSTILL)
-                running -= 1
-                last = -1
-            except queue.Empty:
-                met = int(self.state[MEETINGS])
-                if self._is_deadlocked(running) and met == last:
-                    self.fail()
-                last = met
+        while not has_ended:
+            met = int(self.state[MEETINGS])
+            if self._is_deadlocked(len(self._crew.busy)) and met == last:
+                self.fail()
+            last = met
+            has_ended = self._crew.wait(STANDSTILL)
 
     def _is_deadlocked(self, running: int) -> bool:
         """Whether all devices that run wait, and none has been let go.
@@ -266,27 +283,6 @@ def _states(errors: Sequence[BaseException | None]) -> Iterator[tuple[int, Devic
             yield process, ENDED
         elif isinstance(error, DeviceFailed) and error.state is not None:
             yield process, error.state
-
-
-class _Run:
-    """The beginning of one program on all devices: a failure of the last one is over by then."""
-
-    def __init__(self) -> None:
-        self.expected = 0
-        self._condition = threading.Condition()
-        self._arrived = 0
-
-    def enter(self, group: ThreadGroup) -> None:
-        """Wait for all devices, the last of which resets what a failure has left."""
-        with self._condition:
-            self._arrived += 1
-            if self._arrived == self.expected:
-                if group.state[0]:
-                    group.reset()
-                self._condition.notify_all()
-            else:
-                while self._arrived < self.expected:
-                    self._condition.wait()
 
 
 class ThreadCommunicator(Communicator):

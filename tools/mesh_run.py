@@ -463,16 +463,17 @@ def _reference(options: RunOptions, function: Function, is_transformed: bool) ->
 def _run_per_device(
     function: Function, inputs: Sequence[Array], options: RunOptions, stdout: TextIO
 ) -> int:
-    from ..interpreter.run import boundaries, plain_types, result_types, run_spmd, scattered
+    from ..interpreter.global_values import GlobalValues, plain_types
+    from ..interpreter.run import boundaries, result_types, run_spmd
     from .value_text import format_result
 
     if function.grid is None:
         raise UsageError(f"--per-device: @{function.name} runs on one device alone")
     program = function.program
-    arguments, _ = boundaries(function.operation)
     types = plain_types(result_types(function.operation))
     with program.located():
-        local = scattered(function.operation, arguments, inputs, function.grid)
+        shards = boundaries(function.operation)
+        local = GlobalValues(function.operation, *shards, function.grid).scattered(inputs)
         outputs = run_spmd(program.module, function.name, local, function.grid, program.devices)
     for device, results in enumerate(outputs):
         for index, (array, value_type) in enumerate(zip(results, types, strict=True)):

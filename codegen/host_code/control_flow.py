@@ -197,7 +197,12 @@ def _while(lowering: FunctionLowering, op: Operation) -> None:
     def decide(last: Operation, contents: Sequence[HostValue]) -> None:
         condition, *rest = contents
         if isinstance(condition, int | Register):
-            builder.move_all(passed, words_of(last, rest, last.operands[1:]))
+            # What is only passed on stays where it is: nothing sets it before the next turn.
+            for position, word in enumerate(words_of(last, rest, last.operands[1:])):
+                if word in carried:
+                    passed[position] = builder.hold(word)
+                else:
+                    builder.move(passed[position], word)
             builder.jump_unless(condition, end)
         if proceed is not None:
             builder.jump(proceed)

@@ -77,7 +77,7 @@ class FunctionLowering(ValueLowering):
             self.builder.emit("return")
 
         self.lower_region(region, contents, leave)
-        self.builder.finish()
+        self.builder.finish(self.program.accepts)
 
     def lower_region(self, region: Region, words: Sequence[HostValue], leave: ExitRule) -> None:
         """Lower a region whose first block takes some values: as words, or each as it is.

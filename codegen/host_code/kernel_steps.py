@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
-from ...runtime.host.builder import IndexOrInt
+from ...runtime.host.builder import Builder, IndexOrInt
+from ...runtime.host.long_instructions import UNDIVIDED_WORK
 from ...runtime.host.program import Register
 from ..kernels.contractions import SMALLEST_PRODUCT, PackedProduct
 from ..kernels.kernel_text import Bound, Constant, Found, KernelText, Number, Portion
@@ -17,7 +19,11 @@ from ..kernels.schedule import Step
 from .function_lowering import FunctionLowering
 from .products import run_product
 from .rules import lowers
+from .small_kernels import write_small_kernel
 from .values import HostTensor, Shape, element_dtype, type_shape
+
+FREE_SUMS = ("sumf_", "productf_", "termf_")
+"""How primitives begin that LLVM may reorder or contract."""
 
 Memory = HostTensor | Register
 """What a kernel is bound to: a tensor, or a number in a register."""
@@ -154,15 +160,34 @@ def dispatch(
     builder = lowering.builder
     bindings = [_address(lowering, each, bound) for each in (*kernel.writes, *kernel.reads)]
     constants = [_constant(lowering, each, bound, portions) for each in kernel.constants]
+    if write_small_kernel(builder, kernel, bindings):
+        return
+    work = _work(lowering, kernel, bound)
     builder.emit(
         "run",
         lowering.program.kernel(kernel, op),
         0,
         builder.hold(_needed_tiles(lowering, kernel, bound, constants)),
-        builder.hold(builder.add(_work(lowering, kernel, bound), products)),
+        builder.hold(_told_work(builder, kernel, builder.add(work, products))),
         tuple(bindings),
         builder.hold_all(constants),
     )
+
+
+def _told_work(builder: Builder, kernel: KernelText, work: IndexOrInt) -> IndexOrInt:
+    """The work of a kernel as its instruction tells it.
+
+    Sums whose order is free may be summed otherwise where LLVM sees several tiles at once: tiles
+    that were run one by one stay so.
+    """
+    if isinstance(work, int) and work >= UNDIVIDED_WORK:
+        return work
+    names = (each.id for each in ast.walk(kernel.function) if isinstance(each, ast.Name))
+    if not any(name.startswith(FREE_SUMS) for name in names):
+        return work
+    if isinstance(work, int):
+        return UNDIVIDED_WORK
+    return builder.compute("maxsi_i64", work, builder.constant(UNDIVIDED_WORK))
 
 
 def run_kernel(

@@ -208,6 +208,14 @@ class ProgramLowering:
         self.program.failures.append(failure)
         return len(self.program.failures) - 1
 
+    def accepts(self, check: int, numbers: Numbers) -> bool:
+        """Whether a check accepts numbers."""
+        try:
+            self.program.checks[check](numbers)
+        except OperationError:
+            return False
+        return True
+
     def check(self, check: Callable[[Numbers], None], rules: SizeRules | None = None) -> int:
         """The number of a check of sizes, with rules that surely fulfil it."""
         self.program.checks.append(check)

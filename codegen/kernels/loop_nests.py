@@ -33,7 +33,7 @@ from .static_values import dimensions_of_part, shape_of
 from .tiled_loops import write_tiled_loops
 from .tosa_expressions import ELEMENTWISE, is_read, may_broadcast
 from .tosa_kernels import has_tosa_kernel, write_tosa_kernel
-from .transposes import write_transpose
+from .transposes import write_transpose, write_with_transposes
 from .writer import FlatIndices, Indices, KernelWriter
 
 FLAT_CHUNK = 4096
@@ -145,7 +145,10 @@ def _write_pointwise(writer: KernelWriter) -> TileCount:
         store_all(indices, code.linear(indices, shape))
 
     breaks = sorted(concatenation_breaks(writer, results))
-    return write_transpose(writer) or write_tiled_loops(code, shape, inner, breaks)
+    found = write_transpose(writer)
+    if found is None and not breaks:
+        found = write_with_transposes(writer, results, inner)
+    return found or write_tiled_loops(code, shape, inner, breaks)
 
 
 def is_flat(value: SSAValue, is_inline: Callable[[SSAValue], bool], root: bool = False) -> bool:

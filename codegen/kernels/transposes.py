@@ -7,16 +7,22 @@ else four. What is left at the edges is copied one by one.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 
+from ...dialects.linalg.structured_view import structured_view
 from ..microkernels.transposes import square_of
+from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import AstBuilder, Term
+from .fusion import is_pointwise_view
 from .kernel_text import TileCount
-from .moved_operands import moved_source
+from .moved_operands import Permutation, moved_source
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
@@ -24,6 +30,12 @@ CACHE_LINE = 64
 
 BLOCKS = 4
 """Blocks of a tile of work along either side."""
+
+BLOCK_BYTES = 128
+"""Bytes of a row of a block on the stack."""
+
+BLOCK_SCOPE = 31
+"""The alias scope of such blocks: the last, which no other kernel of so few operands uses."""
 
 
 def write_transpose(writer: KernelWriter) -> TileCount | None:
@@ -43,25 +55,154 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
         return None
     base, start = writer.address(result), writer.address(source)
     source_shape = tuple(shape[each] for each in permutation)
+    steps = _stride(code, shape, row), _stride(code, source_shape, permutation.index(column))
+    primitive = f"transpose_{element.storage_bytes}"
 
     def places(indices: Indices) -> tuple[Term, Term]:
         at = tuple(indices[each] for each in permutation)
         return code.linear(indices, shape), code.linear(at, source_shape)
 
-    def stride(sizes: Indices, dimension: int) -> Term:
-        return code.product(sizes[dimension + 1 :])
-
-    steps = stride(shape, row), stride(source_shape, permutation.index(column))
-    primitive = f"transpose_{element.storage_bytes}"
-
-    def copy_square(indices: Indices) -> None:
-        to, taken = places(indices)
-        code.run(primitive, base, to, steps[0], start, taken, steps[1])
+    def copy_block(at: At, r: Term, c: Term) -> None:
+        for down, right in product(range(0, side, square), repeat=2):
+            to, taken = places(at(code.add(r, down), code.add(c, right)))
+            code.run(primitive, base, to, steps[0], start, taken, steps[1])
 
     def copy(indices: Indices) -> None:
         to, taken = places(indices)
         writer.store(result, to, writer.load(source, taken))
 
+    return _write_blocks(code, shape, row, side, copy_block, copy)
+
+
+def write_with_transposes(
+    writer: KernelWriter, results: Sequence[SSAValue], store: Callable[[Indices], None]
+) -> TileCount | None:
+    """The loops of a kernel that computes elements from permuted tensors, among others; `None` for
+    any other.
+
+    Blocks of what is permuted are transposed into memory on the stack, where each element is read
+    from.
+    """
+    code, shape = writer.code, writer.shape(results[0])
+    column = len(shape) - 1
+    if column < 1:
+        return None
+    found = [
+        (value, *moved)
+        for value, moved in _moved_operands(writer, results).items()
+        if moved[1][column] != column
+    ]
+    rows = {permutation[column] for _, _, permutation in found}
+    if len(rows) != 1:
+        return None
+    (row,) = rows
+    widest = max(writer.element_of(value).storage_bytes for value, _, _ in found)
+    side = BLOCK_BYTES // widest
+    if widest > 8 or any(_is_less(shape[each], side) for each in (row, column)):
+        return None
+    stored = [_Block(writer, value, source, order, side) for value, source, order in found]
+
+    def compute_block(at: At, r: Term, c: Term) -> None:
+        for each in stored:
+            each.transpose(at, r, c)
+        with code.loop(0, side) as i, code.loop(0, side) as j:
+            indices = at(code.add(r, i), code.add(c, j))
+            place = code.add(code.multiply(i, side), j)
+            for each in stored:
+                code.remember((each.value, indices), each.load(place))
+            store(indices)
+
+    return _write_blocks(code, shape, row, side, compute_block, store)
+
+
+class _Block:
+    """A block of a permuted tensor, on the stack in the order of the result."""
+
+    def __init__(
+        self,
+        writer: KernelWriter,
+        value: SSAValue,
+        source: SSAValue,
+        permutation: Permutation,
+        side: int,
+    ) -> None:
+        element, code = writer.element_of(value), writer.code
+        shape = writer.shape(value)
+        self.value, self._code, self._side = value, code, side
+        self._bytes, self._name = element.storage_bytes, element.name
+        self._start, self._permutation = writer.address(source), permutation
+        self._memory = code.load(f"scratch_{element.name}_{side * side}")
+        self._shape = tuple(shape[each] for each in permutation)
+        self._step = _stride(code, self._shape, permutation.index(len(shape) - 1))
+
+    def transpose(self, at: At, r: Term, c: Term) -> None:
+        """Fill it with what begins at a row and a column. Reads come in the order of lines."""
+        code, square = self._code, square_of(self._bytes)
+        for right, down in product(range(0, self._side, square), repeat=2):
+            indices = at(code.add(r, down), code.add(c, right))
+            taken = code.linear(tuple(indices[each] for each in self._permutation), self._shape)
+            to = down * self._side + right
+            primitive = f"transpose_{self._bytes}"
+            code.run(primitive, self._memory, to, self._side, self._start, taken, self._step)
+
+    def load(self, place: Term) -> Term:
+        """An element."""
+        return self._code.load(f"load_{self._name}_{BLOCK_SCOPE}", self._memory, place)
+
+
+def _moved_operands(
+    writer: KernelWriter, results: Sequence[SSAValue]
+) -> dict[SSAValue, tuple[SSAValue, Permutation]]:
+    """The tensors that elements of results are computed from at the same indices, and that are
+    stored ones in another order."""
+    found: dict[SSAValue, tuple[SSAValue, Permutation]] = {}
+    pending, seen = list(results), set(results)
+    while pending:
+        operation = pending.pop().owner
+        if not isinstance(operation, Operation):
+            continue
+        for operand in _read_alike(operation):
+            if operand in seen or not writer.is_inline(operand):
+                continue
+            seen.add(operand)
+            moved = moved_source(operand, writer.is_inline)
+            if moved is None:
+                pending.append(operand)
+            else:
+                found[operand] = moved
+    return found
+
+
+def _read_alike(operation: Operation) -> Iterator[SSAValue]:
+    """The operands that an operation reads at the element that it computes."""
+    if is_scalar_operation(operation.name):
+        yield from (each for each in operation.operands if isinstance(each.type, TensorType))
+        return
+    view = structured_view(operation)
+    if view is None or not is_pointwise_view(view):
+        return
+    identity = AffineMap.identity(len(view.iterators))
+    if any(each != identity for each in view.output_maps):
+        return
+    for operand, affine_map in zip(view.inputs, view.maps, strict=False):
+        if affine_map == identity:
+            yield operand
+
+
+At = Callable[[Term, Term], Indices]
+"""The indices of a row and a column, inside of the loops over other dimensions."""
+
+
+def _write_blocks(
+    code: AstBuilder,
+    shape: Indices,
+    row: int,
+    side: int,
+    whole: Callable[[At, Term, Term], None],
+    single: Callable[[Indices], None],
+) -> TileCount:
+    """Loops over the blocks of a dimension and the last one, and over the elements at the edges."""
+    last = column = len(shape) - 1
     outer = [each for each in range(last) if each != row]
     cuts = [(each, 1) for each in outer if shape[each] != 1][:2]
     cuts += [(row, side * BLOCKS), (column, side * BLOCKS)]
@@ -76,12 +217,15 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
         outside = [spans.get(each, (0, shape[each])) for each in outer]
         with loops_over(code, outside) as numbers:
             with _whole_blocks(code, spans[row], spans[column], side) as (r, c):
-                for down, right in product(range(0, side, square), repeat=2):
-                    copy_square(at(numbers, code.add(r, down), code.add(c, right)))
+                whole(partial(at, numbers), r, c)
             for rest in _remainders(code, spans[row], spans[column], side):
                 with loops_over(code, rest) as (r, c):
-                    copy(at(numbers, r, c))
+                    single(at(numbers, r, c))
     return TileCount(tuple(((shape[each],), chunk) for each, chunk in cuts))
+
+
+def _stride(code: AstBuilder, sizes: Indices, dimension: int) -> Term:
+    return code.product(sizes[dimension + 1 :])
 
 
 @contextmanager

@@ -43,13 +43,26 @@ class InputTypes:
                     break
             else:
                 return arrays
+        if any(isinstance(each, DeviceArray) and each.sharding is None for each in inputs):
+            return self.checked([_on_one_device(each) for each in inputs])
         return [np.asarray(each, order="C") for each in checked_inputs(self._types, inputs)]
 
     def whole(self, inputs: Sequence[Array | DeviceArray]) -> Sequence[Array | DeviceArray]:
         """What `checked` gives, and inputs that lie on devices as they are."""
-        if any(isinstance(each, DeviceArray) for each in inputs):
-            return checked_whole(self._types, inputs)
-        return self.checked(inputs)
+        if not any(isinstance(each, DeviceArray) for each in inputs):
+            return self.checked(inputs)
+        if len(inputs) == len(self._quick):
+            for array, kind in zip(inputs, self._quick, strict=True):
+                if (
+                    kind is None
+                    or not isinstance(array, DeviceArray)
+                    or array.shape != kind[1]
+                    or array.dtype != kind[0]
+                ):
+                    break
+            else:
+                return inputs
+        return checked_whole(self._types, inputs)
 
     def arrays(
         self, function: str, inputs: Sequence[npt.ArrayLike | DeviceArray]
@@ -85,6 +98,11 @@ class InputTypes:
         count = len(self._types)
         if not 0 <= argument < count:
             raise InputError(f"@{function} takes {count} inputs, and has no input {argument}")
+
+
+def _on_one_device(value: Array | DeviceArray) -> Array | DeviceArray:
+    """The only shard of what lies on one device; others as they are."""
+    return value.shards[0] if isinstance(value, DeviceArray) and value.sharding is None else value
 
 
 def _quick_kind(value_type: ValueType) -> tuple[np.dtype[Any], tuple[int, ...]] | None:

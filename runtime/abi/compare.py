@@ -111,6 +111,9 @@ def compare(
 
 def first_difference(actual: Array, expected: Array) -> str | None:
     """Where two arrays differ by more than rounding, in words; `None` if they agree."""
+    if actual.dtype == expected.dtype and np.array_equal(actual, expected):
+        # Copies of one shard usually are, and this takes a tenth of the time.
+        return None
     difference = compare(actual, expected)
     if difference.agrees:
         return None

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial, reduce
 
 from ...ir.index_folding import FoldingIndices, known_first
+from .constant_moves import Accepts, propagate_constants
 from .instructions import KINDS
 from .lifetimes import shorten_lifetimes
 from .program import (
@@ -173,13 +174,14 @@ class Builder(FoldingIndices[Register]):
         self._later.append((label, write, self.source))
         return label
 
-    def finish(self) -> HostFunction:
-        """Write what was to be written later."""
+    def finish(self, accepts: Accepts = lambda check, numbers: False) -> HostFunction:
+        """Write what was to be written later; `accepts` tells which checks may be left out."""
         while self._later:
             label, write, self.source = self._later.pop(0)
             with self.scope():
                 self.place(label)
                 write()
+        propagate_constants(self.function, self.constant, accepts)
         shorten_lifetimes(self.function)
         return self.function
 

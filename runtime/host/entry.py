@@ -98,7 +98,17 @@ class Entry:
 
         Raises VirtualMachineError, and CommandFailed for a kernel that failed.
         """
-        found = machine.call(self.number, self._words(machine, inputs))
+        return self._results(machine, machine.call(self.number, self._words(machine, inputs)))
+
+    def begin(self, machine: VirtualMachine, inputs: Sequence[Array]) -> tuple[int, int]:
+        """Prepare the same; returns the native call that runs it, as far as that gets."""
+        return machine.begin(self.number, self._words(machine, inputs))
+
+    def end(self, machine: VirtualMachine) -> list[Array]:
+        """The results of a call that was prepared and run."""
+        return self._results(machine, machine.end(self.number))
+
+    def _results(self, machine: VirtualMachine, found: Sequence[int]) -> list[Array]:
         results: list[Array] = []
         for each, first, last in self._result_words:
             if each.shape is None:

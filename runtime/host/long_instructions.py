@@ -50,6 +50,9 @@ SOURCE = source_of(__file__)
 CHUNKS = 64
 """Into how many parts the tiles of a kernel are cut, between which the clock is looked at."""
 
+UNDIVIDED_WORK = 1 << 14
+"""The work, in bytes moved and multiplications, below which they are not cut."""
+
 RUN, CHECK_SIZES, EXCHANGE = (CONTROL[name].opcode for name in ("run", "check", "exchange"))
 ALLOCATE, REUSE, OWN, COPY, SIZE = (
     CONTROL[name].opcode for name in ("allocate", "reuse", "own", "copy", "size")
@@ -95,7 +98,10 @@ def run_kernel(state: int, code: int, frame: int) -> int:
     chunk = max(1, tiles // CHUNKS)
     team = load_word(state + 8 * TEAM)
     work = operand(code, frame, 4)
-    if tiles < 2 or work < SMALLEST_WORK:
+    if work < UNDIVIDED_WORK:
+        team = 0
+        chunk = max(1, tiles)
+    elif tiles < 2 or work < SMALLEST_WORK:
         team = 0
     elif team == -1:
         if work >= WAKING_WORK:
@@ -233,7 +239,6 @@ def blocks(state: int, opcode: int, code: int, frame: int) -> int:
     return own(memory, block, address, operand(code, frame, 4))
 
 
-@rare
 def carry_out(state: int, opcode: int, code: int, frame: int) -> tuple[int, int]:
     """Carry out an instruction that may end the loop: its bytes, and 0 or why the loop has to
     return. No bytes: it is to be carried out again, or Python does it."""

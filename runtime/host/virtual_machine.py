@@ -132,6 +132,7 @@ class VirtualMachine:
         self.pool = self._new_pool()
         self._abandoned: Pool | None = None
         self._native: Any = _run()
+        self._loop_address = loop.native_loop().address
         self._cancel: Words = np.zeros(1, np.int64) if cancel is None else cancel
         self._stack: Words = np.empty(STACK_WORDS, np.int64)
         self._calls: Words = np.empty(2 * most_calls, np.int64)
@@ -166,6 +167,20 @@ class VirtualMachine:
 
     def call(self, function: int, arguments: Sequence[int]) -> list[int]:
         """Run a function on the words of its arguments; returns those of its results."""
+        self.begin(function, arguments)
+        if self.is_stepping:
+            self._run_traced(self.linked.entries[function])
+        else:
+            self.go_on(self._native(self._address))
+        return self.end(function)
+
+    @property
+    def is_stepping(self) -> bool:
+        """Whether the loop returns after each instruction, so that only `call` can run it."""
+        return bool(self._registers[state.STEPPING])
+
+    def begin(self, function: int, arguments: Sequence[int]) -> tuple[int, int]:
+        """Prepare a call; returns what it begins with: a native function and its word."""
         self.pool.collect()
         self._abandoned = None
         linked, registers = self.linked, self._registers
@@ -177,26 +192,40 @@ class VirtualMachine:
         registers[state.BEGIN] = linked.rows[function]
         if linked.program.globals:
             self._globals[:] = linked.globals
+        return self._loop_address, self._address
+
+    def go_on(self, reason: int) -> None:
+        """Run what has begun to its end; `reason` is what the native loop has returned."""
+        native, address = self._native, self._address
         try:
-            if registers[state.STEPPING]:
-                self._run_traced(linked.entries[function])
-            else:
-                native, address = self._native, self._address
-                while reason := native(address):
-                    self._handle(reason)
+            while reason:
+                self._handle(reason)
+                reason = native(address)
         except BaseException:
             self._abandon_blocks()
             raise
         finally:
-            if registers[state.TEAM] > 0:
-                self._dismiss_helpers()
+            self._dismiss_helpers()
+
+    def end(self, function: int) -> list[int]:
+        """The words of the results of a call that has been run."""
         if self.guards is not None:
             self.guards.forget_inputs(self.pool)
-        for position in linked.program.global_blocks:
+        for position in self.linked.program.global_blocks:
             self.pool.release(int(self._globals[position]))
-        return self._frames[:result_count]
+        return self._frames[: self.linked.frame_starts[function][0]]
 
     def _run_traced(self, at: int) -> None:
+        """Run what has begun one instruction at a time."""
+        try:
+            self._step(at)
+        except BaseException:
+            self._abandon_blocks()
+            raise
+        finally:
+            self._dismiss_helpers()
+
+    def _step(self, at: int) -> None:
         """Run one instruction at a time, `at` the first, and tell of each that was carried out."""
         words, tracer = self._state, self._tracer
         began: int | None = None
@@ -254,6 +283,8 @@ class VirtualMachine:
         self._state[state.TEAM] = words.ctypes.data
 
     def _dismiss_helpers(self) -> None:
+        if self._registers[state.TEAM] <= 0:
+            return
         # Nobody waits for them: each holds the words of the team until it has seen this.
         self._team_words[ENDED] += 1
         self._state[state.TEAM] = -1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -20,16 +20,14 @@ import numpy.typing as npt
 from ...sharding.collective_matching import CollectiveMismatch
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
-from .. import intrinsics, messages, native, thread_mail
-from ..abi.arguments import InputTypes
+from .. import crew, intrinsics, messages, native, thread_mail
 from ..abi.arrays import ROUNDED_TYPES, Array
 from ..abi.device_array import DeviceArray
 from ..abi.native_code import Native, load_objects, target_platform
-from ..abi.shards import cut, joined, whole_shape
 from ..abi.value_types import FunctionTypes, ValueType
 from ..commands import CommandFailed, DeviceFailed
 from ..communicator import Communicator
-from ..device_threads import DeviceThreads
+from ..device_threads import DeviceThreads, run_together
 from ..host import instructions, long_instructions, loop, pool, scalar_code, state, team
 from ..host.entry import DeviceStatistics, Entry, PassedResult, Run, statistics_of
 from ..host.program import (
@@ -48,6 +46,7 @@ from ..host.virtual_machine import VirtualMachine, VirtualMachineError
 from ..native_functions import give_functions
 from .container import Container, piece
 from .fields import DamagedFile, Fields
+from .functions import SavedFunction
 from .needs import NeedsCompiler
 from .tables import (
     MOST,
@@ -68,86 +67,9 @@ CheckSizes = Callable[[str, int, int, Numbers], None]
 def platform() -> dict[str, str]:
     """What a saved program is for: it is compiled again where one of these is another."""
     host = instructions, long_instructions, loop, pool, scalar_code, state, team
-    sources = [each.SOURCE for each in (intrinsics, messages, native, thread_mail, *host)]
+    sources = [each.SOURCE for each in (crew, intrinsics, messages, native, thread_mail, *host)]
     digest = sha256("\0".join(sources).encode())
     return {**target_platform(), "version of the runtime": digest.hexdigest()[:16]}
-
-
-class SavedFunction:
-    """A function of a saved program.
-
-    - `why` it needs the compiler, if it has no host code of its own;
-    - `rounding`: for each result, the least precise float type on the way to it;
-    - `argument_names`: what arguments are called in the program before all passes.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        types: FunctionTypes,
-        grid: Grid | None,
-        arguments: Sequence[Sharding | None],
-        results: Sequence[Sharding | None],
-        entries: Sequence[Entry],
-        why: str | None,
-        rounding: Sequence[np.dtype[Any] | None],
-        argument_names: Sequence[str],
-    ) -> None:
-        self.name = name
-        self.argument_names = argument_names
-        self.types = types
-        self.grid = grid
-        self.inputs = InputTypes(types.arguments)
-        self.entries = entries
-        self.why = why
-        self.rounding = rounding
-        self._arguments = arguments
-        self._results = results
-
-    def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
-        """Where an argument lies, `None` if the function runs on one device."""
-        return None if self.grid is None else _placed(self._arguments[argument], self.grid, rank)
-
-    def result_sharding(self, result: int, rank: int) -> Sharding | None:
-        """Where a result lies, `None` if the function runs on one device."""
-        return None if self.grid is None else _placed(self._results[result], self.grid, rank)
-
-    def _numbered_results(self) -> Iterator[tuple[int, tuple[Sharding | None, ValueType]]]:
-        return enumerate(zip(self._results, self.types.results, strict=True))
-
-    def scattered(self, inputs: Sequence[Any], grid: Grid) -> list[list[Array]]:
-        """Whole inputs as those of every device."""
-        local: list[list[Array]] = [[] for _ in range(grid.device_count())]
-        for array, sharding in zip(inputs, self._arguments, strict=True):
-            place = _placed(sharding, grid, array.ndim)
-            is_placed = isinstance(array, DeviceArray)
-            parts = array.shards_by(place) if is_placed else cut(array, place)
-            for device, part in enumerate(parts):
-                local[device].append(part)
-        return local
-
-    def gathered(self, outputs: Sequence[Sequence[Array]], grid: Grid) -> list[Array]:
-        """The results of every device as whole ones. Raises ValueError if copies differ."""
-        found: list[Array] = []
-        for index, (sharding, kind) in self._numbered_results():
-            parts = [local[index] for local in outputs]
-            shape = parts[0].shape if kind.shape is None else kind.shape
-            found.append(joined(parts, _placed(sharding, grid, len(shape)), shape))
-        return found
-
-    def placed(self, outputs: Sequence[Sequence[Array]], grid: Grid) -> list[DeviceArray]:
-        """The results of every device, which stay there."""
-        found: list[DeviceArray] = []
-        for index, (sharding, kind) in self._numbered_results():
-            parts = [local[index] for local in outputs]
-            place = _placed(sharding, grid, parts[0].ndim)
-            shape = whole_shape(parts, place, kind.shape or ())
-            found.append(DeviceArray(parts, shape, kind, place))
-        return found
-
-
-def _placed(sharding: Sharding | None, grid: Grid, rank: int) -> Sharding:
-    return Sharding.replicated(grid, rank) if sharding is None else sharding
 
 
 class SavedProgram:
@@ -368,10 +290,28 @@ class SavedProgram:
         self, function: SavedFunction, inputs: Sequence[Any], grid: Grid
     ) -> list[list[Array]]:
         local = function.scattered(function.inputs.whole(inputs), grid)
-        run = partial(self._run_as_process, function, local)
         with self._lock:
             self._begin(function)
-            return self._attempt(lambda: self._threads.group(len(local)).run(run))
+            return self._attempt(lambda: self._run_on_threads(function, local))
+
+    def _run_on_threads(
+        self, function: SavedFunction, inputs: Sequence[Sequence[Array]]
+    ) -> list[list[Array]]:
+        group = self._threads.group(len(inputs))
+        runs: list[tuple[Entry, VirtualMachine]] = []
+        for process, communicator in enumerate(group.communicators):
+            entry = function.entries[process % len(function.entries)]
+            machine = self._machines.get((entry, communicator))
+            if machine is None or machine.is_stepping:
+                return group.run(partial(self._run_as_process, function, inputs))
+            runs.append((entry, machine))
+        results = run_together(
+            group, runs, inputs, lambda each, reason: runs[each.process][1].go_on(reason)
+        )
+        for process, (entry, machine) in enumerate(runs):
+            size = entry.result_bytes(results[process])
+            self._last.append(Run(entry, machine, size, process, None))
+        return results
 
     def _run_as_process(
         self, function: SavedFunction, inputs: Sequence[Sequence[Array]], communicator: Communicator

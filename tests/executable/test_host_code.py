@@ -266,6 +266,30 @@ func.func @main(%x: f32, %h: f16, %i: i4, %u: i32) -> (f32, f16, i4, i32, i1, f6
 }""",
         [np.float32(1.5), np.float16(0.1), np.int8(7), np.int32(-3)],
     ),
+    "tensors_of_one_element": (
+        """
+func.func @main(%a: tensor<i32>, %b: tensor<1xf64>, %c: tensor<i1>, %d: tensor<8xf32>)
+    -> (tensor<i32>, tensor<1xf64>, tensor<i1>, tensor<i8>, tensor<f32>, tensor<4xf32>) {
+  %two = arith.constant dense<2> : tensor<i32>
+  %half = arith.constant dense<-0.5> : tensor<1xf64>
+  %0 = arith.addi %a, %two : tensor<i32>
+  %1 = arith.mulf %b, %half : tensor<1xf64>
+  %2 = arith.cmpi slt, %0, %a : tensor<i32>
+  %3 = arith.xori %2, %c : tensor<i1>
+  %4 = arith.extui %3 : tensor<i1> to tensor<i8>
+  %5 = arith.sitofp %0 : tensor<i32> to tensor<f32>
+  %e = tensor.extract_slice %d[0] [4] [2] : tensor<8xf32> to tensor<4xf32>
+  %f = arith.addf %e, %e : tensor<4xf32>
+  return %0, %1, %3, %4, %5, %f
+    : tensor<i32>, tensor<1xf64>, tensor<i1>, tensor<i8>, tensor<f32>, tensor<4xf32>
+}""",
+        [
+            np.array((1 << 31) - 1, np.int32),
+            np.array([3.0]),
+            np.array(True),
+            np.arange(8, dtype=np.float32),
+        ],
+    ),
     "large_product": (
         """
 func.func @main(%a: tensor<?x80xf32>, %b: tensor<80x?xf32>, %c: tensor<?x?xf32>)

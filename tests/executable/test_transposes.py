@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from backend_checks import check, function
@@ -108,3 +109,39 @@ def test_products_read_what_is_transposed(least: int, monkeypatch: pytest.Monkey
     view = read_through(structured_view(product), lambda value: value not in body.args)
     assert view.inputs[0] is body.args[0]
     assert str(view.maps[0]) == "(d0, d1, d2) -> (d2, d0)"
+
+
+@pytest.mark.parametrize(
+    ("shape", "permutation", "element", "is_open"),
+    [
+        ((70, 131), (1, 0), "f32", False),
+        ((70, 131), (1, 0), "f32", True),
+        ((33, 40), (1, 0), "f64", True),
+        ((140, 130), (1, 0), "i8", False),
+        ((65, 3, 2, 66), (3, 2, 1, 0), "f32", False),
+        ((5, 70, 66), (0, 2, 1), "bf16", False),
+    ],
+)
+def test_with_arithmetic(
+    shape: tuple[int, ...], permutation: tuple[int, ...], element: str, is_open: bool
+) -> None:
+    """A step of a gradient: what is computed from a transposed tensor and others at the element."""
+    source = kind(shape, element, is_open)
+    result = kind(tuple(shape[each] for each in permutation), element, is_open)
+    form = "i" if element[0] == "i" else "f"
+    text = function(
+        [source, source, result],
+        f"{result}, {result}",
+        f"""  %0 = linalg.transpose ins(%a0 : {source}) outs(%a2 : {result})
+      permutation = {list(permutation)}
+  %1 = linalg.transpose ins(%a1 : {source}) outs(%a2 : {result})
+      permutation = {list(permutation)}
+  %2 = arith.mul{form} %0, %a2 : {result}
+  %3 = arith.sub{form} %2, %1 : {result}
+  %4 = arith.add{form} %0, %0 : {result}
+  return %3, %4 : {result}, {result}""",
+    )
+    rng = np.random.default_rng(0)
+    numpy_type = {"bf16": ml_dtypes.bfloat16, "f32": "f4", "f64": "f8", "i8": "i1"}[element]
+    shapes = (shape, shape, tuple(shape[each] for each in permutation))
+    check(text, [rng.integers(-9, 9, each).astype(numpy_type) for each in shapes])

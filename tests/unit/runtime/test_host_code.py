@@ -363,7 +363,7 @@ def test_a_block_of_a_loop_is_allocated_before_it() -> None:
     builder.emit("device", 1)
     block = builder.compute("allocate", builder.constant(64))
     builder.emit("device", 0)
-    builder.move(builder.register(), 5)
+    builder.emit("process", builder.register())
     with builder.scope():
         builder.emit("device", 1)
         builder.emit("copy", block, builder.constant(0), builder.constant(0))
@@ -371,4 +371,33 @@ def test_a_block_of_a_loop_is_allocated_before_it() -> None:
     builder.emit("release", block)
     builder.finish()
     names = [each.kind.name for each in function.instructions]
-    assert names.index("allocate") < names.index("move") < names.index("copy")
+    assert names.index("allocate") < names.index("process") < names.index("copy")
+
+
+def test_what_only_gets_one_constant_is_one() -> None:
+    """Through others and around a loop; a check of constants is made once, and kept if it fails."""
+    function = HostFunction("f")
+    builder = Builder(function)
+    size, passed, turn, other = (builder.register() for _ in range(4))
+    result, place = builder.result(), builder.register()
+    builder.move_all([size, turn, other, place], [64, 0, 3, 5])
+    top = builder.label()
+    builder.place(top)
+    builder.move(passed, size)
+    for number, checked in enumerate((passed, passed, turn)):
+        builder.emit("check", number, (checked,))
+    builder.move(turn, builder.add(turn, 1))
+    builder.move(size, passed)
+    builder.move(other, 4)
+    builder.emit("address", result, place)
+    builder.jump_unless(builder.compare("eq", other, size), top)
+    builder.emit("return")
+    builder.finish(lambda number, sizes: number == 0 and sizes == [64])
+    found = [(each.kind.name, each.operands) for each in function.instructions]
+    constant = next(each for each, value in function.constants.items() if value == 64)
+    assert [operands for name, operands in found if name == "check"] == [
+        (1, (constant,)),
+        (2, (turn,)),
+    ]
+    moved = {operands[0] for name, operands in found if name == "move"}
+    assert moved == {turn, other, place}

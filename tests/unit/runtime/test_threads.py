@@ -95,6 +95,46 @@ def test_the_error_names_operation_and_device() -> None:
     assert any("on device" in note.message for note in caught.value.notes)
 
 
+COUNTS = """
+shard.grid @g(shape = 4)
+func.func @main(%a: tensor<2xf32>, %n: index, %step: index) -> tensor<2xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %p = shard.process_linear_index on @g : index
+  %m = scf.for %i = %c0 to %n step %c1 iter_args(%k = %c0) -> (index) {
+    %l = arith.addi %k, %step : index
+    scf.yield %l : index
+  }
+  %j = arith.muli %m, %p : index
+  %x = tensor.extract %a[%j] : tensor<2xf32>
+  %s = tensor.splat %x : tensor<2xf32>
+  %r = shard.all_reduce %s on @g grid_axes = [0] : tensor<2xf32> -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+"""
+
+
+def test_later_calls_fail_and_are_interrupted_as_the_first_one() -> None:
+    """They run without Python, as long as nothing goes wrong."""
+    main = api.compile(COUNTS, stages=False).main
+    ones = np.ones(2, np.float32)
+
+    def works() -> bool:
+        return all(main(ones, 3, 0).tolist() == [4, 4] for _ in range(3))
+
+    assert works()
+    with pytest.raises(api.ExecutionError, match=r"(?s)has index 2.*on device [23]"):
+        main(ones, 1, 2 - 1)
+    assert works()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        main(ones, 1 << 60, 0)
+    assert time.monotonic() - start < 5
+    assert works()
+
+
 HALO = """
 shard.grid @g(shape = 2)
 func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {

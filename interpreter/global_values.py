@@ -1,0 +1,148 @@
+"""The whole arguments and results of partitioned functions, and their shards on devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.ir import Attribute, Operation
+
+from ..dialects.shard.boundary import Boundary
+from ..ir.diagnostics import OperationError
+from ..runtime.abi.arguments import InputError, InputTypes
+from ..runtime.abi.device_array import DeviceArray as Placed
+from ..runtime.abi.shards import MAXIMAL_DEVICES
+from ..runtime.abi.value_types import ValueType
+from ..runtime.abi.values import Array, holds_numbers, plain_type, static_shape
+from ..sharding.grid import Grid
+from ..sharding.sharding import Sharding
+from .device_array import DeviceArray
+from .entry_points import argument_types, result_types
+from .scatter_gather import gather, scatter, whole_shape
+
+
+def plain_types(types: Sequence[Attribute]) -> list[ValueType]:
+    """Types without the IR."""
+    return [plain_type(each) for each in types]
+
+
+def global_types(types: Sequence[Attribute], shards: Sequence[Boundary | None]) -> list[Attribute]:
+    """The types before partitioning."""
+    return [
+        value_type if boundary is None else boundary.global_type
+        for value_type, boundary in zip(types, shards, strict=True)
+    ]
+
+
+class GlobalValues:
+    """The whole arguments and results of a function on a grid.
+
+    Their types and shardings are looked up once for all calls. Everything raises OperationError at
+    the function where a boundary does not fit.
+    """
+
+    def __init__(
+        self,
+        function: Operation,
+        arguments: Sequence[Boundary | None],
+        results: Sequence[Boundary | None],
+        grid: Grid,
+    ) -> None:
+        """`arguments` and `results` are what they are shards of. Raises InputError for a grid that
+        no machine has."""
+        if not grid.is_static:
+            raise InputError(f"grid @{grid.name} has extents that the run must give")
+        self._count = grid.device_count()
+        if self._count > MAXIMAL_DEVICES:
+            raise InputError(
+                f"grid @{grid.name} has {self._count} devices; at most {MAXIMAL_DEVICES} run on one"
+                " machine"
+            )
+        self._function = function
+        self._grid = grid
+        self._taken = global_types(argument_types(function), arguments)
+        self._given = global_types(result_types(function), results)
+        self._shapes = [static_shape(each) for each in self._given]
+        self._are_numbers = [holds_numbers(each) for each in self._given]
+        self._inputs = InputTypes(plain_types(self._taken))
+        self._arguments = [_Place(function, each, grid) for each in arguments]
+        self._results = [_Place(function, each, grid) for each in results]
+
+    def scattered(self, inputs: Sequence[Array | Placed]) -> list[list[Array]]:
+        """Whole inputs as the local inputs of every device. Raises InputError."""
+        local: list[list[Array]] = [[] for _ in range(self._count)]
+        whole = self._inputs.whole(inputs)
+        for index, (array, place) in enumerate(zip(whole, self._arguments, strict=True)):
+            sharding = place.sharding(array.ndim)
+            try:
+                if isinstance(array, Placed):
+                    parts = array.shards_by(sharding)
+                else:
+                    parts = scatter(array, sharding, self._taken[index])
+            except ValueError as error:
+                raise OperationError(self._function, f"argument #{index}: {error}") from error
+            for own, part in zip(local, parts, strict=True):
+                own.append(part)
+        return local
+
+    def gathered(self, outputs: Sequence[Sequence[Array]]) -> list[Array]:
+        """The results of every device as whole ones. Raises OperationError if copies differ."""
+        results: list[Array] = []
+        for index, (place, value_type) in enumerate(zip(self._results, self._given, strict=True)):
+            parts = [local[index] for local in outputs]
+            if not self._are_numbers[index]:
+                results.append(parts[0])
+                continue
+            shape = self._shapes[index]
+            if shape is None:
+                shape = parts[0].shape
+            try:
+                results.append(gather(parts, place.sharding(len(shape)), shape, value_type))
+            except ValueError as error:
+                raise OperationError(self._function, f"result #{index}: {error}") from error
+        return results
+
+    def placed(self, outputs: Sequence[Sequence[Array]]) -> list[DeviceArray]:
+        """The results of every device as whole tensors that stay there."""
+        found: list[DeviceArray] = []
+        for index, (place, value_type) in enumerate(zip(self._results, self._given, strict=True)):
+            parts = [local[index] for local in outputs]
+            sharding = place.sharding(parts[0].ndim)
+            shape = whole_shape(parts, sharding, self._shapes[index] or ())
+            found.append(DeviceArray(parts, shape, value_type, sharding))
+        return found
+
+
+class _Place:
+    """Where an argument or a result lies, by its rank."""
+
+    def __init__(self, function: Operation, boundary: Boundary | None, grid: Grid) -> None:
+        self._given = function, boundary, grid
+        self._found: dict[int, Sharding] = {}
+
+    def sharding(self, rank: int) -> Sharding:
+        """Of a tensor of a rank. Raises OperationError."""
+        found = self._found.get(rank)
+        if found is None:
+            found = self._found[rank] = boundary_sharding(*self._given, rank)
+        return found
+
+
+def boundary_sharding(
+    function: Operation, boundary: Boundary | None, grid: Grid, rank: int
+) -> Sharding:
+    """Where an argument or result lies on the running grid: everywhere if it has no boundary."""
+    if boundary is None:
+        return Sharding.replicated(grid, rank)
+    declared = boundary.sharding.grid
+    fits = declared.rank == grid.rank and all(
+        want in (None, got) for want, got in zip(declared.shape, grid.shape, strict=True)
+    )
+    if not fits and declared.is_static and declared.device_count() == grid.device_count():
+        # Another grid over the same devices: they are the same in the order of their numbers.
+        return boundary.sharding
+    if not fits:
+        raise OperationError(
+            function, f"has a boundary on @{declared.name}, but runs on @{grid.name} {grid.shape}"
+        )
+    return replace(boundary.sharding, grid=grid)

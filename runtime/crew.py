@@ -1,0 +1,256 @@
+"""Threads that are handed native calls in memory: those of devices.
+
+A call begins and ends without Python's lock, which only one thread at a time can have. A thread
+that has run its call stays awake for a little while, as the next one may follow at once. What ends
+with a number that is not 0 goes on in Python, on the same thread.
+
+The words of a crew: how many have ended the call, how many members there are, and a lock for who
+waits for all. For each member, 16 words on lines of their own: how
+many calls it was given and how many it has taken, the call's function and argument, a lock, and
+whether it is busy. Locks are Python's, used as semaphores: each is released once for each time that
+it is taken.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .abi.native_code import Native, source_of
+from .intrinsics import SOURCE as INTRINSICS
+from .intrinsics import (
+    acquire_lock,
+    atomic_add,
+    atomic_load,
+    atomic_store,
+    call_function,
+    cycle_count,
+    load_word,
+    release_lock,
+    store_word,
+    yield_processor,
+)
+from .native_functions import runtime_function
+
+SOURCE = source_of(__file__)
+
+ENDED, MEMBERS, ALL_ENDED = 0, 8, 9
+FIRST_MEMBER, MEMBER_WORDS = 16, 16
+GIVEN, TAKEN, FUNCTION, ARGUMENT, LOCK, IS_BUSY = 0, 8, 9, 10, 11, 12
+"""Words of a crew, and of a member of it."""
+
+AWAKE = 1 << 17
+"""Cycles for which a thread without a call, or who waits for all, gives its core away before it
+sleeps: some 50 us, as waking up takes about as long."""
+
+FOR_EVER = -1
+
+TASK_ALONE, CLOSED = -1, -2
+"""What a call ends with that is no native one, and instead of one: the thread is to end."""
+
+
+def member_words(crew: int, number: int) -> int:
+    """Where a member's words lie."""
+    return crew + 8 * (FIRST_MEMBER + MEMBER_WORDS * number)
+
+
+def attend(crew: int, number: int, has_ended: int) -> int:
+    """Run the calls of a member until one goes on in Python; returns what it ended with, or CLOSED.
+    `has_ended` tells that the last one has, in Python."""
+    member = member_words(crew, number)
+    status = 0
+    if has_ended != 0:
+        end_call(crew, member)
+    while status == 0:
+        taken = load_word(member + 8 * TAKEN)
+        begin = cycle_count()
+        while atomic_load(member + 8 * GIVEN) == taken and cycle_count() - begin < AWAKE:
+            yield_processor()
+        while acquire_lock(load_word(member + 8 * LOCK), FOR_EVER) != 1:
+            # A signal, which is for the main thread.
+            begin = 0
+        if atomic_load(member + 8 * GIVEN) == taken:
+            return CLOSED
+        store_word(member + 8 * TAKEN, taken + 1)
+        function = load_word(member + 8 * FUNCTION)
+        status = TASK_ALONE
+        if function != 0:
+            status = call_function(function, load_word(member + 8 * ARGUMENT))
+        if status == 0:
+            end_call(crew, member)
+    return status
+
+
+def end_call(crew: int, member: int) -> None:
+    """Tell that a member's call has ended; the last one wakes who waits for all."""
+    atomic_store(member + 8 * IS_BUSY, 0)
+    if atomic_add(crew + 8 * ENDED, 1) + 1 == load_word(crew + 8 * MEMBERS):
+        release_lock(load_word(crew + 8 * ALL_ENDED))
+
+
+def give(crew: int, microseconds: int) -> int:
+    """Let all members take their calls, and wait as `await_all` does."""
+    members = load_word(crew + 8 * MEMBERS)
+    atomic_store(crew + 8 * ENDED, 0)
+    for number in range(members):
+        member = member_words(crew, number)
+        store_word(member + 8 * IS_BUSY, 1)
+        atomic_add(member + 8 * GIVEN, 1)
+        release_lock(load_word(member + 8 * LOCK))
+    return await_all(crew, microseconds)
+
+
+def await_all(crew: int, microseconds: int) -> int:
+    """Wait until all have ended: 1 then, another number after some time or at a signal."""
+    begin = cycle_count()
+    members = load_word(crew + 8 * MEMBERS)
+    while atomic_load(crew + 8 * ENDED) < members and cycle_count() - begin < AWAKE:
+        yield_processor()
+    return acquire_lock(load_word(crew + 8 * ALL_ENDED), microseconds)
+
+
+@cache
+def crew_functions() -> tuple[Native, ...]:
+    """The native functions: `attend`, `give`, `await_all`."""
+    return tuple(runtime_function(each, INTRINSICS) for each in (attend, give, await_all))
+
+
+@cache
+def _functions() -> tuple[Any, ...]:
+    """The same for Python."""
+    word = ctypes.c_int64
+    return tuple(
+        ctypes.CFUNCTYPE(word, *[word] * count)(native.address)
+        for native, count in zip(crew_functions(), (3, 2, 2), strict=True)
+    )
+
+
+Task = Callable[[int], None]
+"""What goes on in Python with what a call ended with; it must not raise."""
+
+Call = tuple[int, int]
+"""The address of a native function of one word, and that word."""
+
+
+class _Shared:
+    """What the threads know: words, locks, and what goes on in Python."""
+
+    def __init__(self, count: int) -> None:
+        self.words = np.zeros(FIRST_MEMBER + MEMBER_WORDS * count, np.int64)
+        self.address = int(self.words.ctypes.data)
+        self.tasks: Sequence[Task] = ()
+        locks = [_new_lock() for _ in range(count + 1)]
+        self.words[MEMBERS] = count
+        self.words[ALL_ENDED] = locks[count]
+        self.words[FIRST_MEMBER + LOCK :: MEMBER_WORDS] = locks[:count]
+        weakref.finalize(self, _free_locks, locks).atexit = False
+
+
+class Crew:
+    """Threads that run calls at the same time, and end with the last who knows this object.
+
+    They are daemons: none keeps the interpreter from exiting.
+    """
+
+    def __init__(self, count: int, name: str) -> None:
+        self._count = count
+        self._name = name
+        self._start()
+
+    def _start(self) -> None:
+        self._process = os.getpid()
+        self._shared = shared = _Shared(self._count)
+        self._is_running = False
+        for number in range(self._count):
+            threading.Thread(
+                target=_serve, args=(shared, number), daemon=True, name=f"{self._name}-{number}"
+            ).start()
+        self._finish = weakref.finalize(self, _close, shared)
+
+    def begin(self, tasks: Sequence[Task], calls: Sequence[Call] | None, seconds: float) -> bool:
+        """Let each thread run its call, and what of it goes on in Python as its task; without calls
+        only the task. Waits as `wait` does, which must have said that the last ones have ended."""
+        shared = self._shared
+        shared.tasks = tasks
+        words = shared.words
+        if calls is None:
+            words[FIRST_MEMBER + FUNCTION :: MEMBER_WORDS] = 0
+        else:
+            for number, (function, argument) in enumerate(calls):
+                first = FIRST_MEMBER + MEMBER_WORDS * number
+                words[first + FUNCTION], words[first + ARGUMENT] = function, argument
+        self._is_running = True
+        return self._has_ended(_functions()[1], seconds)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long at most; returns whether all have ended. A signal ends it earlier."""
+        if self._process != os.getpid():
+            # A fork has the words, but not the threads.
+            self._start()
+        return not self._is_running or self._has_ended(_functions()[2], seconds)
+
+    def _has_ended(self, function: Any, seconds: float) -> bool:
+        if function(self._shared.address, int(seconds * 1e6)) == 1:
+            self._is_running = False
+            self._shared.tasks = ()
+        return not self._is_running
+
+    @property
+    def busy(self) -> list[int]:
+        """Those whose call, or task, has not ended."""
+        return np.flatnonzero(self._shared.words[FIRST_MEMBER + IS_BUSY :: MEMBER_WORDS]).tolist()
+
+    def close(self) -> None:
+        """End the threads, after what they run."""
+        self._finish()
+
+
+def _serve(shared: _Shared, number: int) -> None:
+    attend = _functions()[0]
+    has_ended = 0
+    while True:
+        status = attend(shared.address, number, has_ended)
+        if status == CLOSED:
+            return
+        shared.tasks[number](status)
+        has_ended = 1
+
+
+def _close(shared: _Shared) -> None:
+    for lock in shared.words[FIRST_MEMBER + LOCK :: MEMBER_WORDS].tolist():
+        _python().PyThread_release_lock(lock)
+
+
+@cache
+def _python() -> Any:
+    """Python's locks as native code uses them."""
+    found = ctypes.PyDLL(None)
+    found.PyThread_allocate_lock.restype = ctypes.c_void_p
+    found.PyThread_allocate_lock.argtypes = ()
+    for name in ("PyThread_release_lock", "PyThread_free_lock"):
+        function = getattr(found, name)
+        function.restype, function.argtypes = None, (ctypes.c_void_p,)
+    found.PyThread_acquire_lock.restype = ctypes.c_int
+    found.PyThread_acquire_lock.argtypes = (ctypes.c_void_p, ctypes.c_int)
+    return found
+
+
+def _new_lock() -> int:
+    """A lock that is taken. Raises MemoryError."""
+    lock = _python().PyThread_allocate_lock()
+    if lock is None:
+        raise MemoryError("a lock")
+    _python().PyThread_acquire_lock(lock, 0)
+    return int(lock)
+
+
+def _free_locks(locks: Sequence[int]) -> None:
+    for lock in locks:
+        _python().PyThread_free_lock(lock)

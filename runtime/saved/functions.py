@@ -1,0 +1,94 @@
+"""Functions of saved programs: their types, and where their whole arguments and results lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...sharding.grid import Grid
+from ...sharding.sharding import Sharding
+from ..abi.arguments import InputTypes
+from ..abi.arrays import Array
+from ..abi.device_array import DeviceArray
+from ..abi.shards import cut, joined, whole_shape
+from ..abi.value_types import FunctionTypes, ValueType
+from ..host.entry import Entry
+
+
+class SavedFunction:
+    """A function of a saved program.
+
+    - `why` it needs the compiler, if it has no host code of its own;
+    - `rounding`: for each result, the least precise float type on the way to it;
+    - `argument_names`: what arguments are called in the program before all passes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        types: FunctionTypes,
+        grid: Grid | None,
+        arguments: Sequence[Sharding | None],
+        results: Sequence[Sharding | None],
+        entries: Sequence[Entry],
+        why: str | None,
+        rounding: Sequence[np.dtype[Any] | None],
+        argument_names: Sequence[str],
+    ) -> None:
+        self.name = name
+        self.argument_names = argument_names
+        self.types = types
+        self.grid = grid
+        self.inputs = InputTypes(types.arguments)
+        self.entries = entries
+        self.why = why
+        self.rounding = rounding
+        self._arguments = arguments
+        self._results = results
+
+    def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
+        """Where an argument lies, `None` if the function runs on one device."""
+        return None if self.grid is None else _placed(self._arguments[argument], self.grid, rank)
+
+    def result_sharding(self, result: int, rank: int) -> Sharding | None:
+        """Where a result lies, `None` if the function runs on one device."""
+        return None if self.grid is None else _placed(self._results[result], self.grid, rank)
+
+    def _numbered_results(self) -> Iterator[tuple[int, tuple[Sharding | None, ValueType]]]:
+        return enumerate(zip(self._results, self.types.results, strict=True))
+
+    def scattered(self, inputs: Sequence[Any], grid: Grid) -> list[list[Array]]:
+        """Whole inputs as those of every device."""
+        local: list[list[Array]] = [[] for _ in range(grid.device_count())]
+        for array, sharding in zip(inputs, self._arguments, strict=True):
+            place = _placed(sharding, grid, array.ndim)
+            is_placed = isinstance(array, DeviceArray)
+            parts = array.shards_by(place) if is_placed else cut(array, place)
+            for device, part in enumerate(parts):
+                local[device].append(part)
+        return local
+
+    def gathered(self, outputs: Sequence[Sequence[Array]], grid: Grid) -> list[Array]:
+        """The results of every device as whole ones. Raises ValueError if copies differ."""
+        found: list[Array] = []
+        for index, (sharding, kind) in self._numbered_results():
+            parts = [local[index] for local in outputs]
+            shape = parts[0].shape if kind.shape is None else kind.shape
+            found.append(joined(parts, _placed(sharding, grid, len(shape)), shape))
+        return found
+
+    def placed(self, outputs: Sequence[Sequence[Array]], grid: Grid) -> list[DeviceArray]:
+        """The results of every device, which stay there."""
+        found: list[DeviceArray] = []
+        for index, (sharding, kind) in self._numbered_results():
+            parts = [local[index] for local in outputs]
+            place = _placed(sharding, grid, parts[0].ndim)
+            shape = whole_shape(parts, place, kind.shape or ())
+            found.append(DeviceArray(parts, shape, kind, place))
+        return found
+
+
+def _placed(sharding: Sharding | None, grid: Grid, rank: int) -> Sharding:
+    return Sharding.replicated(grid, rank) if sharding is None else sharding
