@@ -45,6 +45,7 @@ def decompositions(torch: Any) -> Decompositions:
         _indices,
         _pools,
         _bags,
+        _margins,
         _orders,
         _running_extrema,
         _experts,
@@ -219,6 +220,24 @@ def _bags(torch: Any) -> Decompositions:
     kinds = (aten.embedding_bag.padding_idx, aten._embedding_bag.default)
     forward_only = aten._embedding_bag_forward_only.default
     return dict.fromkeys((*kinds, forward_only), embedding_bag)
+
+
+def _margins(torch: Any) -> Decompositions:
+    def multilabel(x: Any, target: Any, reduction: int) -> Any:
+        # PyTorch's own rule counts the targets after the first that is negative.
+        classes = x.shape[-1]
+        numbers = torch.arange(classes)
+        valid = numbers < torch.where(target < 0, numbers, classes).amin(-1, keepdim=True)
+        chosen = (numbers == torch.where(valid, target, -1)[..., None]).any(-2)
+        hit = x.gather(-1, torch.where(valid, target, 0))
+        margins = torch.clamp(1 - hit[..., None] + x[..., None, :], min=0)
+        margins = torch.where(valid[..., None] & ~chosen[..., None, :], margins, 0.0)
+        loss = margins.sum((-1, -2)) / classes
+        if reduction:
+            loss = loss.mean() if reduction == 1 else loss.sum()
+        return loss, chosen.to(x.dtype)
+
+    return {torch.ops.aten.multilabel_margin_loss_forward.default: multilabel}
 
 
 def _orders(torch: Any) -> Decompositions:

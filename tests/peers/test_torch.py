@@ -224,6 +224,8 @@ for mode in ("sum", "mean", "max"):
 same(lambda w, i, s: functional.embedding_bag(i, w, per_sample_weights=s, mode="sum"), table,
      rows[:4].view(2, 2), torch.rand(2, 2))
 
+same(lambda x, y: functional.multilabel_margin_loss(x, y), x, tensor([[3, 0, -1, 1, 0, 0]] * 4))
+
 # What StableHLO has and torch-mlir does not convert, with open sizes as well.
 def gammas(x):
     return torch.erfc(x), torch.lgamma(x), torch.digamma(x), torch.polygamma(2, x)
