@@ -8,6 +8,8 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
+from .torch_functions import complex_numbers, composite_rule, matrices, special_functions, spectra
+
 Decompositions = Mapping[Any, Callable[..., Any]]
 
 
@@ -24,21 +26,31 @@ def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
         # TorchScript has more of them than PyTorch.
         if operation is None or operation.name() not in dispatched:
             continue
-        if _is_composite(torch, operation):
-            found[operation] = operation.decompose
+        composite = composite_rule(torch, operation)
+        if composite is not None:
+            found[operation] = composite
         elif operation in table:
             found[operation] = table[operation]
     return found
 
 
-def _is_composite(torch: Any, operation: Any) -> bool:
-    key = torch._C.DispatchKey.CompositeImplicitAutograd
-    return operation.has_kernel_for_dispatch_key(key)
-
-
 def decompositions(torch: Any) -> Decompositions:
     """What neither PyTorch nor torch-mlir takes apart, and what they take apart wrongly."""
-    return {**_views(torch), **_orders(torch), **_running_extrema(torch), **_experts(torch)}
+    groups = (
+        _views,
+        spectra,
+        special_functions,
+        complex_numbers,
+        matrices,
+        _indices,
+        _pools,
+        _bags,
+        _margins,
+        _orders,
+        _running_extrema,
+        _experts,
+    )
+    return {key: rule for group in groups for key, rule in group(torch).items()}
 
 
 def _views(torch: Any) -> Decompositions:
@@ -62,6 +74,170 @@ def _views(torch: Any) -> Decompositions:
         return NotImplemented
 
     return {aten.as_strided.default: as_strided}
+
+
+def _indices(torch: Any) -> Decompositions:
+    """Indices that count from the end, which torch-mlir's StableHLO takes for others."""
+    aten = torch.ops.aten
+    taken: list[Any] = []
+
+    def counted(x: Any, indices: Sequence[Any]) -> list[Any]:
+        found: list[Any] = []
+        dimension = 0
+        for index in indices:
+            if index is not None and index.dtype in (torch.bool, torch.uint8):
+                found.append(index)
+                dimension += index.dim()
+                continue
+            size = x.shape[dimension]
+            found.append(None if index is None else torch.where(index < 0, index + size, index))
+            dimension += 1
+        return found
+
+    def from_the_start(operation: Any) -> Callable[..., Any]:
+        def rule(x: Any, indices: Sequence[Any], *others: Any) -> Any:
+            # What this very rule wrote is left as it is.
+            if taken:
+                return NotImplemented
+            taken.append(operation)
+            try:
+                return operation(x, counted(x, indices), *others)
+            finally:
+                taken.pop()
+
+        return rule
+
+    return {each: from_the_start(each) for each in (aten.index.Tensor, aten.index_put.default)}
+
+
+def _pools(torch: Any) -> Decompositions:
+    aten = torch.ops.aten
+
+    def rule(operation: Any, rank: int) -> Callable[..., Any]:
+        def pool(
+            x: Any,
+            window: Sequence[int],
+            stride: Sequence[int] = (),
+            padding: Sequence[int] = (0,),
+            dilation: Sequence[int] = (1,),
+            ceil_mode: bool = False,
+        ) -> Any:
+            # torch-mlir rounds sizes down, whatever it is told.
+            sizes = tuple(x.shape[-rank:])
+            if not ceil_mode or not all(isinstance(size, int) for size in sizes):
+                return NotImplemented
+            window, stride, padding, dilation = (
+                list(each) * (rank // len(each))
+                for each in (window, stride or window, padding, dilation)
+            )
+            ends = _ends(sizes, window, stride, padding, dilation)
+            pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
+            least = -torch.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
+            padded = torch.nn.functional.pad(x, pads, value=least)
+            found: Any = operation(padded, window, stride, [0] * rank, dilation)
+            if isinstance(found, torch.Tensor):
+                return found
+            places: Any = found[1]
+            at: Any = 0
+            step = 1
+            for size, pad, before in reversed(
+                list(zip(sizes, padded.shape[-rank:], padding, strict=True))
+            ):
+                # Nothing may change in place here.
+                at = at + (places % pad - before) * step
+                places, step = places // pad, step * size
+            return found[0], at
+
+        return pool
+
+    kinds = {1: ("max_pool1d",)} | {
+        rank: (f"max_pool{rank}d", f"max_pool{rank}d_with_indices") for rank in (2, 3)
+    }
+    return {
+        getattr(aten, name).default: rule(getattr(aten, name).default, rank)
+        for rank, names in kinds.items()
+        for name in names
+    }
+
+
+def _ends(
+    sizes: Sequence[int],
+    window: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> list[int]:
+    """How much padding behind each dimension makes windows of a size that is rounded up."""
+    found: list[int] = []
+    for size, extent, step, before, apart in zip(
+        sizes, window, stride, padding, dilation, strict=True
+    ):
+        covered = apart * (extent - 1) + 1
+        count = -(-(size + 2 * before - covered) // step) + 1
+        # The last window begins in the image, or in the padding before it.
+        count -= (count - 1) * step >= size + before
+        found.append(max((count - 1) * step + covered - size - before, before))
+    return found
+
+
+def _bags(torch: Any) -> Decompositions:
+    aten = torch.ops.aten
+
+    def embedding_bag(
+        table: Any,
+        indices: Any,
+        offsets: Any,
+        scale_grad_by_freq: bool = False,
+        mode: int = 0,
+        sparse: bool = False,
+        per_sample_weights: Any = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> Any:
+        del scale_grad_by_freq, sparse
+        starts = offsets[:-1] if include_last_offset else offsets
+        places = torch.arange(indices.shape[0])
+        ends = torch.cat((starts[1:], torch.full_like(starts[:1], indices.shape[0])))
+        if include_last_offset:
+            ends = offsets[1:]
+        within = (places >= starts[:, None]) & (places < ends[:, None])
+        if padding_idx is not None and padding_idx >= 0:
+            within = within & (indices != padding_idx)
+        rows = table[indices]
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights[:, None]
+        counts = within.sum(1)
+        if mode == 2:
+            bags = torch.where(within[:, :, None], rows, -torch.inf).amax(1)
+            bags = torch.where(counts[:, None] > 0, bags, 0.0)
+        else:
+            bags = within.to(rows.dtype) @ rows
+        if mode == 1:
+            bags = bags / torch.clamp(counts, min=1)[:, None]
+        # What else there is serves the gradients.
+        return bags, torch.zeros_like(indices), counts, torch.zeros_like(starts)
+
+    kinds = (aten.embedding_bag.padding_idx, aten._embedding_bag.default)
+    forward_only = aten._embedding_bag_forward_only.default
+    return dict.fromkeys((*kinds, forward_only), embedding_bag)
+
+
+def _margins(torch: Any) -> Decompositions:
+    def multilabel(x: Any, target: Any, reduction: int) -> Any:
+        # PyTorch's own rule counts the targets after the first that is negative.
+        classes = x.shape[-1]
+        numbers = torch.arange(classes)
+        valid = numbers < torch.where(target < 0, numbers, classes).amin(-1, keepdim=True)
+        chosen = (numbers == torch.where(valid, target, -1)[..., None]).any(-2)
+        hit = x.gather(-1, torch.where(valid, target, 0))
+        margins = torch.clamp(1 - hit[..., None] + x[..., None, :], min=0)
+        margins = torch.where(valid[..., None] & ~chosen[..., None, :], margins, 0.0)
+        loss = margins.sum((-1, -2)) / classes
+        if reduction:
+            loss = loss.mean() if reduction == 1 else loss.sum()
+        return loss, chosen.to(x.dtype)
+
+    return {torch.ops.aten.multilabel_margin_loss_forward.default: multilabel}
 
 
 def _orders(torch: Any) -> Decompositions:

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .torch_carried import call_functions, lower, with_bodies
 from .torch_decompositions import decompositions, known_decompositions
 from .torch_views import LEGAL, name_joined_dimensions
 
@@ -75,12 +76,14 @@ def _attempt(
         name_joined_dimensions(torch, taken_apart.graph_module)
         found = fx.export_and_import(
             taken_apart,
-            output_type=output,
+            output_type="raw",
             func_name=name,
             fx_importer=fx.FxImporter(context=context),
             decomposition_table={},
-            backend_legal_ops=LEGAL,
         )
+        with context:
+            bodies = call_functions(found)
+        lower(found, output, LEGAL, calls=bool(bodies))
     # Its importer raises whatever its Python code meets.
     except (failure, ValueError, NotImplementedError, AssertionError, RuntimeError) as problem:
         operations = refused_operations([message for message, _ in said])
@@ -89,7 +92,7 @@ def _attempt(
         return _Refusal(output, tuple(operations), tuple(lines), first.partition("\n")[0])
     finally:
         handler.detach()
-    return found.operation.get_asm()
+    return with_bodies(found.operation.get_asm(), bodies)
 
 
 def _refused(refusals: Sequence[_Refusal]) -> str:

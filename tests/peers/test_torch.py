@@ -185,6 +185,71 @@ else:
 """
 
 
+OPERATIONS = """
+import mesh_opt
+import torch
+
+functional, tensor, inf = torch.nn.functional, torch.tensor, torch.inf
+torch.manual_seed(0)
+
+def same(function, *inputs, **options):
+    class Module(torch.nn.Module):
+        def forward(self, *inputs):
+            return function(*inputs)
+
+    found = mesh_opt.torch.compile(Module(), *inputs, backend="interpreter", **options)(*inputs)
+    torch.testing.assert_close(found, function(*inputs), rtol=1e-4, atol=1e-5)
+
+x = torch.randn(4, 6)
+
+# Indices that count from the end.
+same(lambda x, i: (x[i], x[:, i], x[i[:, None], i]), x, tensor([-1, 0, -4]))
+same(lambda x, i: x.index_put((i,), x[:2], accumulate=True), x, tensor([-1, 0]))
+
+# Pools whose sizes are rounded up.
+images = torch.randn(2, 3, 7, 9)
+for window, stride, padding in ((3, 2, 1), ((2, 3), (3, 2), 0)):
+    same(lambda x: functional.max_pool2d(x, window, stride, padding, ceil_mode=True), images)
+same(lambda x: functional.max_pool2d(x, 3, 2, 1, ceil_mode=True, return_indices=True), images)
+same(lambda x: functional.max_pool1d(x, 3, 2, ceil_mode=True), torch.randn(2, 3, 8))
+same(lambda x: functional.max_pool3d(x, 3, 2, ceil_mode=True), torch.randn(1, 2, 6, 6, 5))
+
+# Bags of rows, of which one is empty and one row is padding.
+table, rows, bags = torch.randn(9, 3), tensor([1, 2, 4, 5, 2]), tensor([0, 2, 2])
+for mode in ("sum", "mean", "max"):
+    same(lambda w, i, o: functional.embedding_bag(i, w, o, mode=mode, padding_idx=2), table, rows,
+         bags)
+    same(lambda w, i, o: functional.embedding_bag(i, w, o, mode=mode, include_last_offset=True),
+         table, rows, tensor([0, 2, 5]))
+same(lambda w, i, s: functional.embedding_bag(i, w, per_sample_weights=s, mode="sum"), table,
+     rows[:4].view(2, 2), torch.rand(2, 2))
+
+same(lambda x, y: functional.multilabel_margin_loss(x, y), x, tensor([[3, 0, -1, 1, 0, 0]] * 4))
+
+# What StableHLO has and torch-mlir does not convert, with open sizes as well.
+def gammas(x):
+    return torch.erfc(x), torch.lgamma(x), torch.digamma(x), torch.polygamma(2, x)
+
+positive = torch.rand(4, 6) + 0.2
+same(gammas, positive)
+same(gammas, positive, dynamic_shapes={"inputs[0]": {0: torch.export.Dim("n", min=2, max=9)}})
+same(lambda x: (torch.erfinv(x - 0.3), torch.special.i1(x), torch.special.zeta(x + 1, x)), positive)
+same(lambda x: (torch.fft.fft(x), torch.fft.rfft(x, n=8, dim=0, norm="ortho")), x)
+same(lambda x: torch.fft.fft2(x).real, images)
+same(lambda x: torch.fft.irfft2(torch.fft.rfft2(x) * 2, s=(7, 9)), images)
+same(lambda x: torch.stft(x, 8, window=torch.hann_window(8), return_complex=True).abs(),
+     torch.randn(2, 32))
+z = torch.complex(x, x.flip(0))
+same(lambda z: (z * z.conj() + 1, z / 2, z - z.real, z.abs(), z.angle(), (z @ z.T).abs()), z)
+square = torch.randn(2, 4, 4)
+same(lambda x, y: (torch.linalg.inv(x), torch.linalg.solve(x, y)), square, torch.randn(2, 4, 3))
+same(lambda x, y: torch.linalg.solve(x, y), square[0], torch.randn(4))
+same(lambda x: torch.linalg.cholesky(x @ x.mT + torch.eye(4), upper=True), square)
+same(lambda x, y: torch.linalg.solve_triangular(x + 5 * torch.eye(4), y, upper=True, left=False),
+     square.triu(), torch.randn(2, 3, 4))
+"""
+
+
 LINALG = """
 import warnings
 import mesh_opt.api
@@ -311,6 +376,11 @@ assert {f"tm_tensor.{word}" for word in ("scan", "sort", "topk", "scatter", "att
 def test_linalg(torch_python: Callable[[str], str]) -> None:
     """torch-mlir's output in linalg: read, printed back, and computed."""
     torch_python(LINALG)
+
+
+def test_operations(torch_python: Callable[[str], str]) -> None:
+    """What torch-mlir refuses or takes for something else."""
+    torch_python(OPERATIONS)
 
 
 def test_torch(torch_python: Callable[[str], str]) -> None:
