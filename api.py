@@ -34,6 +34,7 @@ from .programs.runnable import BACKENDS, RunnableModule
 from .runtime.abi.arguments import InputError
 from .runtime.abi.errors import CompilationError, ExecutionError
 from .runtime.functions import FunctionsByName
+from .runtime.host.timeline import Timeline
 from .sharding.grid import Grid
 from .tools.diagnostics import describe_place
 from .tools.driver import new_context
@@ -92,11 +93,14 @@ class Program(RunnableModule, FunctionsByName[Function]):
         with self.located():
             return ShardingMaps(placed_groups(self.module))
 
-    def report(self, path: str | os.PathLike[str] | None = None) -> str:
+    def report(
+        self, path: str | os.PathLike[str] | None = None, timeline: Timeline | None = None
+    ) -> str:
         """A page of HTML about all stages, as `mesh-opt --report` writes it; also into a file.
 
         It has changes, values, shardings, collectives, costs and remarks, and when devices did what
-        if there is a `timeline`. The passes run again for it. Raises ExecutionError, OSError.
+        if there is a timeline, by default the program's. The passes run again for it. Raises
+        ExecutionError, OSError.
         """
         from .tools.report.page import recorded_pipeline, render_page
 
@@ -105,7 +109,7 @@ class Program(RunnableModule, FunctionsByName[Function]):
             if self._run_again is not None:
                 self._run_again(module, [recorder])
         name = self._texts[0].name if self._texts else ", ".join(self.functions)
-        page = render_page(f"mesh-opt {name}", recorder.stages, self.timeline)
+        page = render_page(f"mesh-opt {name}", recorder.stages, timeline or self.timeline)
         if path is not None:
             Path(path).write_text(page, encoding="utf-8")
         return page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.ir import Block, Operation
 
 from ..ir.attribute_access import attribute, integer_list, operand_groups, text
@@ -37,8 +38,8 @@ def _switch(op: Operation, operands: Sequence[Value]) -> tuple[Block, Sequence[V
     return op.successors[0], default
 
 
-@impl("cf.assert")
+@impl("cf.assert", pointwise=True)
 def _assert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    if not operands[0]:
+    if not np.all(operands[0]):
         raise OperationError(op, f"does not hold: {text(op, 'msg')}")
     return ()

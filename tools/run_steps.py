@@ -41,13 +41,12 @@ def run_as_asked(
         timeline = timeline_of_ranks(timeline)
     if not is_heard:
         return results
-    program.timeline = timeline
     if options.trace is not None:
         with open_output(options.trace) as file:
             timeline.write(file)
     if options.report is not None:
         with open_output(options.report) as file:
-            file.write(cast("Program", program).report().encode())
+            file.write(cast("Program", program).report(timeline=timeline).encode())
     return results
 
 

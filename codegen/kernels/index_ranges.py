@@ -97,11 +97,13 @@ class _Ranges:
         return operands[: affine_map.num_dims], operands[affine_map.num_dims :]
 
     def is_safe(self, op: Operation) -> bool:
-        """Whether an operation surely stays inside its operands."""
+        """Whether an operation surely stays inside its operands, and asserts nothing."""
         if op.name in ("tensor.extract", "tensor.insert"):
             tensor, *indices = op.operands[op.name == "tensor.insert" :]
             pairs = zip(indices, shape_of(tensor), strict=True)
             return all(size >= 0 and self.of(index).is_within(size) for index, size in pairs)
+        if op.name == "cf.assert":
+            return False
         if op.name == "tensor.dim":
             return self.of(op.operands[1]).is_within(len(shape_of(op.operands[0])))
         if op.name == "affine.apply":

@@ -27,6 +27,7 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
+from ...ir.attribute_access import text
 from ...ir.diagnostics import OperationError
 from ...ir.index_lists import mixed_list
 from ...runtime.abi.elements import Element, element_of
@@ -257,6 +258,9 @@ class KernelWriter:
         if name == "tensor.insert":
             self._insert(operation)
             return ("",)
+        if name == "cf.assert":
+            self._assert(operation)
+            return ()
         raise OperationError(operation, "is an operation that the numba backend does not compile")
 
     def _extract(self, operation: Operation) -> Term:
@@ -325,6 +329,13 @@ class KernelWriter:
         outside = self.code.call("cmpiuge_i64", index, size)
         message = index_message("{found}", axis, "{size}")
         self._fail_if(outside, Failure(operation, message, size), index)
+
+    def _assert(self, operation: Operation) -> None:
+        message = "does not hold: " + text(operation, "msg")
+        escaped = message.replace("{", "{{").replace("}", "}}")
+        code, holds = self.code, self.scalar(operation.operands[0])
+        fails = code.call("xori_i1", holds, code.integer_constant(1, "i1"))
+        self._fail_if(fails, Failure(operation, escaped), 0)
 
     def _fail_if(self, condition: Term, failure: Failure, found: Term) -> None:
         """Let the kernel fail at its end if a condition holds anywhere; `found` is what is wrong.
@@ -453,7 +464,7 @@ def linalg_index(operation: Operation) -> int:
 BODY_OPERATIONS = frozenset(
     (
         *("affine.apply", "arith.constant", "complex.constant", "linalg.index", "scf.if"),
-        *("tensor.dim", "tensor.extract"),
+        *("cf.assert", "tensor.dim", "tensor.extract"),
     )
 )
 """What a kernel's scalar code may hold besides the scalar operations of `arith` and `math`."""

@@ -96,15 +96,14 @@ class Timeline:
 
     def write(self, file: BinaryIO) -> None:
         """Write the trace event format of Chrome."""
-        common = {"pid": 0}
         rows: list[dict[str, Any]] = [
-            {**common, "name": "thread_name", "ph": "M", "tid": row, "args": {"name": name}}
+            {"name": "thread_name", "ph": "M", "pid": 0, "tid": row, "args": {"name": name}}
             for row, name in self.rows().items()
         ]
         for span in self.spans():
+            named = {"name": span.name, "cat": span.kind, "ph": "X", "pid": 0, "tid": span.row}
             times = {"ts": (span.start - self.origin) / 1000, "dur": (span.end - span.start) / 1000}
-            named = {"name": span.name, "cat": span.kind, "ph": "X", "tid": span.row}
-            rows.append({**common, **named, **times, "args": span.details})
+            rows.append({**named, **times, "args": span.details})
         file.write(json.dumps({"traceEvents": rows, "displayTimeUnit": "ns"}).encode())
 
 

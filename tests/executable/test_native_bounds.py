@@ -64,6 +64,27 @@ REFUSED: dict[str, tuple[str, list[list]]] = {
         ),
         [[counted(6), counted(5)]],
     ),
+    "asserts what does not hold": (
+        main(
+            "%a: tensor<3xi64>, %o: tensor<3xf32>, %t: tensor<5xf32>",
+            "tensor<3xf32>",
+            loops(
+                f"{IDENTITY}; {IDENTITY}",
+                "parallel",
+                "tensor<3xi64>",
+                "tensor<3xf32>",
+                """%c0 = arith.constant 0 : i64
+      %c5 = arith.constant 5 : i64
+      %at = arith.index_cast %x : i64 to index
+      %below = arith.cmpi slt, %x, %c5 : i64
+      cf.assert %below, "an index is less than {5}"
+      %natural = arith.cmpi sge, %x, %c0 : i64
+      cf.assert %natural, "an index is not negative"
+      %s = tensor.extract %t[%at] : tensor<5xf32>""",
+            ),
+        ),
+        [[np.array(each), counted(3), counted(5)] for each in ([0, 5, -1], [-1, 0, 4], [-1, 7, 0])],
+    ),
     "reads below zero": (
         main(
             "%a: tensor<?xf32>, %o: tensor<?xf32>",

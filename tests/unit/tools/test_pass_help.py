@@ -111,7 +111,7 @@ def test_passes_are_listed_in_lines() -> None:
 def test_pipelines_are_listed_with_their_passes() -> None:
     text = list_pipelines()
     blocks = dict(block.split(":", 1) for block in text.split("\n\n")[1:])
-    assert sorted(blocks) == ["compile", "data-tile", "spmd"]
+    assert sorted(blocks) == ["compile", "convert-stream-to-hal", "data-tile", "spmd"]
     for name, block in blocks.items():
         listed = [line.split()[0] for line in block.splitlines()[1:]]
         pipeline = OWN_PASSES[name]()()
