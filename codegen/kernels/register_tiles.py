@@ -52,6 +52,9 @@ FEW_COLUMNS = 16
 SMALL_OPERAND = 1 << 18
 """Elements of the operand that is copied strip by strip; rows of 512 are 512 long."""
 
+LONG_ROW = 2048
+"""Bytes of a row beyond which panels pay for reading down its columns."""
+
 LEAST_WORK = 512
 """Multiplications below which loops of single numbers do as well."""
 
@@ -151,7 +154,18 @@ class RegisterTiles:
         loops = [loop for loop in range(len(self.sizes)) if self.shared.uses(loop)]
         sizes = [self.sizes[loop] for loop in loops if loop not in self.outer]
         known = [size for size in sizes if isinstance(size, int)]
-        return len(known) == len(sizes) and prod(known) <= SMALL_OPERAND
+        is_known = len(known) == len(sizes) and prod(known) <= SMALL_OPERAND
+        return is_known and not any(map(self._is_far_apart, self.operands))
+
+    def _is_far_apart(self, operand: Operand) -> bool:
+        """Whether the numbers of a sum lie in long rows of their own, each on another page."""
+        last = operand.map.results[-1:]
+        if operand.is_vector or not last or not isinstance(last[0], AffineDimExpr):
+            return False
+        row = last[0].position
+        size = self.sizes[row]
+        is_far = isinstance(size, int) and size * operand.element.storage_bytes >= LONG_ROW
+        return row not in self.reductions and is_far
 
     # Loops ------------------------------------------------------------------------------------
 
