@@ -1,4 +1,4 @@
-"""Threads that are handed native calls in memory: those of devices.
+"""Threads that are handed native calls in memory: those of devices, and of their workers.
 
 A call begins and ends without Python's lock, which only one thread at a time can have. A thread
 that has run its call stays awake for a little while, as the next one may follow at once. What ends
@@ -95,8 +95,8 @@ def end_call(crew: int, member: int) -> None:
         release_lock(load_word(crew + 8 * ALL_ENDED))
 
 
-def give(crew: int, microseconds: int) -> int:
-    """Let all members take their calls, and wait as `await_all` does."""
+def post(crew: int) -> None:
+    """Let all members take their calls."""
     members = load_word(crew + 8 * MEMBERS)
     atomic_store(crew + 8 * ENDED, 0)
     for number in range(members):
@@ -104,6 +104,11 @@ def give(crew: int, microseconds: int) -> int:
         store_word(member + 8 * IS_BUSY, 1)
         atomic_add(member + 8 * GIVEN, 1)
         release_lock(load_word(member + 8 * LOCK))
+
+
+def give(crew: int, microseconds: int) -> int:
+    """Let all members take their calls, and wait as `await_all` does."""
+    post(crew)
     return await_all(crew, microseconds)
 
 
@@ -118,8 +123,8 @@ def await_all(crew: int, microseconds: int) -> int:
 
 @cache
 def crew_functions() -> tuple[Native, ...]:
-    """The native functions: `attend`, `give`, `await_all`."""
-    return tuple(runtime_function(each, INTRINSICS) for each in (attend, give, await_all))
+    """The native functions: `attend`, `give`, `await_all`, `post`."""
+    return tuple(runtime_function(each, INTRINSICS) for each in (attend, give, await_all, post))
 
 
 @cache
@@ -128,7 +133,7 @@ def _functions() -> tuple[Any, ...]:
     word = ctypes.c_int64
     return tuple(
         ctypes.CFUNCTYPE(word, *[word] * count)(native.address)
-        for native, count in zip(crew_functions(), (3, 2, 2), strict=True)
+        for native, count in zip(crew_functions(), (3, 2, 2, 1), strict=True)
     )
 
 
@@ -146,6 +151,7 @@ class _Shared:
         self.words = np.zeros(FIRST_MEMBER + MEMBER_WORDS * count, np.int64)
         self.address = int(self.words.ctypes.data)
         self.tasks: Sequence[Task] = ()
+        self.kept: object = None
         locks = [_new_lock() for _ in range(count + 1)]
         self.words[MEMBERS] = count
         self.words[ALL_ENDED] = locks[count]
@@ -177,17 +183,27 @@ class Crew:
     def begin(self, tasks: Sequence[Task], calls: Sequence[Call] | None, seconds: float) -> bool:
         """Let each thread run its call, and what of it goes on in Python as its task; without calls
         only the task. Waits as `wait` does, which must have said that the last ones have ended."""
-        shared = self._shared
-        shared.tasks = tasks
-        words = shared.words
+        self._shared.tasks = tasks
         if calls is None:
-            words[FIRST_MEMBER + FUNCTION :: MEMBER_WORDS] = 0
+            self._shared.words[FIRST_MEMBER + FUNCTION :: MEMBER_WORDS] = 0
         else:
-            for number, (function, argument) in enumerate(calls):
-                first = FIRST_MEMBER + MEMBER_WORDS * number
-                words[first + FUNCTION], words[first + ARGUMENT] = function, argument
+            self._set_calls(calls)
         self._is_running = True
         return self._has_ended(_functions()[1], seconds)
+
+    def post(self, calls: Sequence[Call], kept: object) -> None:
+        """Let each thread run its call, which does not go on in Python, without a wait; what is
+        `kept` lives until others follow. `wait` must have said that the last ones have ended."""
+        self._shared.kept = kept
+        self._set_calls(calls)
+        self._is_running = True
+        _functions()[3](self._shared.address)
+
+    def _set_calls(self, calls: Sequence[Call]) -> None:
+        words = self._shared.words
+        for number, (function, argument) in enumerate(calls):
+            first = FIRST_MEMBER + MEMBER_WORDS * number
+            words[first + FUNCTION], words[first + ARGUMENT] = function, argument
 
     def wait(self, seconds: float) -> bool:
         """Wait so long at most; returns whether all have ended. A signal ends it earlier."""

@@ -36,7 +36,10 @@ KERNEL, BINDINGS, CONSTANTS, FIRST, LAST = 25, 26, 27, 28, 29
 SHARES = 32
 """Words of a team: how many jobs there were, how many shares of the last are done, the last call of
 a function that is over, how many workers there are, the last job, and then for each share the last
-job of which it was claimed. Behind them lies the status of each share."""
+job of which it was claimed. Behind them lies the status of each share, and then for each worker
+what `serve_call` takes."""
+
+CALL_WORDS = 3
 
 YIELDS = 1000
 """How often a worker that waits for a job gives its core away before it sleeps."""
@@ -53,7 +56,12 @@ WAKING_WORK = 1 << 19
 
 def team_words(workers: int) -> int:
     """The size of a team."""
-    return SHARES + 2 * workers
+    return worker_call(workers, workers)
+
+
+def worker_call(workers: int, worker: int) -> int:
+    """The first of the words that a worker's `serve_call` takes."""
+    return SHARES + 2 * workers + CALL_WORDS * worker
 
 
 def do_share(team: int, share: int) -> int:
@@ -121,7 +129,12 @@ def serve(team: int, worker: int, call: int) -> int:
     return 0
 
 
+def serve_call(words: int) -> int:
+    """Serve a team, as a worker, until the end of a call: these three words."""
+    return serve(load_word(words), load_word(words + 8), load_word(words + 16))
+
+
 @cache
 def native_serve() -> Native:
-    """The native code of `serve`."""
-    return runtime_function(serve, INTRINSICS, NATIVE)
+    """The native code of `serve_call`."""
+    return runtime_function(serve_call, INTRINSICS, NATIVE)

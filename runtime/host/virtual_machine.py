@@ -19,7 +19,7 @@ from . import loop, state
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .pool import Pool, as_numbers, native_pool, view
 from .program import Instruction, LinkedProgram, Words
-from .team import ENDED, WORKERS, native_serve, team_words
+from .team import CALL_WORDS, ENDED, WORKERS, native_serve, team_words, worker_call
 from .timeline import Event, Timeline
 from .tracer import Tracer
 
@@ -96,11 +96,6 @@ def prepare() -> None:
     """Have the native code that all machines need, compiled if it is in no cache."""
     _run()
     native_pool()
-
-
-@cache
-def _serve() -> Any:
-    return ctypes.CFUNCTYPE(*[ctypes.c_int64] * 4)(native_serve().address)
 
 
 class VirtualMachine:
@@ -277,10 +272,15 @@ class VirtualMachine:
         """Let the team's other workers wait for jobs until the call ends."""
         if self._team is None:
             return
-        words = self._team_words
-        call = int(words[ENDED]) + 1
-        self._team.start(lambda worker: _serve()(words.ctypes.data, worker, call))
-        self._state[state.TEAM] = words.ctypes.data
+        words, workers = self._team_words, self._team.workers
+        address, function = int(words.ctypes.data), native_serve().address
+        calls: list[tuple[int, int]] = []
+        for worker in range(1, workers):
+            first = worker_call(workers, worker)
+            words[first : first + CALL_WORDS] = address, worker, words[ENDED] + 1
+            calls.append((function, address + 8 * first))
+        self._team.start(calls, words)
+        self._state[state.TEAM] = address
 
     def _dismiss_helpers(self) -> None:
         if self._registers[state.TEAM] <= 0:
