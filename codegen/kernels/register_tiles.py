@@ -64,7 +64,7 @@ MOST_COPIED = 18
 ROW_CHUNK = 32
 """Tiles of rows that are one tile of work, where no loop is around them."""
 
-STRIP_CHUNK = 8
+STRIP_CHUNK = 4
 """Strips of columns that are one tile of work."""
 
 STRIP_SCOPE = 31
