@@ -84,6 +84,7 @@ class Allocation:
         )
         self._body = Block()
         self._captured: dict[SSAValue, SSAValue] = {}
+        self._arguments: dict[SSAValue, SSAValue] = {}
         self._places: dict[SSAValue, Storage] = {}
         self._outside: dict[SSAValue, SSAValue] = {}
         self._waits = list(values(execute, "await_timepoint"))
@@ -118,10 +119,16 @@ class Allocation:
 
     def _capture(self, value: SSAValue, resource: SSAValue, size: SSAValue) -> None:
         """Let commands see a resource, which is where a value of the region is."""
-        argument = self._body.insert_arg(resource.type, len(self._body.args))
-        self._captured[resource] = size
         self._outside[value] = resource
-        self._places[value] = Storage(argument, size, self._zero)
+        self._places[value] = Storage(self._argument(resource, size), size, self._zero)
+
+    def _argument(self, resource: SSAValue, size: SSAValue) -> SSAValue:
+        """The argument of the commands for a resource: one, even if the region took it twice."""
+        if resource not in self._arguments:
+            self._captured[resource] = size
+            index = len(self._body.args)
+            self._arguments[resource] = self._body.insert_arg(resource.type, index)
+        return self._arguments[resource]
 
     def _make_constants(self, roots: Sequence[Root]) -> None:
         if not roots:
@@ -181,8 +188,7 @@ class Allocation:
             )
             size, offsets = pack.total_length, list(pack.packed_offsets)
         slab = self._new(TRANSIENT, size)
-        argument = self._body.insert_arg(slab.type, len(self._body.args))
-        self._captured[slab] = size
+        argument = self._argument(slab, size)
         for root, offset in zip(roots, offsets, strict=True):
             self._places[root.value] = Storage(argument, size, offset)
         return slab, size

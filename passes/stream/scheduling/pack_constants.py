@@ -105,7 +105,12 @@ def _composite(
     parts: list[Attribute] = []
     for value, size in zip(contents, sizes, strict=True):
         parts.append(value)
-        if padding := aligned(size) - _stored_bytes(operation, value):
+        stored = _stored_bytes(operation, value)
+        if stored > size:
+            raise OperationError(
+                operation, f"keeps a constant of {stored} bytes in a resource of {size}"
+            )
+        if padding := aligned(size) - stored:
             type_ = VectorType(i8, [padding])
             parts.append(DenseIntOrFPElementsAttr.from_list(type_, [0]))
     total = sum(aligned(size) for size in sizes)

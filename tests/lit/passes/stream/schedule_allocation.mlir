@@ -40,6 +40,25 @@ util.func public @main(%r: !stream.resource<external>, %n: index, %o: index, %v:
 
 // -----
 
+// Commands take a resource once, however often the region took it.
+
+// CHECK-LABEL: util.func public @twice
+// CHECK: stream.cmd.execute {{.*}}with(%r as %[[A:[^:]*]]: !stream.resource<external>{%n}, %{{[^ ]*}} as %[[B:[^:]*]]: !stream.resource<external>{%n}) {
+// CHECK-NEXT: stream.cmd.copy %[[A]][%{{.*}}], %[[B]][%{{.*}}], %n
+// CHECK-NEXT: stream.cmd.copy %[[A]][%{{.*}}], %[[B]][%{{.*}}], %n
+util.func public @twice(%r: !stream.resource<external>, %n: index) -> !stream.resource<external> {
+  %c0 = arith.constant 0 : index
+  %0, %t = stream.async.execute with(%r as %a: !stream.resource<external>{%n}, %r as %b: !stream.resource<external>{%n}) -> !stream.resource<external>{%n} {
+    %1 = stream.async.clone %a : !stream.resource<external>{%n} -> !stream.resource<external>{%n}
+    %2 = stream.async.update %b, %1[%c0 to %n] : !stream.resource<external>{%n} -> %1 as !stream.resource<external>{%n}
+    stream.yield %2 : !stream.resource<external>{%n}
+  } => !stream.timepoint
+  %3 = stream.timepoint.await %t => %0 : !stream.resource<external>{%n}
+  util.return %3 : !stream.resource<external>
+}
+
+// -----
+
 util.func public @main(%n: index, %v: i32) -> !stream.resource<external> {
   // expected-error @below {{is in no stream.async.execute: iree-stream-schedule-execution puts what devices can do into one}}
   %0 = stream.async.splat %v : i32 -> !stream.resource<external>{%n}

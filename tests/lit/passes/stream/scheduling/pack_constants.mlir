@@ -35,3 +35,12 @@ util.func public @parameter() -> (!stream.resource<constant>, !stream.timepoint)
   %0:2 = stream.resource.constants : !stream.resource<constant>{%c16} = #stream.parameter.named<"s"::"k"> : tensor<4xi32> => !stream.timepoint
   util.return %0#0, %0#1 : !stream.resource<constant>, !stream.timepoint
 }
+
+// -----
+
+util.func public @too_small() -> !stream.resource<constant> {
+  %n = arith.constant 4 : index
+  // expected-error @below {{keeps a constant of 160 bytes in a resource of 4}}
+  %0, %t = stream.resource.constants : !stream.resource<constant>{%n} = dense<1> : tensor<40xi32> => !stream.timepoint
+  util.return %0 : !stream.resource<constant>
+}
