@@ -51,16 +51,19 @@ class Buffer:
 
     contents: Bytes | None
 
-    def part(self, op: Operation, start: Value, length: Value) -> Bytes:
-        """So many bytes from one on, which must be there."""
+    def all(self, op: Operation) -> Bytes:
+        """All bytes, which must be there."""
         if self.contents is None:
             raise OperationError(op, "touches a buffer that has been given back to its queue")
+        return self.contents
+
+    def part(self, op: Operation, start: Value, length: Value) -> Bytes:
+        """So many bytes from one on, which must be there."""
+        contents = self.all(op)
         first, count = int(start), int(length)
-        if not 0 <= first <= first + count <= self.contents.size:
-            raise OperationError(
-                op, f"touches bytes {first} to {first + count} of {self.contents.size}"
-            )
-        return self.contents[first : first + count]
+        if not 0 <= first <= first + count <= contents.size:
+            raise OperationError(op, f"touches bytes {first} to {first + count} of {contents.size}")
+        return contents[first : first + count]
 
 
 @dataclass(slots=True, eq=False)
@@ -129,15 +132,14 @@ def _allocate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 
 @impl("hal.device.queue.dealloca")
 def _give_back(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    operands[-1].part(op, 0, 0)
+    operands[-1].all(op)
     operands[-1].contents = None
     return ()
 
 
 @impl("hal.buffer.length")
 def _length(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    operands[0].part(op, 0, 0)
-    return (np.int64(operands[0].contents.size),)
+    return (np.int64(operands[0].all(op).size),)
 
 
 @impl("hal.buffer.subspan")
@@ -149,7 +151,7 @@ def _subspan(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("hal.buffer.assert")
 def _assert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     buffer, _, length = operands
-    found = buffer.contents.size
+    found = buffer.all(op).size
     if found < int(length):
         raise OperationError(
             op, f"fails: {text(op, 'message')} has {found} bytes, expected {int(length)} or more"

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt.api import compile
+from mesh_opt.interpreter.frames import Device, Frame, Program
+from mesh_opt.interpreter.hal_commands import Buffer
+from mesh_opt.interpreter.registry import find_entry
+from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.abi.errors import ExecutionError
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.test import TestOp
 
 PROGRAM = """
 util.global private @device : !hal.device
@@ -135,3 +141,13 @@ def test_commands_fill_what_the_table_says() -> None:
     program = compile(text, "", stages=False, backend="interpreter")
     (result,) = program["main"].run([X, np.int64(1)])
     np.testing.assert_array_equal(result, np.array([0, 1, 2, 7.5, 7.5, 5], np.float32))
+
+
+@pytest.mark.parametrize("use", ["hal.buffer.length", "hal.buffer.assert"])
+def test_what_is_given_back_is_not_looked_at(use: str) -> None:
+    entry = find_entry(use)
+    assert entry is not None and entry.execute is not None
+    with pytest.raises(OperationError, match="has been given back to its queue"):
+        entry.execute(
+            TestOp(), (Buffer(None), None, np.int64(4)), Frame(Device(Program(ModuleOp([]))))
+        )
