@@ -47,7 +47,7 @@ def compile(
     mesh: Any = None,
     placements: Mapping[str, Any] | None = None,
     results: Any = None,
-    dynamic_shapes: Mapping[str, Any] | None = None,
+    dynamic_shapes: Mapping[str, Any] | Sequence[Any] | None = None,
     pipeline: str = "spmd",
     backend: str = "numba",
     **keywords: Any,
@@ -61,8 +61,8 @@ def compile(
       each dimension the axes that split it (`[[0], []]`, or with names), or for each axis of the
       mesh a `Shard` or `Replicate` of `torch.distributed.tensor`. The first that fits counts;
     - `results`: where the result lies, or a list for several; `None` is left to the compiler;
-    - `dynamic_shapes`: by the names of inputs, which of their sizes each call may choose, as
-      `torch.export` takes it: `{"x": {0: torch.export.Dim("batch")}}`;
+    - `dynamic_shapes`: by the names of inputs or in their order, which of their sizes each call
+      may choose, as `torch.export` takes it: `{"x": {0: torch.export.Dim("batch")}}`;
     - `pipeline`, `backend`: as in `mesh_opt.api.compile`.
 
     Raises what PyTorch raises in tracing, ValueError or TypeError for placements that do not fit,
@@ -264,7 +264,7 @@ def _check_effects(exported: Any) -> None:
 
 
 def _open_sizes(
-    given: Mapping[str, Any] | None,
+    given: Mapping[str, Any] | Sequence[Any] | None,
     weights: Mapping[str, Any],
     names: Sequence[str],
     keywords: Mapping[str, Any],
@@ -272,6 +272,12 @@ def _open_sizes(
     """The sizes that are left open, for the arguments of a `_caller`. Raises ValueError."""
     if given is None:
         return None
+    if not isinstance(given, Mapping):  # torch.export takes them in the order of inputs, too
+        if len(given) != len(names):
+            raise ValueError(
+                f"dynamic_shapes for {len(given)} inputs, but the inputs are {', '.join(names)}"
+            )
+        given = dict(zip(names, given, strict=True))
     unknown = set(given) - set(names)
     if unknown:
         raise ValueError(

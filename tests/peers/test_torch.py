@@ -105,6 +105,9 @@ class Sum(nn.Module):
 k = compile(Sum(), x, b=2 * x, backend="interpreter",
             dynamic_shapes={"a": {0: torch.export.Dim.AUTO}, "b": {0: torch.export.Dim.AUTO}})
 torch.testing.assert_close(k(x[:3], b=x[:3]), 2 * x[:3])
+k = compile(Sum(), x, b=2 * x, backend="interpreter",
+            dynamic_shapes=({0: torch.export.Dim.AUTO}, {0: torch.export.Dim.AUTO}))
+torch.testing.assert_close(k(x[:3], b=x[:3]), 2 * x[:3])
 
 # What torch-mlir alone refuses, with open sizes and without.
 class Spread(nn.Module):
@@ -174,6 +177,8 @@ refused(ValueError, "1 placements on a mesh of 2 axes", mlp, x, mesh=mesh,
         placements={"input": [Shard(0)]})
 refused(ValueError, "dynamic_shapes for y, but the inputs are input", mlp, x,
         dynamic_shapes={"y": {0: None}})
+refused(ValueError, "dynamic_shapes for 2 inputs, but the inputs are input", mlp, x,
+        dynamic_shapes=(None, None))
 refused(TypeError, "expected the sizes of a mesh", mlp, x, mesh="a", placements={"input": [[0]]})
 refused(TypeError, "input input is int, expected a tensor", mlp, 3)
 try:
