@@ -45,9 +45,8 @@ def check_rank_count(grid: Grid, communicator: Communicator, devices: int) -> No
     if count == ranks * devices:
         return
     run = f"{ranks} ranks run" if devices == 1 else f"{ranks} ranks of {devices} devices run"
-    advice = f"start it with mpiexec -n {count}"
-    if count % devices == 0:
-        advice = f"start it with mpiexec -n {count // devices}"
+    wanted = count if count % devices else count // devices
+    advice = f"start it with --ranks={wanted} or mpiexec -n {wanted}"
     if devices == 1 and count % ranks == 0 and ranks > 1:
         advice += f", or with --devices-per-rank={count // ranks}"
     elif count % devices:

@@ -11,7 +11,10 @@ from ..manager.named_pipeline import NamedPipeline, default_passes
 
 @dataclass(frozen=True)
 class ConvertStreamToHalPass(NamedPipeline):
-    """Schedule and allocate what devices do, and turn it into calls of a runtime."""
+    """Schedule and allocate what devices do, and turn it into calls of a runtime.
+
+    It takes what `data-tile` makes of tensors.
+    """
 
     name = "convert-stream-to-hal"
 

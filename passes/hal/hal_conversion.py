@@ -18,7 +18,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.hal.types import BufferType, ChannelType, CommandBufferType, FenceType, FileType
 from ...dialects.util.functions import FuncOp
-from ...ir.diagnostics import OperationError
+from ...ir.diagnostics import OperationError, remark
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, replace_by
 from .conversion import resources  # noqa: F401  # pyright: ignore[reportUnusedImport]
@@ -44,6 +44,8 @@ class HalConversionPass(ModulePass):
         replaced = {
             each: tuple(each.operand_types) for each in host_operations(op) if _is_converted(each)
         }
+        if not replaced:
+            remark("dispatch", op, "has no commands: `data-tile` makes stream of tensors first")
         for each, types in replaced.items():
             rule = to_hal.get(each.name)
             if rule is None:

@@ -145,9 +145,7 @@ def test_commands_fill_what_the_table_says() -> None:
 
 @pytest.mark.parametrize("use", ["hal.buffer.length", "hal.buffer.assert"])
 def test_what_is_given_back_is_not_looked_at(use: str) -> None:
-    entry = find_entry(use)
+    entry, frame = find_entry(use), Frame(Device(Program(ModuleOp([]))))
     assert entry is not None and entry.execute is not None
     with pytest.raises(OperationError, match="has been given back to its queue"):
-        entry.execute(
-            TestOp(), (Buffer(None), None, np.int64(4)), Frame(Device(Program(ModuleOp([]))))
-        )
+        entry.execute(TestOp(), (Buffer(None), None, np.int64(4)), frame)

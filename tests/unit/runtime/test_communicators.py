@@ -106,7 +106,8 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
         ),
         "how many ranks a saved program has": (
             mesh_run(3, str(saved), "--input=1xf32=1"),
-            "mesh-run: grid @g has 2 devices, but 3 ranks run: start it with mpiexec -n 2",
+            "mesh-run: grid @g has 2 devices, but 3 ranks run: start it with --ranks=2 or mpiexec"
+            " -n 2",
         ),
         "an option": (mesh_run(2, *run, "--wrong"), "mesh-run: there is no option '--wrong'"),
         "an option of one rank": (
@@ -127,7 +128,8 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
         ),
         "how many ranks": (
             mesh_run(3, *run, "--input=4x3xf32=1"),
-            "mesh-run: grid @g has 2 devices, but 3 ranks run: start it with mpiexec -n 2",
+            "mesh-run: grid @g has 2 devices, but 3 ranks run: start it with --ranks=2 or mpiexec"
+            " -n 2",
         ),
         "how many ranks of two devices": (
             mesh_run(2, *run, "--input=4x3xf32=1", "--devices-per-rank=2"),
