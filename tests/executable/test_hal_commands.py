@@ -10,8 +10,8 @@ from mesh_opt.interpreter.hal_commands import Buffer
 from mesh_opt.interpreter.registry import find_entry
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.abi.errors import ExecutionError
+from xdsl.dialects import test
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.test import TestOp
 
 PROGRAM = """
 util.global private @device : !hal.device
@@ -148,4 +148,4 @@ def test_what_is_given_back_is_not_looked_at(use: str) -> None:
     entry, frame = find_entry(use), Frame(Device(Program(ModuleOp([]))))
     assert entry is not None and entry.execute is not None
     with pytest.raises(OperationError, match="has been given back to its queue"):
-        entry.execute(TestOp(), (Buffer(None), None, np.int64(4)), frame)
+        entry.execute(test.TestOp(), (Buffer(None), None, np.int64(4)), frame)
