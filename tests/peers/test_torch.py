@@ -279,6 +279,21 @@ same(lambda z: (z * z.conj() + 1, z / 2, z - z.real, z.abs(), z.angle(), (z @ z.
 square = torch.randn(2, 4, 4)
 same(lambda x, y: (torch.linalg.inv(x), torch.linalg.solve(x, y)), square, torch.randn(2, 4, 3))
 same(lambda x, y: torch.linalg.solve(x, y), square[0], torch.randn(4))
+def factors(x):
+    # The signs of the vectors are free.
+    u, s, v = torch.linalg.svd(x, full_matrices=False)
+    return u.abs(), s, v.abs(), (u * s[..., None, :]) @ v
+
+for sides in ((2, 5, 3), (3, 5)):
+    same(torch.linalg.qr, torch.randn(sides))
+    same(factors, torch.randn(sides))
+def spectrum(x):
+    # Only the upper triangle counts.
+    values, vectors = torch.linalg.eigh(x, UPLO="U")
+    return values, vectors.abs(), (vectors * values[:, None]) @ vectors.mT
+
+same(spectrum, square)
+same(torch.linalg.svdvals, square)
 same(lambda x: torch.linalg.cholesky(x @ x.mT + torch.eye(4), upper=True), square)
 same(lambda x, y: torch.linalg.solve_triangular(x + 5 * torch.eye(4), y, upper=True, left=False),
      square.triu(), torch.randn(2, 3, 4))
