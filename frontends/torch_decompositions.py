@@ -94,8 +94,23 @@ def _indices(torch: Any) -> Decompositions:
             dimension += 1
         return found
 
+    def masked(x: Any, indices: Sequence[Any]) -> Any:
+        """What a mask chooses: torch-mlir does not end where it is to count that itself."""
+        (dimension,) = [at for at, index in enumerate(indices) if index is not None]
+        mask = indices[dimension]
+        places = torch.nonzero(mask.reshape(-1)).squeeze(1)
+        rest = x.shape[dimension + mask.dim() :]
+        return x.reshape(*x.shape[:dimension], -1, *rest).index_select(dimension, places)
+
+    def masked_select(x: Any, mask: Any) -> Any:
+        x, mask = torch.broadcast_tensors(x, mask)
+        return masked(x, [mask])
+
     def from_the_start(operation: Any) -> Callable[..., Any]:
         def rule(x: Any, indices: Sequence[Any], *others: Any) -> Any:
+            given = [index for index in indices if index is not None]
+            if operation == aten.index.Tensor and len(given) == 1 and given[0].dtype == torch.bool:
+                return masked(x, indices)
             # What this very rule wrote is left as it is.
             if taken:
                 return NotImplemented
@@ -107,7 +122,8 @@ def _indices(torch: Any) -> Decompositions:
 
         return rule
 
-    return {each: from_the_start(each) for each in (aten.index.Tensor, aten.index_put.default)}
+    rules = {each: from_the_start(each) for each in (aten.index.Tensor, aten.index_put.default)}
+    return rules | {aten.masked_select.default: masked_select}
 
 
 def _pools(torch: Any) -> Decompositions:

@@ -175,17 +175,65 @@ def matrices(torch: Any) -> Decompositions:
         )
         return carry(torch, body, y.shape, y.dtype, x, y)
 
+    def of_lapack(x: Any, call: str, results: Sequence[Sequence[int]], config: str) -> list[Any]:
+        """What a LAPACK call gives: results of these shapes, behind them whether it failed."""
+        kind = "f32" if x.dtype == torch.float32 else "f64"
+        letter = "s" if kind == "f32" else "d"
+        shapes = [*results, x.shape[:-2]]
+        kinds = [*[kind] * len(results), "i32"]
+        types = ", ".join(
+            f"tensor<{'x'.join([*map(str, shape), each])}>"
+            for shape, each in zip(shapes, kinds, strict=True)
+        )
+        found: list[Any] = []
+        for index, shape in enumerate(results):
+            names = ", ".join("%r" if at == index else f"%o{at}" for at in range(len(shapes)))
+            body = (
+                f"{names} = stablehlo.custom_call @lapack_{letter}{call}_ffi(%a0)"
+                f" {{{{mhlo.backend_config = {{{{{config}}}}}}}}} : ({{0}}) -> ({types})"
+            )
+            found.append(carry(torch, body, shape, x.dtype, x))
+        return found
+
+    def eigh(x: Any, uplo: str = "L", compute_v: bool = True) -> Any:
+        if not known(x):
+            return NotImplemented
+        config = f"mode = {ord('V')} : ui8, uplo = {ord(uplo.upper())} : ui8"
+        vectors, values = of_lapack(x, "syevd", [x.shape, x.shape[:-1]], config)
+        return values, vectors if compute_v else x.new_empty(0)
+
+    def svd(
+        x: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: Any = None
+    ) -> Any:
+        del driver
+        if not known(x):
+            return NotImplemented
+        *batch, rows, columns = x.shape
+        least = min(rows, columns)
+        left, right = (rows, columns) if full_matrices else (least, least)
+        shapes = [x.shape, (*batch, least), (*batch, rows, left), (*batch, right, columns)]
+        config = f"mode = {ord('A' if full_matrices else 'S')} : ui8"
+        _, s, u, v = of_lapack(x, "gesdd", shapes, config)
+        return (u, s, v) if compute_uv else (x.new_empty(0), s, x.new_empty(0))
+
+    def linalg_qr(x: Any, mode: str = "reduced") -> Any:
+        if not known(x) or mode != "reduced":
+            return NotImplemented
+        return qr(x)
+
     def qr(x: Any) -> tuple[Any, Any]:
-        """Of square matrices."""
         letter = "s" if x.dtype == torch.float32 else "d"
-        sides = (*x.shape[:-2], x.shape[-1])
+        least = min(x.shape[-2:])
+        sides = (*x.shape[:-2], least)
         call = f"stablehlo.custom_call @lapack_{letter}geqrf_ffi(%a0) : ({{0}}) -> "
         tau_type = f"tensor<{'x'.join(map(str, sides))}xf{32 if letter == 's' else 64}>"
         packed = carry(torch, f"%r, %t = {call}({{r}}, {tau_type})", x.shape, x.dtype, x)
         tau = carry(torch, f"%p, %r = {call}({{0}}, {{r}})", sides, x.dtype, x)
         target = f"lapack_{letter}orgqr_ffi"
         body = f"%r = stablehlo.custom_call @{target}(%a0, %a1) : ({{0}}, {{1}}) -> {{r}}"
-        return carry(torch, body, x.shape, x.dtype, packed, tau), packed.triu()
+        reflectors = packed[..., :least]
+        q = carry(torch, body, reflectors.shape, x.dtype, reflectors, tau)
+        return q, packed[..., :least, :].triu()
 
     def solved(x: Any, y: Any) -> Any:
         q, r = qr(x)
@@ -219,6 +267,9 @@ def matrices(torch: Any) -> Decompositions:
         aten.linalg_cholesky.default: cholesky,
         aten.linalg_cholesky_ex.default: cholesky_ex,
         aten.linalg_solve_triangular.default: triangular,
+        aten.linalg_qr.default: linalg_qr,
+        aten._linalg_eigh.default: eigh,
+        aten._linalg_svd.default: svd,
         aten.linalg_inv.default: inverse,
         aten.linalg_inv_ex.default: inv_ex,
         aten.inverse.default: inverse,

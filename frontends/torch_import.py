@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .torch_carried import call_functions, lower, with_bodies
+from .torch_control import inline_branches, refused_control_flow, refused_masks
 from .torch_decompositions import decompositions, known_decompositions
 from .torch_views import LEGAL, name_joined_dimensions
 
@@ -37,6 +38,10 @@ def import_program(torch: Any, fx: Any, exported: Any, outputs: Sequence[str], n
 
     Raises ValueError where there is none, with the operations and lines of the user's module.
     """
+    inline_branches(torch, exported.graph_module)
+    masks = refused_masks(torch, exported.graph_module)
+    if masks:
+        raise ValueError(_refused([_refusal(each, masks) for each in outputs]))
     refusals: list[_Refusal] = []
     for output in outputs:
         table = {**fx.get_decomposition_table(), **decompositions(torch)}
@@ -73,6 +78,10 @@ def _attempt(
     handler = context.attach_diagnostic_handler(hear)
     try:
         taken_apart = exported.run_decompositions(table)
+        importer = import_module("torch_mlir.extras.fx_importer").GraphNodeImporter
+        control = refused_control_flow(torch, importer, taken_apart.graph_module)
+        if control:
+            return _refusal(output, control)
         name_joined_dimensions(torch, taken_apart.graph_module)
         found = fx.export_and_import(
             taken_apart,
@@ -93,6 +102,13 @@ def _attempt(
     finally:
         handler.detach()
     return with_bodies(found.operation.get_asm(), bodies)
+
+
+def _refusal(output: str, found: Mapping[str, str]) -> _Refusal:
+    """Of operations by their names, each with a trace of where it is written."""
+    places = ("\n".join(reversed(trace.splitlines())) for trace in found.values())
+    lines = dict.fromkeys(line for place in places if (line := user_line(place)))
+    return _Refusal(output, tuple(found), tuple(lines), "")
 
 
 def _refused(refusals: Sequence[_Refusal]) -> str:
@@ -126,13 +142,19 @@ def refused_operations(messages: Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if not name.startswith(_INNER)]
 
 
-_PLACE = re.compile(r'"([^"]+)":(\d+)')
+_PLACE = re.compile(r'"([^"]+)"(?::|, line )(\d+)')
 
 
 def user_line(location: str) -> str:
-    """The innermost line of a location of MLIR outside of this package and PyTorch, or nothing."""
+    """The innermost line outside of this package and PyTorch, or nothing.
+
+    In a location of MLIR, or in lines of a trace of Python from the innermost on.
+    """
     for file, line in _PLACE.findall(location):
         path = Path(file)
+        # PyTorch's own code may have no file.
+        if file.startswith("<eval_with_key>"):
+            continue
         if "torch" not in path.parts and path.parent != Path(__file__).parent:
             return f"{file}:{line}"
     return ""

@@ -161,6 +161,24 @@ def refused(kind, message, *arguments, **keywords):
     else:
         raise AssertionError(f"not refused: {message}")
 
+class Masked(nn.Module):
+    def forward(self, a, rows):
+        return a[a[:, 0] > 0, rows]
+
+class Loop(nn.Module):
+    def forward(self, a):
+        again, step = lambda i, a: i.sum() < 3, lambda i, a: (i + 1, a * 2)
+        return torch._higher_order_ops.while_loop(again, step, (torch.zeros(1), a))
+
+class Scan(nn.Module):
+    def forward(self, a):
+        return torch._higher_order_ops.scan(lambda c, a: (c + a, c * a), a[0], a)
+
+refused(ValueError, "conversion of aten.index.Tensor of a mask among other indices", Masked(), x,
+        torch.tensor([1]))
+for module, name in ((Loop(), "while_loop"), (Scan(), "scan")):
+    refused(ValueError, f"conversion of higher_order.{name} to stablehlo or linalg", module, x)
+
 mesh = (2, 2)
 refused(ValueError, "has an effect, USER_INPUT_MUTATION", cnn.train(), z)
 refused(ValueError, "torch-mlir has no conversion of aten.mode to stablehlo or linalg-on-tensors",
@@ -211,6 +229,23 @@ x = torch.randn(4, 6)
 same(lambda x, i: (x[i], x[:, i], x[i[:, None], i]), x, tensor([-1, 0, -4]))
 same(lambda x, i: x.index_put((i,), x[:2], accumulate=True), x, tensor([-1, 0]))
 
+# How many elements a mask chooses depends on data.
+same(lambda x: (x[x > 0], x[:, x[0] > 0], torch.masked_select(x, x[0] > 0)), x,
+     dynamic_shapes={"inputs[0]": {0: torch.export.Dim.AUTO}})
+same(lambda x: (2 * x[x > 0], torch.nonzero(x > 0), x[x[:, 0] > 0, 1]), x)
+
+# Branches, of which one has another inside.
+def branch(x):
+    return torch.cond(x.sum() > 0, lambda x: (x * 2, x.sin()), lambda x: (x - 1, x.cos()), (x,))
+
+def nested(x):
+    inner = lambda x: torch.cond(x[0, 0] > 0, lambda x: x * 3, lambda x: x + 1, (x,))
+    return torch.cond(x.sum() > 0, inner, lambda x: x.exp(), (x,))
+
+for each in (x, -x):
+    same(branch, each)
+    same(nested, each)
+
 # Pools whose sizes are rounded up.
 images = torch.randn(2, 3, 7, 9)
 for window, stride, padding in ((3, 2, 1), ((2, 3), (3, 2), 0)):
@@ -249,6 +284,21 @@ same(lambda z: (z * z.conj() + 1, z / 2, z - z.real, z.abs(), z.angle(), (z @ z.
 square = torch.randn(2, 4, 4)
 same(lambda x, y: (torch.linalg.inv(x), torch.linalg.solve(x, y)), square, torch.randn(2, 4, 3))
 same(lambda x, y: torch.linalg.solve(x, y), square[0], torch.randn(4))
+def factors(x):
+    # The signs of the vectors are free.
+    u, s, v = torch.linalg.svd(x, full_matrices=False)
+    return u.abs(), s, v.abs(), (u * s[..., None, :]) @ v
+
+for sides in ((2, 5, 3), (3, 5)):
+    same(torch.linalg.qr, torch.randn(sides))
+    same(factors, torch.randn(sides))
+def spectrum(x):
+    # Only the upper triangle counts.
+    values, vectors = torch.linalg.eigh(x, UPLO="U")
+    return values, vectors.abs(), (vectors * values[:, None]) @ vectors.mT
+
+same(spectrum, square)
+same(torch.linalg.svdvals, square)
 same(lambda x: torch.linalg.cholesky(x @ x.mT + torch.eye(4), upper=True), square)
 same(lambda x, y: torch.linalg.solve_triangular(x + 5 * torch.eye(4), y, upper=True, left=False),
      square.triu(), torch.randn(2, 3, 4))

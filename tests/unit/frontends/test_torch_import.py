@@ -26,3 +26,5 @@ def test_the_line_is_the_users() -> None:
     assert line == "/home/me/model.py:12"
     assert torch_import.user_line(f"loc(callsite({library} at {caller}))") == ""
     assert torch_import.user_line("loc(unknown)") == ""
+    trace = 'File "<eval_with_key>.5", line 9, in forward\nFile "a.py", line 5, in forward'
+    assert torch_import.user_line(f'{trace}\nFile "b.py", line 7, in forward') == "a.py:5"
