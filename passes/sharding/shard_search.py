@@ -31,7 +31,8 @@ from ..imports.import_annotations import import_annotations
 from .cost_report import Cost, time_text
 from .propagation.graph import ShardingGraph, build_graph
 from .search.candidates import Objective, annotate
-from .search.grid_search import Found, GridSearch, Key, keys_of
+from .search.grid_search import Found, GridSearch
+from .search.plans import Key, keys_of
 from .shard_annotate import find_or_create_grid, printed_names
 
 MOST_AXES = 3

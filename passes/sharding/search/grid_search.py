@@ -9,24 +9,25 @@ bettered by changing and dropping one annotation after the other as long as that
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
+from operator import ne
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
 from ....ir.diagnostics import OperationError
 from ....sharding.grid import Grid
 from ....sharding.search.integer_program import IntegerProgram, Solution
 from ....sharding.search.options import Decisions
-from ....sharding.sharding import DimensionAxes
+from ....sharding.sharding import DimensionAxes, extends
 from ....sharding.time_model import BytesPrice, TimePrice
 from ..cost_report import Cost
 from ..propagation.graph import ShardingGraph
-from .candidates import Annotation, Evaluator, Objective, OperandAnnotation, ProducerAnnotation
+from .candidates import Annotation, Evaluator, Objective
+from .plans import Key, Plan, annotations_of, enough_of
 from .problem_of import SearchedProgram, searched_program
 
 WORTHWHILE = 0.9999
@@ -36,25 +37,13 @@ AS_PREDICTED = 1.0005
 EVALUATED_OPERATIONS = 400
 """Operations of the programs that are partitioned to better a plan, all together."""
 LEAST_EVALUATIONS = 8
+PRUNED_OPERATIONS = 2400
+"""Operations of the programs that are partitioned to drop annotations, all together."""
+MOST_PRUNED = 16
 SMALL = 12
 """Operations of a program for which changes are tried even if all is as predicted."""
 MEMORY_ROUNDS = 4
 """How often the integer program is solved anew with less memory."""
-
-
-@dataclass(frozen=True, order=True, slots=True)
-class Key:
-    """What an annotation of a plan is about: a tensor, or (`slot` of) an operation's operand.
-
-    Both are those of the problem, which may stand for several of the program.
-    """
-
-    number: int
-    slot: int = -1
-
-
-Plan = dict[Key, DimensionAxes]
-"""For tensors how they lie, for operands how they are wanted."""
 
 
 @dataclass(slots=True)
@@ -174,38 +163,46 @@ class GridSearch:
     def _plans(self, solution: Solution) -> Iterator[Plan]:
         """A solution with few, more and all of its annotations."""
         problem, homes = self._program.problem, solution.homes()
+        lies = homes | dict(self._moved(solution, homes))
         free = {
             Key(tensor): axes
-            for tensor, axes in homes.items()
+            for tensor, axes in lies.items()
             if problem.tensors[tensor].pinned is None
         }
-        arguments = {key: axes for key, axes in free.items() if self._is_argument(key)}
-        yield {key: axes for key, axes in arguments.items() if any(axes)}
-        made = {
-            Key(tensor)
-            for decision, option in zip(self._decisions.all, solution.options, strict=True)
-            if not option.homes and decision.operations
-            for tensor, _ in option.makes
-        }
-        inner = {key: axes for key, axes in free.items() if key in made}
-        yield arguments | inner
-        wants = dict(self._wants(solution, homes))
-        yield arguments | inner | wants
+        yield {key: axes for key, axes in free.items() if any(axes) and self._is_argument(key)}
+        wants = dict(self._wants(solution, homes, lies))
+        enough = enough_of(self._program, free, self._extents)
+        yield enough
+        yield enough | wants
         yield free | wants
 
-    def _wants(
+    def _moved(
         self, solution: Solution, homes: dict[int, DimensionAxes]
+    ) -> Iterator[tuple[int, DimensionAxes]]:
+        """The results that lie elsewhere than an operation makes them, as it makes them.
+
+        An annotation says how the producer leaves a value, and partitioning follows that even if
+        it moves the operands. So a result that is to be moved is annotated for its users.
+        """
+        for option in solution.options:
+            for tensor, made in option.makes:
+                if not made.pending and not extends(homes[tensor], made.axes):
+                    yield tensor, made.axes
+
+    def _wants(
+        self,
+        solution: Solution,
+        homes: dict[int, DimensionAxes],
+        lies: dict[int, DimensionAxes],
     ) -> Iterator[tuple[Key, DimensionAxes]]:
         """The operands that operations want elsewhere than they lie."""
         for decision, option in zip(self._decisions.all, solution.options, strict=True):
-            if option.homes or not decision.operations:
-                continue
-            (number,) = decision.operations
-            wanted = iter(option.wants)
-            for slot, tensors in enumerate(self._program.problem.operations[number].operands):
-                shardings = [next(wanted) for _ in tensors]
-                if any(axes != homes[tensor] for tensor, axes in shardings):
-                    yield Key(number, slot), shardings[0][1]
+            wanted = dict(option.wants)
+            for number in decision.operations:
+                for slot, tensors in enumerate(self._program.problem.operations[number].operands):
+                    shardings = [wanted.get(tensor, homes[tensor]) for tensor in tensors]
+                    if any(map(ne, shardings, (lies[tensor] for tensor in tensors))):
+                        yield Key(number, slot), shardings[0]
 
     def _best_of(self, plans: Iterable[Plan], solution: Solution) -> tuple[Plan, Cost | None]:
         best: Plan = {}
@@ -264,7 +261,8 @@ class GridSearch:
             plan, key=lambda key: (self._is_argument(key), any(plan[key]), self._size(key), key)
         )
         savings: dict[Key, Cost] = {}
-        self._budget += 2 * LEAST_EVALUATIONS
+        affordable = PRUNED_OPERATIONS // max(1, len(self._program.relations))
+        self._budget = self._evaluator.count + min(MOST_PRUNED, affordable)
         for key in order:
             if not self._may_evaluate():
                 break
@@ -305,26 +303,3 @@ class GridSearch:
 
     def _size(self, key: Key) -> float:
         return self._program.problem.tensors[key.number].size if key.slot < 0 else 0.0
-
-
-def annotations_of(program: SearchedProgram, plan: Plan) -> Iterator[Annotation]:
-    """A plan as annotations: of producers, and of operands."""
-    for node, tensor in enumerate(program.tensors):
-        axes = plan.get(Key(tensor))
-        value = program.values[node]
-        is_result = isinstance(value.owner, Operation)
-        if axes is not None and (is_result or program.problem.tensors[tensor].is_argument):
-            yield ProducerAnnotation(value, axes)
-    wanted = {key.number for key in plan if key.slot >= 0}
-    for relation, number in zip(program.relations, program.operations, strict=True):
-        if number in wanted and len(relation.node.operands) == len(relation.origin.operands):
-            for slot in range(len(relation.node.operands)):
-                axes = plan.get(Key(number, slot))
-                if axes is not None and relation.node.operands[slot] is not None:
-                    yield OperandAnnotation(relation.origin, slot, axes)
-
-
-def keys_of(program: SearchedProgram, key: Key) -> Sequence[int]:
-    """The nodes or relations of a program that a key of a plan stands for."""
-    numbers = program.tensors if key.slot < 0 else program.operations
-    return [index for index, number in enumerate(numbers) if number == key.number]

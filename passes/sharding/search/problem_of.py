@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.disjoint_set import IntDisjointSet
 
 from ....ir.tensor_types import element_bytes, ranked, tensor_shape
 from ....sharding.factors import FactorRule
@@ -201,14 +202,7 @@ def _tied_tensors(
     These are results of operations that stand for each other, and arguments that they read.
     """
     relations = tuple(relations)
-    tied = list(range(len(is_argument)))
-
-    def root(node: int) -> int:
-        while tied[node] != node:
-            tied[node] = tied[tied[node]]
-            node = tied[node]
-        return node
-
+    tied = IntDisjointSet(size=len(is_argument))
     for index, relation in enumerate(relations):
         other = relations[first[index]]
         slots = zip(
@@ -223,9 +217,8 @@ def _tied_tensors(
             # The first layer may read an argument where others read what the one before made.
             if position < count and not (is_argument[one] and is_argument[two]):
                 continue
-            low, high = sorted((root(one), root(two)))
-            tied[high] = low
-    return [root(node) for node in range(len(tied))]
+            tied.union_left(*sorted((tied[one], tied[two])))
+    return [tied[node] for node in range(len(is_argument))]
 
 
 def _search_tensors(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 from itertools import product
 
@@ -19,6 +20,7 @@ from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.cost_report import Cost
 from mesh_opt.passes.sharding.propagation.graph import build_graph
 from mesh_opt.passes.sharding.search.candidates import program_cost
+from mesh_opt.passes.sharding.search.plans import Key, enough_of
 from mesh_opt.passes.sharding.search.problem_of import searched_program
 from mesh_opt.passes.sharding.shard_annotate import ShardAnnotatePass
 from mesh_opt.passes.sharding.shard_search import ShardSearchPass, factorizations
@@ -186,6 +188,41 @@ def test_repeated_layers_are_decided_once() -> None:
     weights = [each for each in eight.problem.tensors if each.shape == (2048, 512)]
     assert [each.count for each in weights] == [8]
     assert weights[0].is_argument
+
+
+def test_results_that_move_are_annotated_for_their_users() -> None:
+    """Keys are made by rows and read by heads: the producer keeps its rows, and the keys move."""
+    module = parse(llama(2))
+    remarks: list[Remark] = []
+    with remarks_to(remarks.append):
+        ShardSearchPass(grid="4x4", machine="cpu-cluster").apply(context(), module)
+    (quality,) = (note.message for note in remarks[0].notes if "integer program" in note.message)
+    found = re.search(r"predicts (\S+) ms; partitioned it is (\S+) ms; (\d+) programs", quality)
+    assert found is not None
+    predicted, partitioned, programs = map(float, found.groups())
+    assert partitioned <= predicted
+    # Most annotations of the plan are left out without partitioning anything.
+    assert programs < 12
+
+
+def test_annotations_that_propagation_makes_up_for_are_left_out() -> None:
+    graph = build_graph(parse(MLP), everything=True)
+    program = searched_program(graph)
+    names = {str(value.name_hint): node for node, value in enumerate(program.values)}
+    whole = ((), ())
+    plan = {
+        Key(program.tensors[names[name]]): axes
+        for name, axes in {
+            "x": whole,
+            "w1": ((), (0,)),
+            "h": ((), (0,)),
+            "a": ((), (0,)),
+            "w2": ((0,), ()),
+            "y": whole,
+        }.items()
+    }
+    assert enough_of(program, plan, (4,)) == {Key(program.tensors[names["w1"]]): ((), (0,))}
+    assert enough_of(program, {}, (4,)) == {}
 
 
 def test_grids_of_a_number_of_devices() -> None:
