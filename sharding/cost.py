@@ -5,7 +5,7 @@ What one collective sends is in its row (`collectives.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 from .collectives import ALL_GATHER, ALL_TO_ALL, SEND, CollectiveRow
@@ -64,6 +64,15 @@ def reshard_bytes(
     return reshard_price(source, target, size, extents, sent_bytes(extents))
 
 
+def _aside(dimensions: Iterable[Axes], moved: frozenset[int]) -> set[int]:
+    """The axes that are behind one that leaves a dimension or comes to it."""
+    found: set[int] = set()
+    for axes in dimensions:
+        first = next((place for place, axis in enumerate(axes) if axis in moved), len(axes))
+        found.update(axes[first:])
+    return found - moved
+
+
 def reshard_price(
     source: DimensionAxes,
     target: DimensionAxes,
@@ -74,6 +83,8 @@ def reshard_price(
     """An estimate of what it costs to change how a tensor is split.
 
     Slices what is new, exchanges what moves from one dimension to another, and gathers the rest.
+    Only the last axes of a dimension can move; those behind them are moved aside: from
+    `[[0, 1], []]` to `[[1], [0]]` axes 0 and 1 move to the other dimension, and axis 1 moves back.
     `size` is of the whole tensor in bytes, `extents` are of the grid.
     """
     held = local_size(size, source, extents)
@@ -84,7 +95,7 @@ def reshard_price(
         if axis not in place:
             held /= extents[axis]
     moved = [axis for axis in wanted if place.get(axis, wanted[axis]) != wanted[axis]]
-    for axis in moved:
+    for axis in (*moved, *sorted(_aside((*source, *target), frozenset(moved)))):
         total += price(ALL_TO_ALL, held, (axis,))
         collectives += extents[axis] > 1
     for axis in place:

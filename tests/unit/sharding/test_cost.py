@@ -20,6 +20,8 @@ EXTENTS = (2, 4)
         (((0,), ()), ((), (0,)), 400 / 2),  # all-to-all of what one process holds
         (((0,), ()), ((), (1,)), 200 / 2),  # slice first, then gather a quarter
         (((0, 1), ()), ((1, 0), ()), 100),  # permute
+        (((0, 1), ()), ((1,), (0,)), 100 / 2 + 100 * 3 / 4),  # axis 1 is in the way of axis 0
+        (((1,), (0,)), ((0, 1), ()), 100 / 2 + 100 * 3 / 4),
     ],
 )
 def test_bytes_that_each_process_sends(
