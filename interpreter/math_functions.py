@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -17,16 +18,10 @@ from .registry import Results, impl
 Unary = Callable[[Array], Array]
 
 
-def _error_function(value: Array) -> Array:
-    from scipy.special import erf
-
-    return np.asarray(erf(value))
-
-
-def _complementary_error_function(value: Array) -> Array:
-    from scipy.special import erfc
-
-    return np.asarray(erfc(value))
+def _of_each(function: Callable[[float], float]) -> Unary:
+    """A function of Python's `math`, in f64. SciPy's are faster, but take half a second to load."""
+    of_all = np.vectorize(function, otypes=[np.float64])
+    return lambda value: np.asarray(of_all(value), value.dtype)
 
 
 def _round_half_away(value: Array) -> Array:
@@ -47,8 +42,8 @@ UNARY: dict[str, Unary] = {
     "ceil": np.ceil,
     "cos": np.cos,
     "cosh": np.cosh,
-    "erf": _error_function,
-    "erfc": _complementary_error_function,
+    "erf": _of_each(math.erf),
+    "erfc": _of_each(math.erfc),
     "exp": np.exp,
     "exp2": np.exp2,
     "expm1": np.expm1,
