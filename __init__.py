@@ -10,9 +10,14 @@ ends `mesh_opt.jax` and `mesh_opt.torch`.
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from .api import (
         CompilationError,
         DeviceArray,
@@ -39,16 +44,38 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The names of `mesh_opt.api`, `load`, and the front ends, imported when they are asked for.
+FRONT_ENDS = ("jax", "torch")
 
-    The front ends cannot lie in this folder: a file `jax.py` in it would stand in for JAX where the
-    folder is on the path.
+
+class _FrontEnds:
+    """Finds the front ends for `import mesh_opt.jax`, as a member of `sys.meta_path`.
+
+    They cannot lie in this folder: a file `jax.py` in it would stand in for JAX where the folder is
+    on the path.
     """
-    from importlib import import_module
 
-    if name in ("jax", "torch"):
-        return import_module(f".frontends.{name}", __name__)
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        package, _, last = name.rpartition(".")
+        is_ours = package == __name__ and last in FRONT_ENDS
+        return ModuleSpec(name, _FrontEnds) if is_ours else None  # pyright: ignore
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType:
+        return import_module(f".frontends.{spec.name.rpartition('.')[2]}", __name__)
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """Nothing: the module is there already."""
+
+
+sys.meta_path.append(_FrontEnds)  # pyright: ignore[reportArgumentType]
+
+
+def __getattr__(name: str) -> Any:
+    """The names of `mesh_opt.api`, `load`, and the front ends, imported when they are asked for."""
+    if name in FRONT_ENDS:
+        return import_module(f".{name}", __name__)
     if name == "load":
         return import_module(".saved_programs", __name__).load
     if name == "__version__":
@@ -61,4 +88,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__, "jax", "torch"]
+    return [*globals(), *__all__, *FRONT_ENDS]

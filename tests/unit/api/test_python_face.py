@@ -40,6 +40,14 @@ def test_names() -> None:
         _ = mesh_opt.nope
 
 
+@pytest.mark.parametrize("name", ["jax", "torch"])
+def test_front_ends_are_modules_of_the_package(name: str) -> None:
+    code = f"import mesh_opt.{name} as one; from mesh_opt.{name} import compile; import mesh_opt;"
+    code += f"from mesh_opt import {name}; print(one is {name} is mesh_opt.{name})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"]
+
+
 def test_the_package_alone_is_light() -> None:
     code = "import sys, mesh_opt; print(*{'numpy', 'xdsl'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
