@@ -17,6 +17,7 @@ tensors returns new arrays (or views) and never writes to its operands.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -83,6 +84,7 @@ __all__ = [
 ]
 
 
+@lru_cache(256)
 def scalar_dtype(element_type: Attribute) -> np.dtype[Any]:
     """The NumPy type of one element. Raises UnsupportedType for types that hold no numbers."""
     width = integer_width(element_type)
