@@ -1,4 +1,4 @@
-"""A stable sort of long dimensions: runs are merged, each element finding its place by itself.
+"""A stable sort of long dimensions: runs are merged, each item finding its place by itself.
 
 Short runs are sorted first, by counting. A loop doubles their length. Within it all elements are
 independent: the one at position k of two merged runs asks by bisection how many of the first k
@@ -8,7 +8,8 @@ in any order and on any part.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import i64
@@ -24,36 +25,78 @@ from .shapes import iota
 SHORT_RUN = 32
 """How many elements a run that is sorted by counting has at most."""
 
+SHORT_RUN_OF_NUMBERS = 256
+"""The same of numbers, which are compared in one instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What is sorted: indices of elements, or numbers.
+
+    - `values`: a tensor of them, in any order;
+    - `keys`: tensors of what is compared, at the places that indices name; none of numbers.
+    """
+
+    values: SSAValue
+    keys: tuple[SSAValue, ...]
+    dimension: int
+    less: Less
+
+    def compared(
+        self, e: Emitter, item: SSAValue, where: Callable[[SSAValue], list[SSAValue]]
+    ) -> list[SSAValue]:
+        """What is compared of an item; `where` tells where an element of an index is."""
+        if not self.keys:
+            return [item]
+        place = where(e.to_index(item))
+        return [e.element(key, place) for key in self.keys]
+
 
 def sorted_order(e: Emitter, keys: Sequence[SSAValue], dimension: int, less: Less) -> SSAValue:
     """For each place along a dimension of known size, the index of what belongs there."""
-    count = shape(keys[0])[dimension]
-    run = next(each for each in range(SHORT_RUN, 0, -1) if count % each == 0)
+    indices = iota(e, e.sizes(keys[0]), dimension, kind(i64))
+    return _sorted(e, Items(indices, tuple(keys), dimension, less))
+
+
+def sorted_numbers(e: Emitter, numbers: SSAValue, dimension: int) -> SSAValue:
+    """64-bit integers, no two of which are equal, in order along a dimension of known size."""
+
+    def less(inner: Emitter, one: Sequence[SSAValue], other: Sequence[SSAValue]) -> SSAValue:
+        return inner.compare_integers("slt", one[0], other[0])
+
+    return _sorted(e, Items(numbers, (), dimension, less))
+
+
+def _sorted(e: Emitter, items: Items) -> SSAValue:
+    count = shape(items.values)[items.dimension]
+    longest = SHORT_RUN if items.keys else SHORT_RUN_OF_NUMBERS
+    run = next(each for each in range(min(longest, count), 0, -1) if count % each == 0)
     steps = (count // run - 1).bit_length()
-    first = _sorted_runs(e, keys, dimension, run, less)
+    first = _sorted_runs(e, items, run)
+    if not steps:
+        return first
     block = Block(arg_types=[INDEX, first.type])
     inner = e.inside(block)
     runs = inner.op("arith.shli", inner.index(1), block.args[0])
     length = inner.op("arith.muli", runs, inner.index(run))
     turns = inner.add(block.args[0], run.bit_length())
-    merged = _merged(inner, keys, block.args[1], dimension, length, turns, less)
+    merged = _merged(inner, replace(items, values=block.args[1]), length, turns)
     inner.add_op(scf.YieldOp(merged))
     loop = scf.ForOp(e.index(0), e.index(steps), e.index(1), [first], Region(block))
     return e.add_op(loop).results[0]
 
 
-def _sorted_runs(
-    e: Emitter, keys: Sequence[SSAValue], dimension: int, run: int, less: Less
-) -> SSAValue:
-    """The order of the elements in each run of a length that divides the dimension."""
-    sizes = e.sizes(keys[0])
-    first = iota(e, sizes, dimension, kind(i64))
+def _sorted_runs(e: Emitter, items: Items, run: int) -> SSAValue:
+    """The items with each run of a length that divides the dimension in order."""
     if run == 1:
-        return first
-    count = shape(keys[0])[dimension]
+        return items.values
+    dimension, sizes = items.dimension, e.sizes(items.values)
+    count = shape(items.values)[dimension]
     cut = [*sizes[:dimension], count // run, run, *sizes[dimension + 1 :]]
-    found = ranks(e, [e.reshape(key, cut) for key in keys], dimension + 1, less)
-    return e.reshape(placed(e, e.reshape(first, cut), found, dimension + 1), sizes)
+    values = e.reshape(items.values, cut)
+    keys = [e.reshape(key, cut) for key in items.keys]
+    found = ranks(e, keys or [values], dimension + 1, items.less, are_unequal=not keys)
+    return e.reshape(placed(e, values, found, dimension + 1), sizes)
 
 
 def in_order(e: Emitter, value: SSAValue, order: SSAValue, dimension: int) -> SSAValue:
@@ -69,74 +112,61 @@ def in_order(e: Emitter, value: SSAValue, order: SSAValue, dimension: int) -> SS
 
 
 class _Runs:
-    """Where the runs around a point of the loops lie, and how their elements compare."""
+    """Where the runs around a point of the loops lie, and how their items compare."""
 
     def __init__(
-        self,
-        e: Emitter,
-        keys: Sequence[SSAValue],
-        order: SSAValue,
-        dimension: int,
-        length: SSAValue,
+        self, e: Emitter, items: Items, length: SSAValue, inside: SSAValue | None = None
     ) -> None:
-        count = shape(order)[dimension]
-        self.e, self.keys, self.order, self.dimension = e, keys, order, dimension
+        count = shape(items.values)[items.dimension]
+        self.e, self.items, self.dimension = e, items, items.dimension
         self.last = e.index(count - 1)
         self.none, self.one = e.index(0), e.index(1)
-        self.places = [e.loop_index(place) for place in range(len(shape(order)))]
+        self.places = [e.loop_index(place) for place in range(len(shape(items.values)))]
         two = e.op("arith.addi", length, length)
         total = e.index(count)
-        self.inside = e.op("arith.remui", self.places[dimension], two)
-        self.start = e.op("arith.subi", self.places[dimension], self.inside)
+        place = self.places[self.dimension]
+        # A division takes longer than all the rest, so its result is kept.
+        self.inside = e.op("arith.remui", place, two) if inside is None else e.to_index(inside)
+        self.start = e.op("arith.subi", place, self.inside)
         self.middle = e.op("arith.minsi", e.op("arith.addi", self.start, length), total)
         self.end = e.op("arith.minsi", e.op("arith.addi", self.start, two), total)
 
     def at(self, position: SSAValue) -> SSAValue:
-        """The index that the order has at a position, or at the nearest one."""
+        """The item at a position, or at the nearest one."""
         bounded = self.e.op("arith.minsi", position, self.last)
         bounded = self.e.op("arith.maxsi", bounded, self.none)
-        return self.e.element(self.order, self._where(bounded))
+        return self.e.element(self.items.values, self._where(bounded))
 
-    def right_is_less(self, less: Less, left: SSAValue, right: SSAValue) -> SSAValue:
-        """Whether the element at one position comes before that at another."""
-        return less(self.e, self._elements(right), self._elements(left))
+    def right_is_less(self, left: SSAValue, right: SSAValue) -> SSAValue:
+        """Whether the item at one position comes before that at another."""
+        return self.items.less(self.e, self._compared(right), self._compared(left))
 
-    def _elements(self, position: SSAValue) -> list[SSAValue]:
-        where = self._where(self.e.to_index(self.at(position)))
-        return [self.e.element(key, where) for key in self.keys]
+    def _compared(self, position: SSAValue) -> list[SSAValue]:
+        return self.items.compared(self.e, self.at(position), self._where)
 
     def _where(self, index: SSAValue) -> list[SSAValue]:
         return [index if i == self.dimension else each for i, each in enumerate(self.places)]
 
 
-def _merged(
-    e: Emitter,
-    keys: Sequence[SSAValue],
-    order: SSAValue,
-    dimension: int,
-    length: SSAValue,
-    turns: IndexOrInt,
-    less: Less,
-) -> SSAValue:
+def _merged(e: Emitter, items: Items, length: SSAValue, turns: IndexOrInt) -> SSAValue:
     """Each pair of runs of a length merged, for which bisections take some turns."""
-    sizes = e.sizes(order)
+    sizes = e.sizes(items.values)
 
     def limits(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        runs = _Runs(inner, keys, order, dimension, length)
+        runs = _Runs(inner, items, length)
         rights = inner.op("arith.subi", runs.end, runs.middle)
         lefts = inner.op("arith.subi", runs.middle, runs.start)
         low = inner.op("arith.maxsi", inner.op("arith.subi", runs.inside, rights), runs.none)
         high = inner.op("arith.minsi", runs.inside, lefts)
-        return [inner.from_index(each, i64) for each in (low, high)]
+        return [inner.from_index(each, i64) for each in (low, high, runs.inside)]
 
     def halved(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        runs = _Runs(inner, keys, order, dimension, length)
+        runs = _Runs(inner, items, length, args[2])
         low, high = (inner.to_index(each) for each in args[:2])
         open_ = inner.compare_integers("slt", low, high)
         half = inner.op("arith.shrui", inner.op("arith.addi", low, high), runs.one)
         opposite = inner.op("arith.subi", inner.op("arith.subi", runs.inside, half), runs.one)
         later = runs.right_is_less(
-            less,
             inner.op("arith.addi", runs.start, half),
             inner.op("arith.addi", runs.middle, opposite),
         )
@@ -146,24 +176,22 @@ def _merged(
         return [inner.from_index(each, i64) for each in (low, high)]
 
     def chosen(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        runs = _Runs(inner, keys, order, dimension, length)
+        runs = _Runs(inner, items, length, args[1])
         low = inner.to_index(args[0])
         left = inner.op("arith.addi", runs.start, low)
         right = inner.op("arith.addi", runs.middle, inner.op("arith.subi", runs.inside, low))
         no_left = inner.compare_integers("sge", left, runs.middle)
         has_right = inner.compare_integers("slt", right, runs.end)
-        is_less = runs.right_is_less(less, left, right)
+        is_less = runs.right_is_less(left, right)
         takes_right = inner.either(no_left, inner.both(has_right, is_less))
         return [runs.at(inner.select(takes_right, right, left))]
 
-    def empties() -> list[SSAValue]:
-        return [e.empty(sizes, i64), e.empty(sizes, i64)]
-
-    bounds = e.loops([], [], empties(), None, limits)
-    block = Block(arg_types=[INDEX, *(bound.type for bound in bounds)])
+    outputs = [e.empty(sizes, i64) for _ in range(3)]
+    low, high, inside = e.loops([], [], outputs, None, limits)
+    block = Block(arg_types=[INDEX, low.type, high.type])
     inner = e.inside(block)
-    outputs = [inner.empty(sizes, i64), inner.empty(sizes, i64)]
-    inner.add_op(scf.YieldOp(*inner.loops(block.args[1:], None, outputs, None, halved)))
-    bisection = scf.ForOp(e.index(0), e.index(turns), e.index(1), bounds, Region(block))
+    outputs = [inner.empty(sizes, i64) for _ in range(2)]
+    inner.add_op(scf.YieldOp(*inner.loops([*block.args[1:], inside], None, outputs, None, halved)))
+    bisection = scf.ForOp(e.index(0), e.index(turns), e.index(1), [low, high], Region(block))
     low = e.add_op(bisection).results[0]
-    return e.loops([low], None, [e.empty(sizes, i64)], None, chosen)[0]
+    return e.loops([low, inside], None, [e.empty(sizes, i64)], None, chosen)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import SSAValue
 
 from ...ir.attribute_access import element_type
@@ -15,7 +15,14 @@ Less = Callable[[Emitter, Sequence[SSAValue], Sequence[SSAValue]], SSAValue]
 """Whether elements, one of each key, come before others."""
 
 
-def ranks(e: Emitter, keys: Sequence[SSAValue], dimension: int, less: Less) -> SSAValue:
+def ranks(
+    e: Emitter,
+    keys: Sequence[SSAValue],
+    dimension: int,
+    less: Less,
+    *,
+    are_unequal: bool = False,
+) -> SSAValue:
     """How many elements come before each one: those that are less, and equal ones in front."""
     rank = len(shape(keys[0]))
     sizes = e.sizes(keys[0])
@@ -25,12 +32,15 @@ def ranks(e: Emitter, keys: Sequence[SSAValue], dimension: int, less: Less) -> S
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         mine, others = args[:count], args[count : 2 * count]
-        is_less, is_more = less(inner, others, mine), less(inner, mine, others)
-        in_front = inner.compare_integers(
-            "slt", inner.loop_index(rank), inner.loop_index(dimension)
-        )
-        equal = inner.select(is_more, inner.constant(0, is_less.type), in_front)
-        one = inner.op("arith.extui", inner.either(is_less, equal), to=i64)
+        comes_before = less(inner, others, mine)
+        if not are_unequal:
+            is_more = less(inner, mine, others)
+            in_front = inner.compare_integers(
+                "slt", inner.loop_index(rank), inner.loop_index(dimension)
+            )
+            equal = inner.select(is_more, inner.constant(0, is_more.type), in_front)
+            comes_before = inner.either(comes_before, equal)
+        one = inner.op("arith.extui", comes_before, to=i64)
         return [inner.op("arith.addi", args[-1], one)]
 
     return e.loops(
@@ -44,20 +54,28 @@ def ranks(e: Emitter, keys: Sequence[SSAValue], dimension: int, less: Less) -> S
 
 
 def placed(e: Emitter, value: SSAValue, found: SSAValue, dimension: int) -> SSAValue:
-    """The elements of a tensor at their ranks."""
+    """The elements of a tensor at their ranks: one of them, and nothing of the others."""
     rank = len(shape(value))
     here = dims(*range(rank), loops=rank + 1)
     there = dims(*(rank if i == dimension else i for i in range(rank)), loops=rank + 1)
     sizes: list[IndexOrInt] = e.sizes(value)
+    element = element_type(value.type)
+    is_integer = isinstance(element, IntegerType)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        place = inner.from_index(inner.loop_index(dimension), i64)
-        return [inner.select(inner.compare_integers("eq", args[1], place), args[0], args[2])]
+        is_here = inner.compare_integers(
+            "eq", args[1], inner.from_index(inner.loop_index(dimension), i64)
+        )
+        if not is_integer:
+            return [inner.select(is_here, args[0], args[2])]
+        # Sums are computed in vectors.
+        one = inner.select(is_here, args[0], inner.constant(0, element))
+        return [inner.op("arith.addi", args[2], one)]
 
     return e.loops(
         [value, found],
         [there, there],
-        [e.fill(e.constant(0, element_type(value.type)), sizes)],
+        [e.fill(e.constant(0, element), sizes)],
         [here],
         body,
         [*[PARALLEL] * rank, REDUCTION],

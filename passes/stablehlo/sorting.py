@@ -23,18 +23,18 @@ from .arithmetic import operand_kind, total_order
 from .elements import kind
 from .emitter import INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
-from .merge_sort import in_order, sorted_order
+from .merge_sort import in_order, sorted_numbers, sorted_order
 from .rank_sort import Less, placed, ranks
 from .rules import call_rule, tensor_rule
 from .shapes import iota
+from .sort_keys import Keys, keys_of, places_of
 
 Tensors = Sequence[SSAValue]
 
+Order = Less | Keys
+
 LONG = 128
 """How many elements are sorted by counting which come before each of them; more are merged."""
-
-LOW_BITS = 1 << 31
-"""What places are subtracted from, so that the first of equal keys is the largest."""
 
 FEW = 64
 """How many of the largest elements are looked for one after the other."""
@@ -44,8 +44,8 @@ FEW = 64
 def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     rank = len(shape(operands[0]))
     dimension = integer(op, "dimension", -1)
-    less = _comparator(lowering, op.regions[0])
-    return in_sorted_order(lowering.emit, operands, dimension % max(rank, 1), less)
+    order = _comparator(lowering, op.regions[0], operands)
+    return in_sorted_order(lowering.emit, operands, dimension % max(rank, 1), order)
 
 
 @call_rule("ApproxTopK")
@@ -65,8 +65,8 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
         raise OperationError(op, f"expects a dimension and the comparator {name}")
     count = len(op.results)
     along = dimension.value.data % len(shape(operands[0]))
-    less = _comparator(lowering, comparator.body)
-    ordered = in_sorted_order(lowering.emit, operands[:count], along, less)
+    order = _comparator(lowering, comparator.body, operands[:count])
+    ordered = in_sorted_order(lowering.emit, operands[:count], along, order)
     e, rank = lowering.emit, len(shape(operands[0]))
     return [
         e.extract_slice(value, [0] * rank, list(shape(result)), [1] * rank)
@@ -74,8 +74,11 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
     ]
 
 
-def _comparator(lowering: Lowering, region: Region) -> Less:
+def _comparator(lowering: Lowering, region: Region, operands: Tensors) -> Order:
     """The order that a region over pairs of elements is."""
+    keys = keys_of(lowering, region, operands)
+    if keys is not None:
+        return keys
     return lambda e, one, other: lowering.scalars(region, in_pairs(one, other), e)[0]
 
 
@@ -84,15 +87,19 @@ def in_pairs(one: Tensors, other: Tensors) -> list[SSAValue]:
     return [value for pair in zip(one, other, strict=True) for value in pair]
 
 
-def in_sorted_order(e: Emitter, operands: Tensors, dimension: int, less: Less) -> Tensors:
+def in_sorted_order(e: Emitter, operands: Tensors, dimension: int, order: Order) -> Tensors:
     """Tensors in an order of their elements along a dimension. The sort is stable."""
     if shape(operands[0])[dimension] in (0, 1):
         return operands
-    if shape(operands[0])[dimension] > LONG:
-        order = sorted_order(e, operands, dimension, less)
-        return [in_order(e, value, order, dimension) for value in operands]
-    found = ranks(e, operands, dimension, less)
-    return [placed(e, value, found, dimension) for value in operands]
+    keys, less = ([order.values], order.less) if isinstance(order, Keys) else (operands, order)
+    if isinstance(order, Keys) and order.can_be_packed(dimension):
+        places = places_of(e, sorted_numbers(e, order.packed(e, dimension), dimension))
+    elif shape(operands[0])[dimension] > LONG:
+        places = sorted_order(e, keys, dimension, less)
+    else:
+        found = ranks(e, keys, dimension, less)
+        return [placed(e, value, found, dimension) for value in operands]
+    return [in_order(e, value, places, dimension) for value in operands]
 
 
 @tensor_rule("chlo.top_k")
@@ -115,26 +122,18 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
         keys = e.pointwise(
             [source], IntegerType(found.width), lambda inner, args: [total_order(inner, args[0])]
         )
-    greater = "ugt" if found.name in ("unsigned", "bool") else "sgt"
-
-    def is_greater(inner: Emitter, one: Tensors, other: Tensors) -> SSAValue:
-        return inner.compare_integers(greater, one[0], other[0])
-
+    order = Keys(keys, found.width, found.name in ("unsigned", "bool"), descends=True)
     positions = iota(e, e.sizes(source), rank - 1, kind(op.result_types[1]))
-    sizes = [*e.sizes(source)[:-1], count]
-    offsets, strides = [0] * rank, [1] * rank
-    if shape(source)[-1] > LONG:
-        if isinstance(count, int) and count <= FEW:
-            is_narrow = found.width <= 32 and shape(source)[-1] < LOW_BITS
-            largest = _largest_packed if is_narrow else _largest
-            first = largest(e, keys, count, greater)
-        else:
-            order = sorted_order(e, [keys], rank - 1, is_greater)
-            first = e.extract_slice(order, offsets, sizes, strides)
-        return [in_order(e, value, first, rank - 1) for value in (source, positions)]
-    found_ranks = ranks(e, [keys], rank - 1, is_greater)
-    results = [placed(e, value, found_ranks, rank - 1) for value in (source, positions)]
-    return [e.extract_slice(value, offsets, sizes, strides) for value in results]
+    both = [source, positions]
+    if shape(source)[-1] > LONG and isinstance(count, int) and count <= FEW:
+        largest = _first_packed if order.can_be_packed(rank - 1) else _largest
+        first = largest(e, order, count)
+        return [in_order(e, value, first, rank - 1) for value in both]
+    sizes, offsets, strides = [*e.sizes(source)[:-1], count], [0] * rank, [1] * rank
+    return [
+        e.extract_slice(value, offsets, sizes, strides)
+        for value in in_sorted_order(e, both, rank - 1, order)
+    ]
 
 
 def _precedes(
@@ -146,72 +145,55 @@ def _precedes(
     return e.either(larger, e.both(equal, e.compare_integers("slt", one[1], other[1])))
 
 
-def _largest_packed(e: Emitter, keys: SSAValue, count: int, greater: str) -> SSAValue:
-    """Where the largest narrow keys along the last dimension are: one after the other in a loop.
+def _first_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
+    """Where the first of narrow keys along the last dimension are: one after the other in a loop.
 
-    A key and its place are packed in 64 bits, so that each turn is a maximum: of what is less than
-    the last one that was found.
+    Each turn is a minimum of packed numbers: of those that are more than the last one found.
     """
-    rank, outer = len(shape(keys)), e.sizes(keys)[:-1]
-    least = -(1 << 63)
-
-    def packed(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        key = scalar.op("arith.extsi", args[0], to=i64)
-        if greater == "ugt":
-            key = scalar.op("arith.extui", args[0], to=i64)
-            key = scalar.op("arith.subi", key, scalar.constant(LOW_BITS, i64))
-        high = scalar.op("arith.shli", key, scalar.constant(32, i64))
-        place = scalar.op("arith.index_cast", scalar.loop_index(rank - 1), to=i64)
-        low = scalar.op("arith.subi", scalar.constant(LOW_BITS - 1, i64), place)
-        return [scalar.op("arith.ori", high, low)]
-
-    pairs = e.pointwise([keys], i64, packed)
-    most = e.fill(e.constant((1 << 63) - 1, i64), outer)
-    order = e.empty([*outer, count], i64)
-    block = Block(arg_types=[INDEX, most.type, order.type])
+    rank, outer = len(shape(keys.values)), e.sizes(keys.values)[:-1]
+    most = (1 << 63) - 1
+    packed = keys.packed(e, rank - 1)
+    last = e.fill(e.constant(-most - 1, i64), outer)
+    found = e.empty([*outer, count], i64)
+    block = Block(arg_types=[INDEX, last.type, found.type])
     inner = e.inside(block)
-    row, last = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
+    row, column = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
 
-    def larger(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        is_open = scalar.compare_integers("slt", args[0], args[1])
-        pair = scalar.select(is_open, args[0], scalar.constant(least, i64))
-        return [scalar.op("arith.maxsi", args[2], pair)]
+    def smaller(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        is_open = scalar.compare_integers("sgt", args[0], args[1])
+        number = scalar.select(is_open, args[0], scalar.constant(most, i64))
+        return [scalar.op("arith.minsi", args[2], number)]
 
     (best,) = inner.loops(
-        [pairs, block.args[1]],
-        [row, last],
-        [inner.fill(inner.constant(least, i64), outer)],
-        [last],
-        larger,
+        [packed, block.args[1]],
+        [row, column],
+        [inner.fill(inner.constant(most, i64), outer)],
+        [column],
+        smaller,
         [*[PARALLEL] * (rank - 1), REDUCTION],
     )
-
-    def place(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        mask = scalar.constant(LOW_BITS - 1, i64)
-        return [scalar.op("arith.subi", mask, scalar.op("arith.andi", args[0], mask))]
-
-    column = inner.reshape(inner.pointwise([best], i64, place), [*outer, 1])
     at = [*[0] * (rank - 1), block.args[0]]
-    found = inner.insert_slice(column, block.args[2], at, [1] * rank)
-    inner.add_op(scf.YieldOp(best, found))
-    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [most, order], Region(block))
-    return e.add_op(loop).results[1]
+    filled = inner.insert_slice(inner.reshape(best, [*outer, 1]), block.args[2], at, [1] * rank)
+    inner.add_op(scf.YieldOp(best, filled))
+    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [last, found], Region(block))
+    return places_of(e, e.add_op(loop).results[1])
 
 
-def _largest(e: Emitter, keys: SSAValue, count: int, greater: str) -> SSAValue:
+def _largest(e: Emitter, order: Keys, count: int) -> SSAValue:
     """Where the largest keys along the last dimension are: one after the other in a loop.
 
     Each turn finds the largest key of those that come after the last one that was found, and then
     the first place that has it.
     """
+    keys, greater = order.values, "ugt" if order.is_unsigned else "sgt"
     rank, outer = len(shape(keys)), e.sizes(keys)[:-1]
     element = element_type(keys.type)
     bits = cast("IntegerType", element).width.data
     none = e.fill(e.constant(-1, i64), outer)
     least = e.fill(e.constant(0 if greater == "ugt" else -(1 << bits - 1), element), outer)
     beyond = e.fill(e.constant((1 << 63) - 1, i64), outer)
-    order = e.empty([*outer, count], i64)
-    block = Block(arg_types=[INDEX, least.type, none.type, order.type])
+    places = e.empty([*outer, count], i64)
+    block = Block(arg_types=[INDEX, least.type, none.type, places.type])
     inner = e.inside(block)
     row, last = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
     iterators = [*[PARALLEL] * (rank - 1), REDUCTION]
@@ -243,5 +225,5 @@ def _largest(e: Emitter, keys: SSAValue, count: int, greater: str) -> SSAValue:
     column = inner.reshape(place, [*outer, 1])
     result = inner.insert_slice(column, block.args[3], at, [1] * rank)
     inner.add_op(scf.YieldOp(key, place, result))
-    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [least, none, order], Region(block))
+    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [least, none, places], Region(block))
     return e.add_op(loop).results[2]

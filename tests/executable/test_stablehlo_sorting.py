@@ -102,6 +102,60 @@ func.func @main(%a: {floats}, %i: {integers}) -> ({floats}, {integers}) {{
         np.testing.assert_array_equal(found[0].view(np.int32), np.take_along_axis(bits, order, 1))
 
 
+# Each with what elements are ordered by, and which of the two elements it is taken of.
+COMPARATORS = {
+    "rises": ("%l = stablehlo.compare LT, %x, %y", lambda a: a),
+    "falls": ("%l = stablehlo.compare GT, %x, %y", lambda a: -a),
+    "swapped": ("%l = stablehlo.compare LT, %y, %x", lambda a: -a),
+    "by_one_function": (
+        "%u = stablehlo.abs %x; %v = stablehlo.abs %y; %l = stablehlo.compare LT, %u, %v",
+        np.abs,
+    ),
+    "by_two_functions": (
+        "%u = stablehlo.abs %x; %v = stablehlo.negate %y; %w = stablehlo.negate %v;"
+        " %t = stablehlo.abs %w; %l = stablehlo.compare LT, %u, %t",
+        np.abs,
+    ),
+    "by_the_other_operand": (
+        "%l = stablehlo.compare GT, %p, %q",
+        lambda a: np.arange(len(a))[::-1],
+    ),
+    "by_nothing": (
+        "%z = stablehlo.constant dense<1> : E; %l = stablehlo.compare LT, %z, %z",
+        np.zeros_like,
+    ),
+}
+
+
+@pytest.mark.parametrize("element", ["i16", "i64"])
+@pytest.mark.parametrize("name", COMPARATORS)
+def test_comparators(name: str, element: str) -> None:
+    """Those that compare one function of each element are sorted by keys, packed if narrow."""
+    comparator, key = COMPARATORS[name]
+    lines = "\n".join(
+        line
+        if ": E" in line
+        else f"{line} : {'(E, E) -> tensor<i1>' if 'compare' in line else 'E'}"
+        for line in comparator.split(";")
+    ).replace("E", f"tensor<{element}>")
+    kind = f"tensor<136x{element}>"
+    text = f"""
+func.func @main(%a: {kind}, %i: {kind}) -> {kind} {{
+  %0:2 = "stablehlo.sort"(%a, %i) <{{dimension = 0 : i64, is_stable = true}}> ({{
+  ^bb0(%x: tensor<{element}>, %y: tensor<{element}>, %p: tensor<{element}>, %q: tensor<{element}>):
+    {lines}
+    stablehlo.return %l : tensor<i1>
+  }}) : ({kind}, {kind}) -> ({kind}, {kind})
+  return %0#1 : {kind}
+}}"""
+    given = np.random.default_rng(0).integers(-9, 9, 136).astype("i2" if element == "i16" else "i8")
+    places = np.arange(136, dtype=given.dtype)
+    main = api.compile(text)["main"]
+    for backend in ("interpreter", "numba"):
+        (found,) = main.run([given, places], backend=backend)
+        np.testing.assert_array_equal(found, np.argsort(key(given), kind="stable"))
+
+
 @pytest.mark.parametrize(("element", "k"), [("i32", 64), ("ui32", 64), ("i64", 4)])
 def test_the_largest_integers_of_many(element: str, k: int) -> None:
     """The extremes of the type among equal ones."""
