@@ -163,14 +163,14 @@ function showGraph(isNew) {
   select.setAttribute("aria-label", "function");
   const about = `${graph.nodes.length} operations and arguments, ${sends} `
     + `collective${sends === 1 ? "" : "s"}. Constants `
-    + "and empty tensors are left out. Arrows move, n and p go to collectives.";
-  pane.replaceChildren(element("h2", {}, select, " " + about),
+    + "and empty tensors are left out.";
+  const keys = "Arrows choose, n and p go to collectives.";
+  pane.replaceChildren(element("h2", { title: keys }, select, " " + about),
     shape("svg", { width: graph.width, height: graph.height }));
   pane.onscroll = () => requestAnimationFrame(drawGraph);
-  const top = graph.nodes.reduce((top, node) => node.y < top.y ? node : top, graph.nodes[0]);
-  // A graph that nearly fits is shown from its middle, a wide one from its first node.
-  const middle = graph.width < 1.5 * pane.clientWidth || !top ? graph.width / 2 : top.x + WIDTH / 2;
-  pane.scrollTo(middle - pane.clientWidth / 2, 0);
+  const first = graph.nodes.filter(node => node.y < pane.clientHeight).map(node => node.x);
+  const middle = (Math.min(...first) + Math.max(...first) + WIDTH) / 2;
+  pane.scrollTo(first.length ? middle - pane.clientWidth / 2 : 0, 0);
   drawGraph();
 }
 addEventListener("resize", () => state.graph && drawGraph());
