@@ -25,9 +25,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..ir.dialect_extension import extended, variant
 from ..ir.symbols import find_symbol, verify_visibility, visible_names
-from ..ir.usage_error import did_you_mean
 from ..ir.syntax.assembly_format import Parsed, Syntax
 from ..ir.syntax.operations import SyntaxOperation
+from ..ir.usage_error import did_you_mean
 from ..ir.verification import check
 
 
