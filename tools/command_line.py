@@ -143,7 +143,7 @@ def parse_arguments(
             elif name in pass_names:
                 passes.append((name, value))
             else:
-                hint = did_you_mean(name, {**fields, **pass_names})
+                hint = did_you_mean(f"--{name}", (f"--{each}" for each in (*fields, *pass_names)))
                 what = "option or pass" if pass_names else "option"
                 raise UsageError(f"there is no {what} '{argument.partition('=')[0]}'{hint}")
     return dataclasses.replace(defaults or table(), **values), passes

@@ -77,7 +77,7 @@ def test_reads_standard_input() -> None:
     ("arguments", "message"),
     [
         (["--nonsense"], "no option or pass '--nonsense'"),
-        (["--canonicalise"], "did you mean 'canonicalize'?"),
+        (["--canonicalise"], "did you mean '--canonicalize'?"),
         (["no-such-file.mlir"], "cannot read 'no-such-file.mlir': No such file"),
         (["."], "cannot read '.'"),
         (["-o", "no/such/folder/x"], "cannot write 'no/such/folder/x'"),

@@ -260,7 +260,7 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
         (("--function=double", "--input=1xf32", "--output=@/nope/x.npy"), "cannot write '/nope/x"),
         (("--backend=gpu",), "there is no backend 'gpu'; there are interpreter"),
         (("--strange",), "there is no option '--strange'"),
-        (("--random-input=1",), "did you mean 'random-inputs'?"),
+        (("--random-input=1",), "did you mean '--random-inputs'?"),
         (("--random-inputs=x",), "option '--random-inputs' takes an integer, not 'x'"),
         (("--random-inputs=-1",), "--random-inputs must not be negative"),
         (("--function=double", f"--input={10**11}xf32=1"), "more than can be held"),

@@ -22,6 +22,12 @@ shard.grid @g(shape = 2x)
 
 // -----
 
+shard.grid @g(shape = 2)
+// expected-error @+1 {{'[' expected of the axes of one dimension, as in [[0], []]}}
+%s = shard.sharding @g split_axes = [0] : !shard.sharding
+
+// -----
+
 // expected-error @+1 {{expected '='}}
 shard.grid @g(shape 2)
 
