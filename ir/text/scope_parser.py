@@ -74,7 +74,7 @@ class ScopeParser(LiteralParser):
             )
 
     def _undefined_value(self, name: str) -> str:
-        hint = did_you_mean(f"%{name}", (f"%{each}" for each in self.ssa_values))
+        hint = did_you_mean(name, self.ssa_values, "%")
         return f"use of undefined value '%{name}'{hint}"
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:

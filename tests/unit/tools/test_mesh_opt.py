@@ -77,6 +77,7 @@ def test_reads_standard_input() -> None:
     ("arguments", "message"),
     [
         (["--nonsense"], "no option or pass '--nonsense'"),
+        (["--emit-bytecode"], "no option or pass '--emit-bytecode': programs are written as text"),
         (["--canonicalise"], "did you mean '--canonicalize'?"),
         (["no-such-file.mlir"], "cannot read 'no-such-file.mlir': No such file"),
         (["."], "cannot read '.'"),
