@@ -438,10 +438,11 @@ def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
     elif len(inputs) < len(types):
         wanted = types[len(inputs) :][:_MOST_MISSING]
         missing = " ".join(f"--input={describe(each)}=..." for each in wanted)
+        more = " ..." if len(types) - len(inputs) > _MOST_MISSING else ""
         plural = "" if len(types) == 1 else "s"
         raise UsageError(
-            f"@{_printable(function.name)} takes {len(types)} input{plural}, got {len(inputs)}: give {missing}"
-            f"{' ...' if len(types) - len(inputs) > _MOST_MISSING else ''}, or --random-inputs=SEED"
+            f"@{_printable(function.name)} takes {len(types)} input{plural}, got {len(inputs)}:"
+            f" give {missing}{more}, or --random-inputs=SEED"
         )
     return list(function.arrays(inputs))
 
