@@ -45,6 +45,7 @@ main.timed #times { display: block; }
 #times svg { display: block; font: 11px ui-monospace, monospace; margin-bottom: 1em; }
 #times text { fill: var(--fore); }
 #times .name { fill: #111; pointer-events: none; }
+#times .event.wait + .name { fill: var(--fore); }
 #times .tick { stroke: var(--line); }
 .event { cursor: pointer; fill: hsl(214 70% 72%); }
 .event.copy { fill: hsl(150 45% 65%); }
