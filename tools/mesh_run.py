@@ -416,13 +416,8 @@ def _function(options: RunOptions, program: Program | LoadedProgram) -> AnyFunct
         raise UsageError(str(problem.args[0])) from problem
 
 
-_MOST_MISSING = 4
-"""Inputs that are written out where they are missing."""
-
-
 def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
-    from .run_files import random_inputs, read_inputs
-    from .value_text import describe
+    from .run_files import missing_inputs, random_inputs, read_inputs
 
     types = function.types.arguments
     if any(RANK in text for text in options.input):
@@ -436,14 +431,8 @@ def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
         seed, extent = options.random_inputs, options.random_extent
         inputs += random_inputs(seed, types, len(inputs), extent)
     elif len(inputs) < len(types):
-        wanted = types[len(inputs) :][:_MOST_MISSING]
-        missing = " ".join(f"--input={describe(each)}=..." for each in wanted)
-        more = " ..." if len(types) - len(inputs) > _MOST_MISSING else ""
-        plural = "" if len(types) == 1 else "s"
-        raise UsageError(
-            f"@{_printable(function.name)} takes {len(types)} input{plural}, got {len(inputs)}:"
-            f" give {missing}{more}, or --random-inputs=SEED"
-        )
+        what = missing_inputs(types, len(inputs))
+        raise UsageError(f"@{_printable(function.name)} {what}")
     return list(function.arrays(inputs))
 
 
