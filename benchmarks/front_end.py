@@ -27,6 +27,7 @@ from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.parser import Parser
 
+from .arguments import is_quick
 from .programs import arithmetic, structured
 
 Arguments = ParamSpec("Arguments")
@@ -38,7 +39,7 @@ LINEAR_TARGET = 1.3
 
 def main() -> int:
     """Measure and print; the exit code says whether every target was met."""
-    quick = "--quick" in sys.argv[1:]
+    quick = is_quick(__doc__)
     met = [start_up(3 if quick else 9)]
     met += [parsing(name, 2_000 if quick else 10_000) for name in GENERATORS]
     sizes = (1_000, 5_000) if quick else (1_000, 5_000, 50_000)

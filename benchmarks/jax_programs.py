@@ -11,12 +11,12 @@ The mesh is dp=2 x tp=4, everything is f32.
 # pyright: basic
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import os
 import random
 import re
-import sys
 from math import prod
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
@@ -451,19 +451,23 @@ def figures(program, *, with_xla=True):
 
 
 def main():
-    """Arguments: numbers of tokens; or `random`, the first seed and how many; or `rules`."""
+    """Print the figures that the arguments ask for as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    about = "numbers of tokens; or `random`, the first seed and how many; or `rules`"
+    parser.add_argument("tokens", nargs="+", metavar="TOKENS", help=about)
+    arguments = parser.parse_args().tokens
     importlib.import_module("jaxlib.mlir._mlir_libs._stablehlo").register_stablehlo_passes()
-    if sys.argv[1] == "rules":
+    if arguments[0] == "rules":
         print(json.dumps(rules()))
         return
-    if sys.argv[1] == "random":
-        first, count = map(int, sys.argv[2:])
+    if arguments[0] == "random":
+        first, count = map(int, arguments[1:])
         seeds = range(first, first + count)
         print(json.dumps({n: figures(random_program(n), with_xla=False) for n in seeds}))
         return
     result = {
         f"{name}/{tokens}": figures(program)
-        for tokens in map(int, sys.argv[1:])
+        for tokens in map(int, arguments)
         for name, program in programs(tokens).items()
     }
     print(json.dumps(result))

@@ -28,6 +28,7 @@ from mesh_opt.sharding.reshard import plan_reshard
 from mesh_opt.sharding.sharding import Sharding
 from mesh_opt.tools.driver import new_context
 
+from .arguments import is_quick
 from .programs import mlp_chain
 
 RATIO_TARGET = 0.7
@@ -47,7 +48,7 @@ class Times:
 
 def main() -> int:
     """Measure and print; the exit code says whether every target was met."""
-    quick = "--quick" in sys.argv[1:]
+    quick = is_quick(__doc__)
     small, large, runs = (1_000, 5_000, 2) if quick else (10_000, 50_000, 3)
     base = measure(small, "2x2", runs)
     ratio = base.partition / base.parse

@@ -19,6 +19,7 @@ from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
 from mesh_opt.tools.driver import new_context
 
+from .arguments import is_quick
 from .programs import mlp_chain
 
 RATIO_TARGET = 0.5
@@ -36,7 +37,7 @@ class Times:
 
 def main() -> int:
     """Measure and print; the exit code says whether every target was met."""
-    quick = "--quick" in sys.argv[1:]
+    quick = is_quick(__doc__)
     small, large, runs = (1_000, 5_000, 2) if quick else (10_000, 50_000, 4)
     base = measure(small, "2x2", runs)
     ratio = base.propagate / base.parse

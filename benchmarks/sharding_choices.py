@@ -25,6 +25,7 @@ from mesh_opt.passes.sharding.shard_simplify import ShardSimplifyPass
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
 from mesh_opt.tools.driver import new_context
 
+from .arguments import parser_of
 from .collective_bytes import collective_bytes
 from .contraction_work import contraction_work
 
@@ -69,6 +70,7 @@ class Figures:
 
 def main() -> int:
     """Print the table."""
+    parser_of(__doc__).parse_args()
     found = peers_figures(os.environ.get("MESH_OPT_PEERS_PYTHON", "python3"), TOKENS)
     names = dict.fromkeys(key.partition("/")[0] for key in found)
     print(HEAD)

@@ -22,6 +22,7 @@ from mesh_opt.sharding.machine_presets import GPU_HOST
 from mesh_opt.tools.driver import new_context
 from xdsl.dialects.builtin import ModuleOp
 
+from .arguments import parser_of
 from .collective_bytes import collective_bytes
 from .contraction_work import contraction_work
 from .sharding_choices import TOKENS, Figures, of_peers, our_figures, peers_figures
@@ -31,6 +32,7 @@ COLUMNS = ("annotated", "searched", "searched, half the memory")
 
 def main() -> int:
     """Print the table, row by row, and how many rows are better and worse on standard error."""
+    parser_of(__doc__).parse_args()
     found = peers_figures(os.environ.get("MESH_OPT_PEERS_PYTHON", "python3"), TOKENS)
     names = dict.fromkeys(key.partition("/")[0] for key in found)
     heads = [f"{tokens} tokens: {COLUMNS[0]}" for tokens in TOKENS]

@@ -9,7 +9,7 @@ from threading import Thread
 
 from ..ir.activity import activity
 from ..runtime.abi.cores import available_cores
-from ..runtime.abi.native_code import target_machine, target_platform
+from ..runtime.abi.native_code import CPU_FEATURES, target_machine, target_platform
 from ..runtime.abi.object_code import CompilerProcess, compile_ir
 
 LEAST_MODULES = 4
@@ -82,8 +82,6 @@ def _processes(modules: int) -> list[CompilerProcess]:
     platform = target_platform()
     most = min(available_cores(), modules // LEAST_MODULES + 1) - 1
     try:
-        return [
-            CompilerProcess(platform["CPU"], platform["features of the CPU"]) for _ in range(most)
-        ]
+        return [CompilerProcess(platform["CPU"], platform[CPU_FEATURES]) for _ in range(most)]
     except OSError:
         return []

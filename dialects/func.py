@@ -24,9 +24,10 @@ from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.dialect_extension import extended, variant
-from ..ir.symbols import find_symbol, verify_visibility
+from ..ir.symbols import find_symbol, verify_visibility, visible_names
 from ..ir.syntax.assembly_format import Parsed, Syntax
 from ..ir.syntax.operations import SyntaxOperation
+from ..ir.usage_error import did_you_mean
 from ..ir.verification import check
 
 
@@ -117,7 +118,8 @@ def _verify_call(call: CallOp) -> None:
     name = call.callee.string_value()
     function = find_symbol(call, name)
     if function is None:
-        raise VerifyException(f"'@{name}' could not be found in symbol table")
+        hint = did_you_mean(name, visible_names(call, ("func.func",)))
+        raise VerifyException(f"'@{name}' could not be found in symbol table{hint}")
     function_type = function.properties.get("function_type")
     if function.name != "func.func" or not isinstance(function_type, FunctionType):
         raise VerifyException(f"'@{name}' does not reference a valid function")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from html import escape
 from time import perf_counter
 from typing import Any
 
@@ -27,6 +29,7 @@ from ..interpreter.run import boundaries
 from ..ir.diagnostics import remarks_wanted
 from ..ir.symbols import fresh_name, names_in
 from ..ir.text.printer import print_operation
+from ..runtime.abi.arguments import InputError, check_kind
 from ..saved_programs import LoadedFunction, LoadedProgram
 from ..tools.kept_programs import KeptProgram, kept_program
 
@@ -116,7 +119,10 @@ def annotate(
         assert isinstance(mesh, Mesh)
         fault = sharding.fault(mesh, rank)
         if fault is not None:
-            raise ValueError(f"{called} of type {value_type} cannot lie so: {fault}")  # pyright: ignore
+            axes = ", ".join(f"{name}={size}" for name, size in mesh.axes)
+            raise ValueError(
+                f"{called} of type {value_type} cannot lie so on the mesh {axes}: {fault}"  # pyright: ignore
+            )
         named = TensorSharding(mesh_name(module, mesh), sharding.dimensions)
         attributes[SDY_SHARDING] = ShardingAttr(named)
     if any(held):
@@ -130,9 +136,19 @@ class EntryPoint:
     """
 
     def __init__(
-        self, module: ModuleOp, pipeline: str | Sequence[ModulePass], backend: str
+        self,
+        module: ModuleOp,
+        pipeline: str | Sequence[ModulePass],
+        backend: str,
+        names: Sequence[str],
     ) -> None:
-        """Raises CompilationError, ValueError as `mesh_opt.api.compile` does."""
+        """`names` are those of the arguments. Raises CompilationError, ValueError as
+        `mesh_opt.api.compile` does."""
+        self._names = names
+        for argument, name in zip(main_function(module).args, names, strict=True):
+            # `p['w']` is %p_w; no name begins with a digit.
+            hint = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")
+            argument.name_hint = f"_{hint}" if hint[:1].isdigit() else hint or None
         self.text = print_operation(module)
         """The program before all passes."""
         self._module, self._pipeline, self._backend = module, pipeline, backend
@@ -170,11 +186,26 @@ class EntryPoint:
 
     def run(self, inputs: Sequence[Any]) -> list[Array]:
         """Call it with whole arrays. Raises InputError, ExecutionError."""
-        results = self.function.run(inputs)
+        try:
+            results = self.function.run(inputs)
+        except InputError:
+            for name, each, kind in zip(
+                self._names, inputs, self.function.types.arguments, strict=True
+            ):
+                check_kind(f"argument {name}", each.dtype, each.shape, kind)
+            raise
         if self._kept is not None and self._program is not None:
             kept, self._kept = self._kept, None
             kept.keep(self._program)
         return results
+
+    def describe(self, name: str) -> str:
+        """What is compiled, for people; `name` is that of the function or module."""
+        return f"<Compiled {name}: {self.function!r}>"
+
+    def html(self, name: str) -> str:
+        """The same for notebooks, with where everything lies."""
+        return f"<code>{escape(self.describe(name))}</code>{self.program.shardings.html()}"
 
 
 def split_axes(program: Program, side: int) -> list[list[tuple[str, ...]]]:

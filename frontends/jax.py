@@ -12,6 +12,7 @@ mesh. Only what JAX documents is used, and JAX is imported when something is com
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -92,7 +93,8 @@ def compile(
     if out_shardings is not None:
         given = _shardings(jax, out_shardings, lowered.out_tree, own, False)
         annotate(function, "res_attrs", list(given))
-    return Compiled(EntryPoint(module, pipeline, backend), lowered, tuple(kept))
+    names = [located_name(each) or str(index) for index, each in enumerate(arguments)]
+    return Compiled(EntryPoint(module, pipeline, backend, names), lowered, tuple(kept))
 
 
 class Compiled:
@@ -108,6 +110,14 @@ class Compiled:
         self._lowered = lowered
         self._kept = kept
         self._types = entry.function.types.arguments
+
+    def __repr__(self) -> str:
+        """The function with the types of its arguments and results."""
+        return self._entry.describe(self._lowered.name)
+
+    def _repr_html_(self) -> str:
+        """The same, and where everything lies, for notebooks."""
+        return self._entry.html(self._lowered.name)
 
     @property
     def program(self) -> api.Program:
@@ -144,14 +154,27 @@ class Compiled:
         given = (tuple(arguments), dict(keywords))
         leaves, tree = jax.tree.flatten(given if self._lowered.has_keywords else given[0])
         if tree != self.in_tree:
+            expected, found = (self._paths(jax, each) for each in (self.in_tree, tree))
+            missing = [f"without {path}" for path in expected if path not in found]
+            more = [f"with {path}" for path in found if path not in expected]
+            told = ", ".join((missing + more)[:_MOST_PATHS]) or "with other containers"
             raise ValueError(
-                f"the function was compiled for arguments of the tree\n  {self.in_tree}\nbut is"
-                f" called with\n  {tree}"
+                f"the function was compiled for arguments of the tree {self.in_tree}, but is called"
+                f" {told}"
             )
         return [
             _as_array(jax, leaves[index], kind)
             for index, kind in zip(self._kept, self._types, strict=True)
         ]
+
+    def _paths(self, jax: Any, tree: Any) -> list[str]:
+        """The leaves of a tree of arguments by their places: `args[0]['w']`."""
+        whole = jax.tree.unflatten(tree, [0] * tree.num_leaves)
+        if self._lowered.has_keywords:
+            whole = {"args": whole[0], "kwargs": whole[1]}
+        leaves = jax.tree_util.tree_leaves_with_path(whole)
+        # The key of the dictionary becomes a name.
+        return [re.sub(r"^\['(\w+)'\]", r"\1", jax.tree_util.keystr(path)) for path, _ in leaves]
 
     @property
     def in_shardings(self) -> Tree:
@@ -177,6 +200,10 @@ class Compiled:
                 entries.pop()
             specs.append(jax.sharding.PartitionSpec(*entries))
         return specs
+
+
+_MOST_PATHS = 6
+"""Leaves that are named where a call has other ones."""
 
 
 # What JAX gives ----------------------------------------------------------------------------------

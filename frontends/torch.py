@@ -95,7 +95,7 @@ def compile(
         annotate(function, "arg_attrs", given, names)
         count = len(function.function_type.outputs.data)
         annotate(function, "res_attrs", _of_results(count, results, parsed_mesh))
-    entry = EntryPoint(program, pipeline, backend)
+    entry = EntryPoint(program, pipeline, backend, names)
     return Compiled(entry, module, names, tuple(keywords), exported.call_spec.out_spec)
 
 
@@ -110,8 +110,12 @@ def _with_examples(
         names = [spec.arg.name for spec in module.graph_signature.input_specs]
         names = names[len(names) - len(examples) - len(keywords) :]
         module = module.module()
-    else:
+    elif isinstance(module, torch.nn.Module):
         names = _input_names(module, examples, keywords)
+    else:
+        raise TypeError(
+            f"expected a torch.nn.Module or an ExportedProgram, got {type(module).__name__}"
+        )
     for name, value in zip(names, (*examples, *keywords.values()), strict=True):
         if not isinstance(value, torch.Tensor):
             raise TypeError(f"input {name} is {type(value).__name__}, expected a tensor")
@@ -138,6 +142,14 @@ class Compiled:
         self._keywords = keywords
         self._out_spec = out_spec
         self._placed: list[Any] | None = None
+
+    def __repr__(self) -> str:
+        """The module with the types of its weights, inputs and results."""
+        return self._entry.describe(type(self._module).__name__)
+
+    def _repr_html_(self) -> str:
+        """The same, and where everything lies, for notebooks."""
+        return self._entry.html(type(self._module).__name__)
 
     @property
     def program(self) -> api.Program:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.ir import Block, Operation
 
@@ -32,6 +32,9 @@ Routine = Generator[Any, Any, Any]
 
 Executor = Callable[[Operation, Sequence[Value], Any], Results]
 Driver = Callable[[Operation, Sequence[Value], Any], Routine]
+# What is registered may say of which class its operations and values are.
+AnyExecutor = TypeVar("AnyExecutor", bound=Callable[[Any, Any, Any], Results])
+AnyDriver = TypeVar("AnyDriver", bound=Callable[[Any, Any, Any], Routine])
 Brancher = Callable[[Operation, Sequence[Value]], tuple[Block, Sequence[Value]]]
 
 
@@ -52,14 +55,14 @@ _branchers: dict[str, Brancher] = {}
 _terminators: set[str] = set()
 
 
-def impl(*names: str, pointwise: bool = False) -> Callable[[Executor], Executor]:
+def impl(*names: str, pointwise: bool = False) -> Callable[[AnyExecutor], AnyExecutor]:
     """Register the function that computes operations of these names, in the place of another.
 
     It raises OperationError, or ArithmeticError, IndexError, TypeError or ValueError, for values
     that the operation is not defined on; these become errors at the operation.
     """
 
-    def register(function: Executor) -> Executor:
+    def register(function: AnyExecutor) -> AnyExecutor:
         for name in names:
             _entries[name] = Entry(execute=guarded(KIND, function), pointwise=pointwise)
         return function
@@ -67,13 +70,13 @@ def impl(*names: str, pointwise: bool = False) -> Callable[[Executor], Executor]
     return register
 
 
-def impl_with_regions(*names: str) -> Callable[[Driver], Driver]:
+def impl_with_regions(*names: str) -> Callable[[AnyDriver], AnyDriver]:
     """Register the generator function that runs operations of these names, in the place of another.
 
     It raises OperationError for what cannot be executed.
     """
 
-    def register(function: Driver) -> Driver:
+    def register(function: AnyDriver) -> AnyDriver:
         for name in names:
             _entries[name] = Entry(drive=guarded(KIND, function))
         return function

@@ -113,6 +113,18 @@ def find_visible_symbol(operation: Operation, symbol: SymbolRefAttr) -> Operatio
     return None
 
 
+def visible_names(operation: Operation, kinds: Container[str]) -> list[str]:
+    """The symbols that can be named at an operation, of operations of some names."""
+    found: dict[str, None] = {}
+    scope = operation.parent_op()
+    while scope is not None:
+        if scope.has_trait(SymbolTable):
+            symbols = _symbols_of(scope)
+            found.update((name, None) for name, one in symbols.items() if one.name in kinds)
+        scope = scope.parent_op()
+    return list(found)
+
+
 _found_in_table: WeakKeyDictionary[Operation, dict[str, ref[Operation]]] = WeakKeyDictionary()
 """What was found last, by table and name. Names are unique in a table, so an operation that is
 still there under its name is still the right one."""

@@ -9,9 +9,10 @@ class UsageError(Exception):
     """The command line asks for something that does not exist or makes no sense."""
 
 
-def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the nearest of some names; empty if none is near."""
+def did_you_mean(name: str, candidates: Iterable[str], mark: str = "") -> str:
+    """`; did you mean 'x'?` for the nearest of some names; empty if none is near. `mark` is what
+    stands before names in the text, such as `%`, and is not compared."""
     from difflib import get_close_matches
 
     matches = get_close_matches(name, list(candidates), 1)
-    return f"; did you mean '{matches[0]}'?" if matches else ""
+    return f"; did you mean '{mark}{matches[0]}'?" if matches else ""

@@ -162,6 +162,7 @@ FOLLOW_CALLS = frozenset(
     {
         "convert-mesh-to-shard",
         "convert-sdy-to-shard",
+        "inline-calls",
         "shard-annotate",
         "shard-complete",
         "shard-lower-all-slice",
@@ -170,10 +171,12 @@ FOLLOW_CALLS = frozenset(
         "shard-search",
         "shard-simplify",
         "sharding-propagation",
+        "symbol-dce",
     }
 )
 """Passes that `func.func(...)` runs on all functions at once: they change callers and callees
-together, or what functions share, as the grid that a mesh becomes."""
+together, look at who refers to a function, or change what functions share, as the grid that a mesh
+becomes."""
 
 
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:

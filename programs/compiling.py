@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import ParseError
 
 from ..interpreter.parameters import Parameters, provide_parameters
 from ..ir.activity import activity
-from ..ir.diagnostics import OperationError
+from ..ir.diagnostics import Note, OperationError
 from ..ir.text.parser import parse_module
 from ..ir.text.printer import print_operation
 from ..ir.text.source import Source, decoded_source
@@ -118,7 +118,7 @@ def run_pipeline(
                 module = original.clone()
         run_steps(context, module, steps, watching)
     if steps or conversions:
-        _verify(module, texts)
+        _verify(module, texts, Note("the passes left this behind, not the program as written"))
     if parameters is not None:
         with _located(texts):
             provide_parameters(module, parameters)
@@ -171,8 +171,9 @@ def _read(
         raise _compilation_error(from_parse_error(failure), [source]) from failure
 
 
-def _verify(module: ModuleOp, texts: Sequence[Source]) -> None:
+def _verify(module: ModuleOp, texts: Sequence[Source], *notes: Note) -> None:
     for failure in verification_errors(module):
+        failure.notes += notes
         raise _compilation_error(from_operation_error(failure), texts) from failure
 
 

@@ -155,6 +155,8 @@ class Checkpoints:
     def _read(self, folder: Path, step: int) -> Checkpoint:
         try:
             data: object = json.loads((folder / MANIFEST).read_bytes())
+        except FileNotFoundError as problem:
+            raise DamagedFile(f"has no {MANIFEST}") from problem
         except (ValueError, RecursionError) as problem:
             raise DamagedFile(f"has a manifest that is no JSON: {problem}") from problem
         manifest = Fields(data, "manifest")

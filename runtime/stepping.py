@@ -65,7 +65,10 @@ def run_repeatedly(
     if last is not None:
         done = last.step
         if done > steps:
-            raise CheckpointError(f"the checkpoint is after step {done}, and {steps} are wanted")
+            raise CheckpointError(
+                f"the checkpoint is after step {done}, and {steps} are wanted: steps are counted"
+                " from the beginning, so ask for more, or for another folder"
+            )
         arguments[:count] = resume(last, types, function.place)
     results = list(arguments[:count])
     while done < steps:

@@ -143,7 +143,9 @@ def parse_arguments(
             elif name in pass_names:
                 passes.append((name, value))
             else:
-                hint = did_you_mean(name, {**fields, **pass_names})
+                refused: Mapping[str, str] = getattr(table, "REFUSED", {})
+                hint = did_you_mean(name, {**fields, **pass_names}, "--")
+                hint = f": {refused[name]}" if name in refused else hint
                 what = "option or pass" if pass_names else "option"
                 raise UsageError(f"there is no {what} '{argument.partition('=')[0]}'{hint}")
     return dataclasses.replace(defaults or table(), **values), passes
@@ -208,7 +210,7 @@ def help_text(table: type[Information], introduction: str, *, grouped: bool = Tr
         return "\n".join([*lines, "", *_entries(fields)]) + "\n"
     by_name = {field.name: field for field in dataclasses.fields(table)}
     for group in reversed(table.__mro__):
-        own = [by_name[name] for name in get_annotations(group)]
+        own = [by_name[name] for name in get_annotations(group) if name in by_name]
         if entries := _entries(own):
             heading = (group.__doc__ or "").partition("\n")[0].rstrip(".")
             lines += ["", f"{heading}:", *entries]

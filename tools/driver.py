@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import ParseError
 
 from ..dialects.registry import register_dialects
 from ..ir.activity import activity
-from ..ir.diagnostics import OperationError, remarks_to, reports_to
+from ..ir.diagnostics import Note, OperationError, remarks_to, reports_to
 from ..ir.nesting_limits import deep_recursion
 from ..ir.text.parser import parse_module
 from ..ir.text.printer import print_operation
@@ -234,9 +234,10 @@ class Driver:
             return False
         return True
 
-    def _verify(self, module: ModuleOp) -> bool:
+    def _verify(self, module: ModuleOp, *notes: Note) -> bool:
         failures = list(verification_errors(module))
         for failure in failures:
+            failure.notes += notes
             self._refuse(failure)
         return not failures
 
@@ -284,7 +285,8 @@ class Driver:
         except InternalFault as fault:
             self._report_fault(fault, source)
             return False
-        return not self._steps or self._verify(module)
+        left_behind = Note("the passes left this behind; --verify-each tells which one")
+        return not self._steps or self._verify(module, left_behind)
 
     def _run_reported(
         self, context: Context, module: ModuleOp, observers: Sequence[Observer], path: str

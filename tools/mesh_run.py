@@ -417,7 +417,7 @@ def _function(options: RunOptions, program: Program | LoadedProgram) -> AnyFunct
 
 
 def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
-    from .run_files import random_inputs, read_inputs
+    from .run_files import missing_inputs, random_inputs, read_inputs
 
     types = function.types.arguments
     if any(RANK in text for text in options.input):
@@ -430,6 +430,9 @@ def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
     if options.random_inputs is not None:
         seed, extent = options.random_inputs, options.random_extent
         inputs += random_inputs(seed, types, len(inputs), extent)
+    elif len(inputs) < len(types):
+        what = missing_inputs(types, len(inputs))
+        raise UsageError(f"@{_printable(function.name)} {what}")
     return list(function.arrays(inputs))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .command_line import (
     Information,
@@ -166,6 +167,19 @@ class Options(
     Information,
 ):
     """What the user asked for. A field `a_b` is the option `--a-b`."""
+
+    REFUSED: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ("emit-bytecode", "emit-bytecode-version", "elide-resource-data-from-bytecode"),
+            "programs are written as text, which mlir-opt --emit-bytecode turns into bytecode",
+        ),
+        "irdl-file": "dialects are classes of Python, see --load-dialect-plugin",
+        **dict.fromkeys(
+            ("mlir-debug-counter", "mlir-print-debug-counter", "mlir-enable-debugger-hook"),
+            "passes are the only actions",
+        ),
+    }
+    """Options of mlir-opt that are not taken, and why."""
 
     input: str = positional("-")
     pass_flags: tuple[tuple[str, str | None], ...] = dataclasses.field(

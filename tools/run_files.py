@@ -24,7 +24,7 @@ from .array_files import (
     stored_arrays,
 )
 from .parameter_files import BYTES, stored_parameters
-from .value_text import MAXIMAL_INPUT, MAXIMAL_RANK, TextError, parse_raw, parse_value
+from .value_text import MAXIMAL_INPUT, MAXIMAL_RANK, TextError, describe, parse_raw, parse_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +159,22 @@ def _loaded(stored: StoredArray, expected: ValueType, role: str) -> Array:
         raise InputError(f"{role} is of raw bytes ('{stored.element}'), expected {expected}")
     check_kind(role, stored.dtype or own, stored.shape, expected)
     return stored.load(own)
+
+
+_MOST_MISSING = 4
+"""Inputs that are written out where they are missing."""
+
+
+def missing_inputs(types: Sequence[ValueType], given: int) -> str:
+    """What a function of these types says where only so many inputs are given."""
+    wanted = types[given:][:_MOST_MISSING]
+    missing = " ".join(f"--input={describe(each)}=..." for each in wanted)
+    more = " ..." if len(types) - given > _MOST_MISSING else ""
+    plural = "" if len(types) == 1 else "s"
+    return (
+        f"takes {len(types)} input{plural}, got {given}: give {missing}{more}, or"
+        " --random-inputs=SEED"
+    )
 
 
 def random_inputs(seed: int, types: Sequence[ValueType], given: int, extent: int) -> list[Array]:

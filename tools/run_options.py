@@ -313,6 +313,8 @@ def check_options(options: RunOptions) -> None:
         raise UsageError("--inputs-per-rank needs --backend=mpi")
     if options.steps is None and (options.checkpoint is not None or options.every != 1):
         raise UsageError("--checkpoint and --every need --steps")
+    if options.every != 1 and options.checkpoint is None:
+        raise UsageError("--every=N writes checkpoints: --checkpoint=DIR says where")
     if options.steps is not None and options.check is not None:
         raise UsageError("--check compares one call with the reference, not --steps")
     if options.tolerance is not None and options.check is None and not options.expected_output:

@@ -52,10 +52,10 @@ def _indices_attribute(values: tuple[int, ...]) -> IndicesAttr:
     return DenseArrayBase.from_list(i64, values)
 
 
-def parse_axes(parser: AttrParser) -> AxesAttr:
-    """Parse one bare list of axes, `[0, 1]`."""
+def parse_axes(parser: AttrParser, what: str = "") -> AxesAttr:
+    """Parse one bare list of axes, `[0, 1]`; `what` says in errors which list it is."""
     position = parser.pos
-    axes = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    axes = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer, what)
     for axis in axes:
         if not -(2**15) <= axis < 2**15:
             parser.raise_error(f"grid axis {axis} does not fit in 16 bits", position, parser.pos)
@@ -90,7 +90,8 @@ class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
             parser.parse_punctuation(">")
             return parameters
         lists = parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, lambda: parse_axes(parser)
+            parser.Delimiter.SQUARE,
+            lambda: parse_axes(parser, " of the axes of one dimension, as in [[0], []]"),
         )
         return (ArrayAttr(lists or [axes_attribute(())]),)
 

@@ -22,12 +22,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.symbols import find_visible_symbol
+from ...ir.symbols import find_visible_symbol, visible_names
 from ...ir.tensor_types import Shape
 from ...ir.tensor_types import shape_of as shape_of_tensor
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
 from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, ShardingType, Spelling
+
+_GRIDS = ("shard.grid", "mesh.mesh")
 
 DEVICES = "devices"
 """On a grid: where each process runs."""
@@ -56,8 +58,11 @@ def resolve_grid(operation: Operation, symbol: SymbolRefAttr, spelling: Spelling
     word = spelling.word("grid")
     found = find_visible_symbol(operation, symbol)
     if found is None:
-        raise VerifyException(f'Undefined required {word} symbol "{name}".')
-    if found.name not in ("shard.grid", "mesh.mesh"):
+        there = ", ".join(f"@{each}" for each in visible_names(operation, _GRIDS)) or f"no {word}"
+        raise VerifyException(
+            f'Undefined required {word} symbol "{name}". The program has {there}.'
+        )
+    if found.name not in _GRIDS:
         raise VerifyException(
             f"Undefined required {word} symbol \"{name}\". The name belongs to a '{found.name}'."
         )

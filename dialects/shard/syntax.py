@@ -164,6 +164,9 @@ def _integer(value: int, integer_type: IndexType | IntegerType) -> Attribute:
     return IntegerAttr(value, integer_type)
 
 
+_EXPECTED = "expected dimensions such as 2x?x4"
+
+
 @directive("dimensions")
 @dataclass(frozen=True, slots=True)
 class Dimensions:
@@ -178,9 +181,18 @@ class Dimensions:
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         dimensions: list[int] = []
         if parser.parse_optional_punctuation("[") is not None:
-            parser.parse_punctuation("]")
-        elif not (dimensions := parser.parse_dimension_list()):
-            parser.raise_error("expected dimensions such as 2x?x4, or [] for none")
+            is_list = parser.parse_optional_punctuation("]") is not None
+        else:
+            dimensions = parser.parse_dimension_list()
+            # What is no dimension, such as the `q` of `2xq`, is left with the `x` before it.
+            is_list = bool(dimensions) and parser.parse_optional_keyword("x") is None
+            start = parser.pos
+            if is_list and (rest := parser.parse_optional_identifier()) is not None:
+                end = parser.pos
+                text = rest.removeprefix("x")
+                parser.raise_error(f"'{text}' is no dimension; {_EXPECTED}", start + 1, end)
+        if not is_list:
+            parser.raise_error(_EXPECTED)
         parsed.attributes[self.name] = indices_attribute(dimensions)
 
     def print(self, printer: Printer, operation: Operation) -> None:

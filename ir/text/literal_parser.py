@@ -325,6 +325,18 @@ class LiteralParser(ResourceParser):
             self.raise_error("invalid dimension: it does not fit into 64 bits", start)
         return size
 
+    def parse_ranked_shape(self) -> tuple[list[int], Attribute]:
+        """Dimensions and the type of elements: `2x?xf32`."""
+        dimensions = self.parse_dimension_list()
+        found = self._current_token.text
+        if dimensions and self._parse_optional_shape_delimiter() is None:
+            self.raise_error(f"expected 'x' after a dimension, found '{found}'")
+        found = self._current_token.text
+        element = self.parse_optional_type()
+        if element is None:
+            self.raise_error(f"expected a dimension or the type of elements, found '{found}'")
+        return dimensions, element
+
     # Affine maps
 
     def parse_affine_map(self) -> AffineMap:

@@ -17,6 +17,7 @@ from xdsl.parser import ForwardDeclaredValue, UnresolvedOperand
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Span
 
+from ..usage_error import did_you_mean
 from .literal_parser import LiteralParser
 
 
@@ -69,8 +70,12 @@ class ScopeParser(LiteralParser):
             span = self._first_uses.get(name)
             raise ParseError(
                 span if span is not None else self._current_token.span,
-                f"use of undefined value '%{name}'",
+                self._undefined_value(name),
             )
+
+    def _undefined_value(self, name: str) -> str:
+        hint = did_you_mean(name, self.ssa_values, "%")
+        return f"use of undefined value '%{name}'{hint}"
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
         if name in self.ssa_values:

@@ -143,6 +143,8 @@ COLUMNS = ("tensor", "layout", "device", "laid out for", "bytes", "stored", "pad
 
 def render_report(rows: Sequence[EncodedTensor]) -> str:
     """The rows as a table, and the sum below it."""
+    if not rows:
+        return "no tensor has an encoding; the passes data-tile and compile give them encodings\n"
     cells = [COLUMNS, *(_cells(row) for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(COLUMNS))]
     lines = [
@@ -151,7 +153,7 @@ def render_report(rows: Sequence[EncodedTensor]) -> str:
     stored = sum(row.stored_bytes or 0 for row in rows)
     logical = sum(row.logical_bytes or 0 for row in rows if row.stored_bytes is not None)
     lines.append(
-        f"{len(rows)} encoded tensors; those of known size hold {logical} bytes in {stored}"
+        f"{len(rows)} encoded tensors; those of known size have {logical} bytes, stored in {stored}"
     )
     return "\n".join(lines) + "\n"
 

@@ -102,6 +102,10 @@ def _flattened() -> str:
     return ",".join(f"{'+' if there else '-'}{name}" for name, there in found)
 
 
+CPU_FEATURES = "features of the CPU"
+"""In a platform: all that LLVM knows, with `+` or `-`."""
+
+
 def target_platform() -> dict[str, str]:
     """What object code is for: its loader, the system and the CPU."""
     llvm: Any = llvmlite.binding
@@ -109,7 +113,7 @@ def target_platform() -> dict[str, str]:
         "version of llvmlite": llvmlite.__version__,
         "system": llvm.get_process_triple(),
         "CPU": llvm.get_host_cpu_name(),
-        "features of the CPU": _flattened(),
+        CPU_FEATURES: _flattened(),
     }
 
 

@@ -1,4 +1,5 @@
-"""When devices did what, for Perfetto and Chrome: kernels, copies, collectives and waits.
+"""When devices did what, for Perfetto and Chrome: kernels, copies, collectives, waits, and the
+compilation of kernels before their first run.
 
 The loop returns after each instruction, so what is between kernels takes longer than without a
 timeline; the times of kernels and collectives are their own.
@@ -18,13 +19,17 @@ ROWS = 1 << 8
 """Rows of a process: one for each of its own devices."""
 
 
+_UNITS = {"kernel": "tiles", "compile": "kernels"}
+"""What the amounts of events count, if not bytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that a device did, from one time in nanoseconds to another.
 
-    - `kind`: `kernel`, `copy` or `collective`;
+    - `kind`: `kernel`, `copy`, `collective` or `compile`;
     - `device`: which of the process's own, 0 if its program names none;
-    - `amount`: bytes of a copy or of what a collective gave, tiles of a kernel;
+    - `amount`: bytes of a copy or of what a collective gave, tiles of a kernel, compiled kernels;
     - `group`: of a collective, who met;
     - `number`: which meeting of that group at that instruction it was.
     """
@@ -113,7 +118,7 @@ def _spans(event: Event, arrivals: Mapping[object, int]) -> Iterator[Span]:
         began = min(event.end, max(event.start, arrivals[event.group, event.number]))
         if began > event.start:
             yield Span(row, "wait", "wait", event.start, began, {"for": event.name})
-    unit = "tiles" if event.kind == "kernel" else "bytes"
+    unit = _UNITS.get(event.kind, "bytes")
     details: dict[str, Any] = {unit: event.amount}
     if event.group:
         details["devices"] = list(event.group)

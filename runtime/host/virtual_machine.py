@@ -241,6 +241,8 @@ class VirtualMachine:
                     tracer.show(at, frame)
                 began = None
             elif reason == state.COMPILE:
+                if self._timeline is not None:
+                    self._note_compilation(self._timeline, at, began, perf_counter_ns())
                 began = None
             if reason == state.DONE:
                 return
@@ -267,6 +269,12 @@ class VirtualMachine:
             meeting = timeline.meeting(self.process, number)
             size, name = self.pool.size(block), program.python[number].name
             timeline.add(Event("collective", name, *what, size, group, meeting))
+
+    def _note_compilation(self, timeline: Timeline, at: int, start: int, end: int) -> None:
+        """Note that the kernels from an instruction on were compiled before it could run."""
+        count = len(set(self.linked.kernels_from(at)))
+        what = self.process, self.pool.current, start, end
+        timeline.add(Event("compile", "compile", *what, count))
 
     def _call_helpers(self) -> None:
         """Let the team's other workers wait for jobs until the call ends."""

@@ -23,7 +23,7 @@ from ...sharding.sharding import Sharding
 from .. import crew, intrinsics, messages, native, thread_mail
 from ..abi.arrays import ROUNDED_TYPES, Array
 from ..abi.device_array import DeviceArray
-from ..abi.native_code import Native, load_objects, target_platform
+from ..abi.native_code import CPU_FEATURES, Native, load_objects, target_platform
 from ..abi.value_types import FunctionTypes, ValueType
 from ..commands import CommandFailed, DeviceFailed
 from ..communicator import Communicator
@@ -60,6 +60,9 @@ from .tables import (
     read_type,
 )
 
+_MOST_FEATURES = 8
+"""Features of a CPU that are named where they differ."""
+
 CheckSizes = Callable[[str, int, int, Numbers], None]
 """Raises an exception if sizes do not fit together: by function, process, check and numbers."""
 
@@ -70,6 +73,23 @@ def platform() -> dict[str, str]:
     sources = [each.SOURCE for each in (crew, intrinsics, messages, native, thread_mail, *host)]
     digest = sha256("\0".join(sources).encode())
     return {**target_platform(), "version of the runtime": digest.hexdigest()[:16]}
+
+
+def _difference(name: str, saved: str | None, here: str) -> str:
+    """In words, what is another in `platform`. Of features, of which there are a hundred, those
+    that differ."""
+    if name != CPU_FEATURES or saved is None:
+        return f"the {name} is {here!r} here, and was {saved!r}"
+    were, are = set(saved.split(",")), set(here.split(","))
+    missing = sorted(each[1:] for each in were - are if each.startswith("+"))
+    added = sorted(each[1:] for each in are - were if each.startswith("+"))
+    parts = [
+        f"{words} {', '.join(names[:_MOST_FEATURES])}"
+        + (f" and {len(names) - _MOST_FEATURES} more" if names[_MOST_FEATURES:] else "")
+        for words, names in (("lacks", missing), ("also has", added))
+        if names
+    ]
+    return f"the CPU here {' and '.join(parts) or 'names its features in another way'}"
 
 
 class SavedProgram:
@@ -85,7 +105,7 @@ class SavedProgram:
         saved = {name: value.text() for name, value in header["platform"].entries()}
         here = platform()
         self.differences = [
-            f"the {name} is {here[name]!r} here, and was {saved.get(name)!r}"
+            _difference(name, saved.get(name), here[name])
             for name in here
             if saved.get(name) != here[name]
         ]

@@ -15,6 +15,7 @@ import pytest
 from breadth import NIGHTLY
 from mesh_opt import api
 from mesh_opt.ir.diagnostics import Remark, remarks_to
+from mesh_opt.runtime.saved import program as saved_program
 from mesh_opt.runtime.saved.container import Container
 from mesh_opt.saved_programs import LoadedProgram
 from mesh_opt.tools.mesh_opt import main as mesh_opt_tool
@@ -294,6 +295,20 @@ def test_arrays_stay_on_devices(tmp_path: Path) -> None:
     loaded.saved.differences.append("the CPU is another")
     with pytest.warns(RuntimeWarning, match="the CPU is another"):
         np.testing.assert_array_equal(loaded.main(x, placed), expected)
+
+
+def test_another_cpu_is_told_by_what_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, path = saved(tmp_path, *PROGRAMS["a_grid_of_2x2"])
+    here = saved_program.platform()
+    features = here["features of the CPU"].split(",")
+    had = next(each[1:] for each in features if each.startswith("+"))
+    changed = ",".join(each.replace(f"+{had}", f"-{had}") for each in features)
+    other = {**here, "features of the CPU": f"{changed},+new-a,+new-b"}
+    monkeypatch.setattr(saved_program, "platform", lambda: other)
+    (difference,) = load(path).saved.differences
+    assert difference == f"the CPU here lacks {had} and also has new-a, new-b"
 
 
 def test_large_constants_are_mapped_and_not_in_the_text(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ assert k.out_shardings[0] == P("y")
 
 REFUSED = """
 mesh = {"x": 2}
-refused(ValueError, 'argument x of type tensor<8x16xf32> cannot lie so: unknown axis name: "z"',
+refused(ValueError, 'tensor<8x16xf32> cannot lie so on the mesh x=2: unknown axis name: "z"',
         f, p, x, mesh=mesh, in_shardings=(None, P("z")))
 refused(ValueError, "sharding doesn't match tensor rank: 3 != 2",
         f, p, x, mesh=mesh, in_shardings=(None, P(None, None, "x")))
@@ -124,13 +124,19 @@ refused(TypeError, "expected a function or a stage of JAX, got int", 3)
 refused(mesh_opt.api.CompilationError, "xla_ffi_python_cpu_callback",
         lambda x: jax.pure_callback(lambda a: a, x, x), x)
 k = compile(lambda x: x + 1, x, backend="interpreter")
-for wrong in ((x, x), ({"x": x},)):
+assert repr(k).startswith("<Compiled <lambda>: <Function @main(x: tensor<")
+assert "@main" in k._repr_html_()
+for wrong, told in (((x, x), "with args[1]"), (({"x": x},), "without args[0], with args[0]['x']")):
     try:
         k(*wrong)
     except ValueError as problem:
-        assert "was compiled for arguments of the tree" in str(problem)
+        assert "was compiled for arguments of the tree" in str(problem) and told in str(problem)
     else:
         raise AssertionError
+try:
+    k(x[:1])
+except mesh_opt.InputError as problem:
+    assert str(problem).startswith("argument x has shape ")
 """
 
 

@@ -185,11 +185,12 @@ refused(ValueError, "torch-mlir has no conversion of aten.mode to stablehlo or l
         Mode(), x)
 refused(ValueError, "conversion of aten.index.Tensor_hacked_twin to linalg", Sampled(), z,
         torch.randn(4, 2, 2, 2), dynamic_shapes={"a": {0: either}, "grid": {0: either}})
+refused(TypeError, "expected a torch.nn.Module or an ExportedProgram, got int", 3, x)
 refused(ValueError, "give mesh=(2, 2)", mlp, x, placements={"input": [[0]]})
 refused(ValueError, "placements for y fit nothing; there are 0.weight", mlp, x, mesh=mesh,
         placements={"y": [[0]]})
 refused(ValueError, "split along axis 5 of 2", mlp, x, mesh=mesh, placements={"input": [[5]]})
-refused(ValueError, "input of type tensor<8x16xf32> cannot lie so: sharding doesn't match", mlp, x,
+refused(ValueError, "cannot lie so on the mesh axis_0=2, axis_1=2: sharding doesn't", mlp, x,
         mesh=mesh, placements={"input": [[0], [], [1]]})
 refused(ValueError, "1 placements on a mesh of 2 axes", mlp, x, mesh=mesh,
         placements={"input": [Shard(0)]})

@@ -199,7 +199,7 @@ class RecoveringParser(SourceParser):
         for name in self.forward_ssa_references:
             span = self._first_uses.get(name)
             if span is not None and name not in self._lost_values:
-                self._fail(ParseError(span, f"use of undefined value '%{name}'"))
+                self._fail(ParseError(span, self._undefined_value(name)))
         self.forward_ssa_references.clear()
 
     def _reject_undefined_blocks(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 GRAPH_SCRIPT = r"""
 "use strict";
-const SVG = "http://www.w3.org/2000/svg", WIDTH = 190, HEIGHT = 44, GAP = 26, ROW = 84;
+const SVG = "http://www.w3.org/2000/svg", WIDTH = 184, HEIGHT = 44, GAP = 20, ROW = 84;
 const graph = { nodes: [], edges: [], name: "", stage: -1, chosen: -1, width: 0, height: 0 };
 
 function shape(tag, attributes, ...children) {
@@ -65,12 +65,12 @@ function layOut(nodes) {
     [...layers].reverse().forEach(layer => place(layer, node => readers[node.index]));
   }
   layers.forEach(layer => place(layer, node => node.reads));
-  const left = Math.min(...nodes.map(node => node.x), 0) - 20;
+  const left = Math.min(...nodes.map(node => node.x)) - 16;
   layers.forEach((layer, at) => layer.forEach(node => {
     node.x -= left;
     node.y = 20 + at * ROW;
   }));
-  graph.width = Math.max(...nodes.map(node => node.x), 0) + WIDTH + 40;
+  graph.width = Math.max(...nodes.map(node => node.x), 0) + WIDTH + 16;
   graph.height = layers.length * ROW + 40;
   graph.edges = nodes.flatMap(node => node.reads.map(read => [nodes[read], node]));
 }
@@ -163,12 +163,14 @@ function showGraph(isNew) {
   select.setAttribute("aria-label", "function");
   const about = `${graph.nodes.length} operations and arguments, ${sends} `
     + `collective${sends === 1 ? "" : "s"}. Constants `
-    + "and empty tensors are left out. Arrows choose, n and p go to collectives.";
-  pane.replaceChildren(element("h2", {}, select, " " + about),
+    + "and empty tensors are left out.";
+  const keys = "Arrows choose, n and p go to collectives.";
+  pane.replaceChildren(element("h2", { title: keys }, select, " " + about),
     shape("svg", { width: graph.width, height: graph.height }));
   pane.onscroll = () => requestAnimationFrame(drawGraph);
-  const top = graph.nodes.reduce((top, node) => node.y < top.y ? node : top, graph.nodes[0]);
-  pane.scrollTo(top ? top.x + (WIDTH - pane.clientWidth) / 2 : 0, 0);
+  const first = graph.nodes.filter(node => node.y < pane.clientHeight).map(node => node.x);
+  const middle = (Math.min(...first) + Math.max(...first) + WIDTH) / 2;
+  pane.scrollTo(first.length ? middle - pane.clientWidth / 2 : 0, 0);
   drawGraph();
 }
 addEventListener("resize", () => state.graph && drawGraph());

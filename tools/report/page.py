@@ -42,8 +42,8 @@ _PAGE = """\
 <label>follow <input id="follow" list="values" placeholder="%value" spellcheck="false"></label>
 <datalist id="values"></datalist>
 <span id="keys"><kbd>&larr;</kbd> <kbd>&rarr;</kbd> stage <kbd>n</kbd> <kbd>p</kbd> change
-<kbd>/</kbd> follow <kbd>Esc</kbd> stop <kbd>1</kbd>-<kbd>6</kbd> tables <kbd>c</kbd> one or two
-<kbd>g</kbd> graph <kbd>l</kbd> time line <kbd>t</kbd> dark or light</span>
+<kbd>/</kbd> follow <kbd>Esc</kbd> stop <kbd>1</kbd>-<kbd>6</kbd> tables <kbd>c</kbd> columns
+<kbd>w</kbd> wrap <kbd>g</kbd> graph <kbd>l</kbd> time line <kbd>t</kbd> theme</span>
 </header>
 <main>
 <nav aria-label="stages"><ol id="stages"></ol></nav>

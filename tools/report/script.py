@@ -9,6 +9,7 @@ const state = { stage: stages.length - 1, other: null, follow: "", tab: 0, singl
   graph: false, times: false };
 const TABS = ["Value", "Shardings", "Collectives", "Cost", "Remarks", "Layouts"];
 const VALUE = /%[\w$.-]+(?:#\d+)?/g;
+const WORDS = /(%[\w$.-]+(?:#\d+)?)|((?<=^\s*|= )"?[a-z_]\w*\.[\w.]+"?)|(@[\w$.-]+|@"[^"]*")/g;
 
 function element(tag, properties, ...children) {
   const made = Object.assign(document.createElement(tag), properties || {});
@@ -50,9 +51,72 @@ function followAll(name) {
 }
 followAll("");
 
+// What a line is known by in two stages: the value and operation that it defines if the value has
+// a name of its own, else all of it.
+const keys = new Map(), keyOf = data.lines.map(line => {
+  const named = line.match(/^\s*%[a-z_][\w$.-]*(:\d+)? = "?[\w.]+/i)
+    || line.match(/^\s*(func|util)\.func.* @[\w$.-]+/);
+  const key = named ? named[0] : line;
+  return keys.has(key) ? keys.get(key) : (keys.set(key, keys.size), keys.size - 1);
+});
+// Which line of one stage is which line of another: patience diff. Lines whose keys occur once in
+// both and keep their order are the same, and so are equal lines beside them. -1 is a new line.
+const diffs = new Map();
+function matched(number, against) {
+  const key = number + " " + against;
+  if (diffs.has(key)) return diffs.get(key);
+  const here = stages[number].lines.map(line => keyOf[line]), found = here.map(() => -1);
+  const there = stages[against].lines.map(line => keyOf[line]);
+  const once = lines => {
+    const at = new Map();
+    lines.forEach((line, index) => at.set(line, at.has(line) ? -1 : index));
+    return at;
+  };
+  const inHere = once(here), inThere = once(there), tops = [], previous = [];
+  here.forEach((line, index) => {
+    const to = inThere.get(line);
+    if (inHere.get(line) !== index || to === undefined || to < 0) return;
+    let low = 0, high = tops.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (inThere.get(here[tops[middle]]) < to) low = middle + 1; else high = middle;
+    }
+    previous[index] = low ? tops[low - 1] : -1;
+    tops[low] = index;
+  });
+  for (let at = tops.length ? tops[tops.length - 1] : -1; at >= 0; at = previous[at])
+    found[at] = inThere.get(here[at]);
+  const taken = new Set(found);
+  const extend = (index, to) => {
+    if (found[index] !== -1 || here[index] !== there[to] || taken.has(to)) return;
+    found[index] = to;
+    taken.add(to);
+  };
+  for (let index = 0; index < here.length; index++)
+    extend(index, index ? found[index - 1] < 0 ? -1 : found[index - 1] + 1 : 0);
+  for (let index = here.length - 1; index >= 0; index--)
+    extend(index, index + 1 < here.length ? found[index + 1] - 1 : there.length - 1);
+  diffs.set(key, found);
+  return found;
+}
 function changes(number, against) {
-  const there = new Set(stages[against].lines);
-  return stages[number].lines.map(line => !there.has(line));
+  const here = stages[number].lines, there = stages[against].lines;
+  return matched(number, against).map((to, index) => to < 0 || here[index] !== there[to]);
+}
+const isChanged = number => number > 0 && (changes(number, number - 1).includes(true)
+  || stages[number].lines.length < stages[number - 1].lines.length);
+// How many empty rows stand before each line of a stage, so that equal lines are side by side.
+function gaps(number, against) {
+  const found = matched(number, against), empty = new Map();
+  let own = 0, other = 0;
+  found.concat(stages[against].lines.length).forEach((to, index) => {
+    if (to < 0) return;
+    const missing = (to - other) - (index - own);
+    if (missing > 0) empty.set(index, missing);
+    own = index + 1;
+    other = to + 1;
+  });
+  return empty;
 }
 
 function showStages() {
@@ -64,7 +128,7 @@ function showStages() {
       element("span", { textContent: stage.name }),
       element("span", { className: "count", textContent: marks.filter(Boolean).join(" ") }));
     button.setAttribute("aria-current", number === state.stage);
-    if (number && !count) button.classList.add("same");
+    if (number && !isChanged(number)) button.classList.add("same");
     return element("li", {}, button);
   }));
 }
@@ -73,25 +137,30 @@ function row(number, index, changed) {
   const line = text(number, index), made = element("div", { className: "row" });
   if (changed) made.classList.add("changed");
   if (followed[number][index]) made.classList.add("followed");
-  let last = 0;
-  for (const match of line.matchAll(VALUE)) {
+  made.append(element("span", { className: "at" }));
+  made.firstChild.dataset.at = index + 1;
+  const sends = stages[number].sends[index];
+  let last = 0, chip = sends && element("span", { className: "chip",
+    textContent: sends[1] === null ? "sends ?" : "sends " + bytes(sends[1]) });
+  for (const match of line.matchAll(WORDS)) {
     made.append(line.slice(last, match.index));
-    const value = element("span", { className: "value", textContent: match[0] });
-    if (match[0] === state.follow) value.classList.add("followed");
-    made.append(value);
+    const kind = match[1] ? "value" : match[2] ? "op" : "symbol";
+    const word = element("span", { className: kind, textContent: match[0] });
+    if (match[0] === state.follow) word.classList.add("followed");
+    made.append(word);
+    if (chip && kind === "op") made.append(chip);
     last = match.index + match[0].length;
   }
   made.append(line.slice(last));
-  const sends = stages[number].sends[index];
-  if (sends) made.append(element("span", { className: "chip",
-    textContent: sends[1] === null ? "sends ?" : "sends " + bytes(sends[1]) }));
   return made;
 }
 
 function showPane(pane, number, against) {
-  const changed = number === against ? [] : changes(number, against);
-  const code = element("div", { className: "code" },
-    ...stages[number].lines.map((_, index) => row(number, index, changed[index])));
+  const changed = changes(number, against), empty = gaps(number, against);
+  const fill = index => Array.from({ length: empty.get(index) || 0 }, () =>
+    element("div", { className: "fill" }));
+  const code = element("div", { className: "code" }, ...stages[number].lines.flatMap(
+    (_, index) => [...fill(index), row(number, index, changed[index])]), ...fill(changed.length));
   code.onclick = event => {
     if (event.target.classList.contains("value")) show({ follow: event.target.textContent });
   };
@@ -230,8 +299,8 @@ function show(change) {
 let change = -1;
 function nextChange(step) {
   const rows = [...$("after").querySelectorAll(".row")];
-  const found = rows.map((one, index) => one.classList.contains("changed") ? index : -1)
-    .filter(index => index >= 0);
+  const differs = index => index >= 0 && rows[index].classList.contains("changed");
+  const found = [...rows.keys()].filter(index => differs(index) && !differs(index - 1));
   if (!found.length) return;
   const after = found.find(index => index > change), upto = found.filter(index => index < change);
   change = step > 0 ? (after === undefined ? found[0] : after)
@@ -264,6 +333,7 @@ document.addEventListener("keydown", event => {
   else if (event.key === "/") { $("follow").focus(); $("follow").select(); }
   else if (event.key === "Escape") show({ follow: "" });
   else if (event.key === "c") show({ single: !state.single });
+  else if (event.key === "w") document.querySelector("main").classList.toggle("wrapped");
   else if (event.key === "t") document.documentElement.classList.toggle("dark");
   else if (event.key >= "1" && event.key <= String(TABS.length)) show({ tab: +event.key - 1 });
   else return;
@@ -281,7 +351,14 @@ $("values").append(...listed.map(name => element("option", { value: name })));
 if (matchMedia("(prefers-color-scheme: dark)").matches)
   document.documentElement.classList.add("dark");
 const asked = new URLSearchParams(location.hash.slice(1));
-const first = Math.min(stages.length - 1, Number(asked.get("stage") ?? stages.length - 1) || 0);
+// The last pass that changed the program.
+const last = stages.reduce((found, _, number) => isChanged(number) ? number : found,
+  stages.length - 1);
+const first = Math.min(stages.length - 1, Number(asked.get("stage") ?? last) || 0);
+[$("before"), $("after")].forEach((pane, at, panes) => pane.addEventListener("scroll", () => {
+  panes[1 - at].scrollTop = pane.scrollTop;
+  panes[1 - at].scrollLeft = pane.scrollLeft;
+}));
 show({ stage: first, follow: asked.get("follow") || "", tab: Number(asked.get("tab") || 1),
   graph: asked.get("graph") === "1", times: asked.get("times") === "1" });
 """

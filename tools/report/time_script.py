@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 TIME_SCRIPT = r"""
-const LABEL = 110, LANE = 24, TOP = 22, times = data.times;
+const LANE = 24, TOP = 22, times = data.times;
+const LABEL = 16 + 7 * Math.max(0, ...(times ? times.lanes : []).map(name => name.length));
 const line = { from: 0, to: 1, chosen: -1 };
 
 const took = time => time < 1000 ? time.toFixed(1) + " \u00b5s" : time < 1e6
@@ -79,7 +80,8 @@ function nextEvent(step, kinds) {
 
 // How much of the time of the run each device spent on what.
 function shares() {
-  const kinds = ["kernel", "copy", "collective", "wait"], sums = times.lanes.map(() => ({}));
+  const kinds = ["kernel", "copy", "collective", "wait", "compile"];
+  const sums = times.lanes.map(() => ({}));
   times.events.forEach(([lane, kind, , , length]) => {
     sums[lane][kind] = (sums[lane][kind] || 0) + length;
   });

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.ir import Operation
 
@@ -21,6 +21,9 @@ from ....ir.foreign_code import guarded
 
 Handler = Callable[[Any, Operation], None]
 """Emits an operation with the help of a `Partitioner`."""
+
+AnyHandler = TypeVar("AnyHandler", bound=Callable[[Any, Any], None])
+"""A handler, which may say of which class its operations are."""
 
 ANY = "any operation"
 ANY_STRUCTURED = "any structured operation"
@@ -40,13 +43,13 @@ _MODULES = (
 """The files of this folder that register handlers."""
 
 
-def partition(*names: str) -> Callable[[Handler], Handler]:
+def partition(*names: str) -> Callable[[AnyHandler], AnyHandler]:
     """Register the decorated function for the operations of these names, in the place of another.
 
     It raises OperationError for an operation that cannot be partitioned.
     """
 
-    def register(function: Handler) -> Handler:
+    def register(function: AnyHandler) -> AnyHandler:
         for name in names:
             _HANDLERS[name] = guarded("partition handler", function, 1)
         return function

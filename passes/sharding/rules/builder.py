@@ -61,12 +61,14 @@ class RuleBuilder:
         reductions: tuple[ReductionKind | None, ...] = (),
         shards: Shards | None = None,
     ) -> int:
-        """Add a factor and return its index.
+        """Add a factor and return its index. `size` is negative, as in a type, or `None` where it
+        is not known.
 
         Shards of what passes through may be empty, if `shards` does not say otherwise, others not.
         """
         if shards is None:
             shards = Shards.ANY if kind is FactorKind.PASS_THROUGH else Shards.FILLED
+        size = None if size is not None and size < 0 else size
         self._factors.append(Factor(size, kind, reductions, shards))
         return len(self._factors) - 1
 

@@ -6,18 +6,23 @@ from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from inspect import unwrap
+from math import prod
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
 from ....ir.foreign_code import guarded, is_foreign
 from ....ir.tensor_types import tensor_shape
-from ....sharding.factors import FactorKind, FactorRule
+from ....sharding.factors import DimensionFactors, FactorKind, FactorRule
 from .builder import elementwise_rule
 from .combiners import with_declared_kinds
 
 RuleFunction = Callable[[Operation], FactorRule | None]
 """Gives an operation's rule, or `None` where this particular operation has none."""
+
+AnyRuleFunction = TypeVar("AnyRuleFunction", bound=Callable[[Any], FactorRule | None])
+"""A rule function, which may say of which class its operations are."""
 
 _RULES: dict[str, RuleFunction] = {}
 _DIALECT_RULES: dict[str, RuleFunction] = {}
@@ -35,13 +40,13 @@ _MODULES = {
 _loaded: set[str] = set()
 
 
-def sharding_rule(*names: str) -> Callable[[RuleFunction], RuleFunction]:
+def sharding_rule(*names: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
     """Register the decorated function as the rule of the operations of these names.
 
     Raises ValueError where a name already has another rule.
     """
 
-    def register(function: RuleFunction) -> RuleFunction:
+    def register(function: AnyRuleFunction) -> AnyRuleFunction:
         for name in names:
             if not _register(_RULES, name, function):
                 raise ValueError(f"operation {name} already has a factor rule")
@@ -50,13 +55,13 @@ def sharding_rule(*names: str) -> Callable[[RuleFunction], RuleFunction]:
     return register
 
 
-def dialect_rule(dialect: str) -> Callable[[RuleFunction], RuleFunction]:
+def dialect_rule(dialect: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
     """Register the decorated function for all operations of a dialect without a rule of their own.
 
     Raises ValueError where the dialect already has such a rule.
     """
 
-    def register(function: RuleFunction) -> RuleFunction:
+    def register(function: AnyRuleFunction) -> AnyRuleFunction:
         if not _register(_DIALECT_RULES, dialect, function):
             raise ValueError(f"dialect {dialect} already has a factor rule")
         return function
@@ -98,6 +103,9 @@ def _check(operation: Operation, rule: FactorRule) -> None:
                     f"the rule gives {what} #{index} {len(dimensions)} dimensions, but it is of"
                     f" type {value.type}"
                 )
+            shape = tensor_shape(value) or ()
+            for dimension, (extent, factors) in enumerate(zip(shape, dimensions, strict=True)):
+                _check_extent(rule, f"dimension {dimension} of {what} #{index}", extent, factors)
     for index, factor in enumerate(rule.factors):
         kinds = len(factor.reductions)
         if factor.kind is FactorKind.REDUCTION and kinds != len(operation.results):
@@ -105,6 +113,22 @@ def _check(operation: Operation, rule: FactorRule) -> None:
                 f"factor f{index} is a reduction with kinds for {kinds} results, the operation has"
                 f" {len(operation.results)}"
             )
+
+
+def _check_extent(
+    rule: FactorRule, name: str, extent: int | None, factors: DimensionFactors
+) -> None:
+    """What only passes through a dimension, or is summed along it, has the dimension's extent."""
+    found = [rule.factors[factor] for factor in factors]
+    sizes = [factor.size for factor in found if factor.size is not None]
+    if extent is None or not found or len(sizes) < len(found):
+        return
+    kinds = FactorKind.PASS_THROUGH, FactorKind.REDUCTION
+    if all(factor.kind in kinds for factor in found) and prod(sizes) != extent:
+        made = " x ".join(
+            f"f{factor} ({size})" for factor, size in zip(factors, sizes, strict=True)
+        )
+        raise ValueError(f"the rule makes {name}, which has the extent {extent}, of {made}")
 
 
 def _load(dialect: str) -> None:

@@ -8,6 +8,7 @@
 // RUN: not mesh-run %s --function=step --input=4xf32=9 --input=4xf32=2 --steps=1 --checkpoint=%t.state 2>&1 | filecheck %s --check-prefix=PAST
 // RUN: not mesh-run %s --function=other --input=1 --steps=9 --checkpoint=%t.state 2>&1 | filecheck %s --check-prefix=OTHER
 // RUN: not mesh-run %s --function=step --checkpoint=%t.state 2>&1 | filecheck %s --check-prefix=STEPS
+// RUN: not mesh-run %s --function=step --steps=2 --every=2 2>&1 | filecheck %s --check-prefix=EVERY
 // RUN: not mesh-run %s --function=step --steps=0 2>&1 | filecheck %s --check-prefix=NONE
 // RUN: not mesh-run %s --function=step --input=4xf32=9 --input=4xf32=2 --steps=2 --checkpoint=%s 2>&1 | filecheck %s --check-prefix=FILE
 // RUN: not mesh-run %s --function=step --trace=%t.json --backend=interpreter 2>&1 | filecheck %s --check-prefix=NATIVE
@@ -23,6 +24,7 @@
 // PAST: mesh-run: the checkpoint is after step 6, and 1 are wanted
 // OTHER: mesh-run: the checkpoint after step 6 has tensor<4xf32> as array 0, expected i32
 // STEPS: mesh-run: --checkpoint and --every need --steps
+// EVERY: mesh-run: --every=N writes checkpoints: --checkpoint=DIR says where
 // NONE: mesh-run: --steps must be at least 1, and is 0
 // FILE: mesh-run: cannot write '{{.*}}long_runs.mlir': File exists
 // NATIVE: mesh-run: --trace needs --backend=numba

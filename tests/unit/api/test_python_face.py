@@ -11,6 +11,9 @@ from typing import Any
 import mesh_opt
 import numpy as np
 import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 PROGRAM = """
 shard.grid @g(shape = 2x2)
@@ -146,3 +149,18 @@ def test_programs_without_shardings() -> None:
     program = mesh_opt.compile("func.func @f() { return }", backend="interpreter")
     assert str(program.shardings) == "no value has a sharding\n"
     assert "no value has a sharding" in program._repr_html_()
+
+
+def test_what_passes_leave_behind_is_not_blamed_on_the_program() -> None:
+    class Breaks(ModulePass):
+        name = "breaks"
+
+        def apply(self, ctx: Context, op: ModuleOp) -> None:
+            for inner in list(op.walk()):
+                if inner.name == "func.return":
+                    inner.detach()
+                    inner.erase()
+
+    text = "func.func @f(%a: i32) -> i32 {\n%b = arith.addi %a, %a : i32\nreturn %b : i32\n}"
+    with pytest.raises(mesh_opt.CompilationError, match="note: the passes left this behind"):
+        mesh_opt.compile(text, [Breaks()])

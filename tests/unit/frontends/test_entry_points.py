@@ -15,6 +15,7 @@ from mesh_opt.ir.diagnostics import remarks_to
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.general.canonicalize import CanonicalizePass
+from mesh_opt.runtime.abi.arguments import InputError
 from mesh_opt.runtime.abi.errors import ExecutionError
 from mesh_opt.runtime.abi.private_cache import CACHE_VARIABLE
 from mesh_opt.tools.driver import new_context
@@ -54,7 +55,17 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def entry(pipeline: str | list[ModulePass] = "", backend: str = "numba") -> EntryPoint:
-    return EntryPoint(parse_module(new_context(), Source(ADD, "add.mlir")), pipeline, backend)
+    module = parse_module(new_context(), Source(ADD, "add.mlir"))
+    return EntryPoint(module, pipeline, backend, ["p['w']", "0.weight"])
+
+
+def test_arguments_have_their_names() -> None:
+    found = entry()
+    assert "@main(%p_w: tensor<?xf32>, %_0_weight: tensor<?xf32>)" in found.text
+    with pytest.raises(InputError, match=r"argument p\['w'\] is of float64, expected"):
+        found.run([TWO.astype(np.float64), TWO])
+    assert found.describe("add").startswith("<Compiled add: <Function @main(p_w: tensor<?xf32>, ")
+    assert "&lt;Compiled add" in found.html("add")
 
 
 def test_a_program_is_compiled_once(folder: Path, compiled: list[str]) -> None:

@@ -156,6 +156,7 @@ def test_symbols_are_looked_up_in_tables_made_once(monkeypatch: pytest.MonkeyPat
     ("call", "message"),
     [
         ("func.call @g(%a) : (i32) -> i32", "'@g' could not be found in symbol table"),
+        ("func.call @ff(%a) : (i32) -> i32", "found in symbol table; did you mean 'f'"),
         ("func.call @f(%a) : (i32) -> i32", "number of operands for callee: 1"),
         ("func.call @f(%a, %c) : (i32, i1) -> (i32, i32)", "number of results for callee: 2"),
         ("func.call @f(%c, %c) : (i1, i1) -> i32", "expected operand type i32, but provided i1"),

@@ -77,7 +77,7 @@ def test_kinds() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--nmae=x"], "there is no option '--nmae'; did you mean 'name'?"),
+        (["--nmae=x"], "there is no option '--nmae'; did you mean '--name'?"),
         (["--color=green"], "option '--color' is red or blue, not 'green'"),
         (["--display=flat"], "option '--display' is list or tree, not 'flat'"),
         (["--count=1.5"], "option '--count' takes an integer, not '1.5'"),

@@ -246,7 +246,10 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
     [
         ((), "--function= must say which function to run; there are @double, @pair, @half"),
         (("--function=nope",), "there is no function @nope; the module has @double, @pair, @half"),
-        (("--function=double",), "@double takes 1 input, got 0"),
+        (
+            ("--function=double",),
+            "@double takes 1 input, got 0: give --input=?xf32=..., or --random-inputs=SEED",
+        ),
         (("--function=double", "--input=@nope.npy"), "cannot read 'nope.npy': No such file"),
         (("--function=double", "--input=4xi32=1"), "input 0 (4xi32=1) is of type i32, expected ?x"),
         (("--function=double", "--input=4xf32=1 2"), "input 0 (4xf32=1 2) has 2 elements, expec"),
@@ -260,7 +263,7 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
         (("--function=double", "--input=1xf32", "--output=@/nope/x.npy"), "cannot write '/nope/x"),
         (("--backend=gpu",), "there is no backend 'gpu'; there are interpreter"),
         (("--strange",), "there is no option '--strange'"),
-        (("--random-input=1",), "did you mean 'random-inputs'?"),
+        (("--random-input=1",), "did you mean '--random-inputs'?"),
         (("--random-inputs=x",), "option '--random-inputs' takes an integer, not 'x'"),
         (("--random-inputs=-1",), "--random-inputs must not be negative"),
         (("--function=double", f"--input={10**11}xf32=1"), "more than can be held"),

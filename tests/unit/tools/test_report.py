@@ -210,8 +210,18 @@ const press = key => document.dispatchEvent(new KeyboardEvent("keydown", { key, 
 const seen = {};
 const headings = () => [...document.querySelectorAll(".pane h2")].map(one => one.textContent);
 seen.first = headings();
+press("ArrowRight");
+seen.next = headings();
+const boxes = selector => [...document.querySelectorAll(selector)].map(
+  one => one.getBoundingClientRect());
+seen.over = boxes("#after .chip").filter(chip => boxes("#after .chip ~ *, #after .at, #after .op")
+  .some(one => one.top < chip.bottom && chip.top < one.bottom
+    && one.left < chip.right && chip.left < one.right)).length;
+seen.tabLines = new Set(boxes("#tabs button").map(one => one.top)).size;
+seen.tabsFit = $("tabs").scrollWidth <= $("tabs").clientWidth;
 press("ArrowLeft");
-seen.left = headings();
+seen.rows = ["before", "after"].map(pane =>
+  [...document.querySelectorAll(`#${pane} .code > *`)].map(one => one.textContent));
 seen.changed = document.querySelectorAll("#after .row.changed").length;
 press("n");
 seen.here = document.querySelector("#after .row.here").textContent;
@@ -285,7 +295,8 @@ def test_what_devices_did(run_path: Path, data: dict[str, Any]) -> None:
             "linalg.generic",
         ]
     assert all(
-        0 <= start <= start + length <= times["end"] for *_, start, length, _ in times["events"]
+        0 <= start <= start + length <= times["end"] + 1e-6
+        for *_, start, length, _ in times["events"]
     )
 
 
@@ -305,7 +316,8 @@ def test_the_page_works_in_a_browser(run_path: Path, data: dict[str, Any], tmp_p
         pytest.skip("there is no chromium")
     page = tmp_path / "driven.html"
     page.write_text(run_path.read_text(encoding="utf-8") + DRIVE, encoding="utf-8")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'user'}"]
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1300,900"]
+    flags += [f"--user-data-dir={tmp_path / 'user'}"]
     done = subprocess.run(
         [chromium, *flags, "--virtual-time-budget=5000", "--dump-dom", page.as_uri()],
         capture_output=True,
@@ -316,9 +328,19 @@ def test_the_page_works_in_a_browser(run_path: Path, data: dict[str, Any], tmp_p
     title = re.search(r"<title>(\{.*?\})</title>", done.stdout)
     assert title is not None, done.stderr
     seen = json.loads(unescape(title[1]))
-    assert seen["first"] == ["shard-partition", "shard-simplify"]
-    assert seen["left"] == ["shard-complete", "shard-partition"]
+    # The page opens at the last pass that has changed something: the one after it has not.
+    assert seen["first"] == ["shard-complete", "shard-partition"]
+    assert seen["next"] == ["shard-partition", "shard-simplify"]
     assert seen["changed"] > 5 and "func.func @mlp" in seen["here"]
+    # Lines that are the same, or define the same value, are side by side.
+    before, after = seen["rows"]
+    assert len(before) == len(after)
+    assert any(
+        "%h = linalg.matmul" in one and "%h = linalg.matmul" in other
+        for one, other in zip(before, after, strict=True)
+    )
+    # Nothing lies over the text, nothing is wrapped or cut off.
+    assert seen["over"] == 0 and seen["tabLines"] == 1 and seen["tabsFit"]
     assert 2 <= len(seen["followed"]) < 20
     assert any("%h = linalg.matmul" in text for text in seen["followed"])
     assert seen["tab"] == "Value"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,6 +66,26 @@ def test_like_a_shell(lines: list[str], passes: bool, tmp_path: Path) -> None:
     # A shell goes on after `;`, a test stops.
     if is_sampled(LINES.index((lines, passes)), 3) and lines != ["false ; true"]:
         assert run_test(path, tmp_path / "out", shell=True).passed is passes
+
+
+def test_tests_outside_of_the_repository(tmp_path: Path) -> None:
+    """The configuration that docs/extending.md shows is enough for LLVM's lit."""
+    page = (Path(__file__).parents[3] / "docs" / "extending.md").read_text(encoding="utf-8")
+    (config,) = (
+        code
+        for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+        if "RunLinesTest" in code
+    )
+    (tmp_path / "lit.cfg.py").write_text(config, encoding="utf-8")
+    write(tmp_path, "mesh-opt %s | filecheck %s", program="// CHECK: @f\n" + PROGRAM)
+    done = subprocess.run(
+        [sys.executable, "-c", "from lit.main import main; main()", "-v", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0 and "PASS: acme :: test.mlir" in done.stdout, done.stdout
 
 
 def test_no_run_line_is_a_failure(tmp_path: Path) -> None:

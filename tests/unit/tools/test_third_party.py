@@ -22,8 +22,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Dialect
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 
-NAMES = ("row_sum row_max row_mean mixed bad_rule bad_ranks bad_kinds bad_handler bad_run bad_drive"
-         " bad_kernel bad_verifier").split()
+NAMES = ("row_sum row_max row_mean mixed bad_rule bad_ranks bad_extents bad_kinds bad_handler"
+         " bad_run bad_drive bad_kernel bad_verifier").split()
 
 def operation(short):
     class Op(IRDLOperation):
@@ -77,6 +77,14 @@ def bad_rule(operation):
 def bad_ranks(operation):
     builder = RuleBuilder(operation)
     builder.operand_dimensions(0, [()])
+    return builder.build()
+
+@sharding_rule("zeta.bad_extents")
+def bad_extents(operation):
+    builder = RuleBuilder(operation)
+    row, column = builder.factor(4), builder.factor(6)
+    builder.operand_dimensions(0, [(row,), (column,)])
+    builder.result_dimensions(0, [(column,), (row,)])
     return builder.build()
 
 @sharding_rule("zeta.bad_kinds")
@@ -313,6 +321,8 @@ def _shape(text: str) -> tuple[int, ...]:
 FAULTS = {
     "bad_rule": "in rule zeta_package.rules.bad_rule: ZeroDivisionError: integer division",
     "bad_ranks": "in rule zeta_package.rules.bad_ranks: ValueError: the rule gives operand #0 1",
+    "bad_extents": "in rule zeta_package.rules.bad_extents: ValueError: the rule makes dimension 0"
+    " of result #0, which has the extent 4, of f1 (6)",
     "bad_kinds": "in rule zeta_package.rules.bad_kinds: ValueError: factor f0 is a reduction with",
     "bad_handler": "in partition handler zeta_package.rules.bad_handler: KeyError: 'lost'",
 }

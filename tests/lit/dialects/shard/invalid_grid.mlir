@@ -20,7 +20,7 @@ shard.grid @g(shape = 0x4)
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{Undefined required grid symbol "other".}}
+  // expected-error @+1 {{Undefined required grid symbol "other". The program has @g.}}
   %n = shard.process_linear_index on @other : index
   return
 }

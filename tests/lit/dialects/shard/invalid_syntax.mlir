@@ -2,8 +2,29 @@
 
 // Text that does not parse.
 
-// expected-error @+1 {{expected dimensions such as 2x?x4, or [] for none}}
+// expected-error @+1 {{expected dimensions such as 2x?x4}}
 shard.grid @g(shape = -1)
+
+// -----
+
+// expected-error @+1 {{'q' is no dimension; expected dimensions such as 2x?x4}}
+shard.grid @g(shape = 2xq)
+
+// -----
+
+// expected-error @+1 {{expected dimensions such as 2x?x4}}
+shard.grid @g(shape = [2, 2])
+
+// -----
+
+// expected-error @+1 {{expected dimensions such as 2x?x4}}
+shard.grid @g(shape = 2x)
+
+// -----
+
+shard.grid @g(shape = 2)
+// expected-error @+1 {{'[' expected of the axes of one dimension, as in [[0], []]}}
+%s = shard.sharding @g split_axes = [0] : !shard.sharding
 
 // -----
 

@@ -8,7 +8,7 @@
 // CHECK-NEXT: tensor<17x40xf32> {{ +}}tiles 8x1 of dimensions [0, 1] {{ +}}@a {{ +}}@a {{ +}}2720 {{ +}}3840 {{ +}}29.2%
 // CHECK-NEXT: tensor<17x40xf32> {{ +}}tiles 8x1 of dimensions [0, 1] {{ +}}@b {{ +}}@a {{ +}}2720 {{ +}}3840 {{ +}}29.2%
 // CHECK-NEXT: tensor<17x?xf32> {{ +}}tiles 8x4 of dimensions [0, 1] {{ +}}@b {{ +}}@b {{ +}}? {{ +}}? {{ +}}?
-// CHECK-NEXT: 3 encoded tensors; those of known size hold 5440 bytes in 7680
+// CHECK-NEXT: 3 encoded tensors; those of known size have 5440 bytes, stored in 7680
 // OPEN: tensor<17x40xf32> {{ +}}open {{ +}}@a {{ +}}@a {{ +}}2720 {{ +}}? {{ +}}?
 
 // DEVICES: tensor<?x?xf32> {{ +}}tiles 16x1 of dimensions [0, 1] {{ +}}@device_a {{ +}}@device_a

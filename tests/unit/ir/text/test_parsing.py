@@ -88,6 +88,23 @@ class TestErrors:
         text = "func.func @f() {\n  %x = arith.addi %b, %a : i32\n  return\n}\nmodule {}"
         assert refuse(text) == (2, 19, "use of undefined value '%b'")
 
+    @pytest.mark.parametrize(
+        ("shape", "column", "message"),
+        [
+            ("2xqxf32", 18, "expected a dimension or the type of elements, found 'qxf32'"),
+            ("f33", 16, "expected a dimension or the type of elements, found 'f33'"),
+            ("2x", 18, "expected a dimension or the type of elements, found '>'"),
+            ("2", 17, "expected 'x' after a dimension, found '>'"),
+        ],
+    )
+    def test_shapes_that_are_none(self, shape: str, column: int, message: str) -> None:
+        text = f'"a.b"() : () -> tensor<{shape}>'
+        assert refuse(text) == (1, column + 8, message)
+
+    def test_a_value_with_nearly_that_name_is_offered(self) -> None:
+        text = 'func.func @f(%rows: i32) {\n  "a.b"(%row) : (i32) -> ()\n  return\n}'
+        assert refuse(text) == (2, 9, "use of undefined value '%row'; did you mean '%rows'?")
+
     def test_functions_do_not_see_each_other_s_values(self) -> None:
         text = (
             "func.func @f(%a: i32) { return }\nfunc.func @g() {\n"
