@@ -1,11 +1,11 @@
-"""Where host code says which device new blocks are of: right before they are made, and only if it
-may have been another one.
+"""Where host code says which device it works for: right before what makes a block or takes time,
+and only if it may have been another one.
 
-    device #1                     run ...
-    run ...                       device #1
+    device #1                     count ...
+    count ...                     device #1
     %1 = allocate 4      ->       %1 = allocate 4
-    device #0                     run ...
-    run ...                       %2 = allocate 4
+    device #0                     count ...
+    count ...                     %2 = allocate 4
     device #1
     %2 = allocate 4
 """
@@ -18,16 +18,21 @@ from .instructions import KINDS
 from .program import HostFunction, Instruction, Label
 
 READERS = frozenset(
-    ("allocate", "reuse", "own", "python", "exchange", "call", "call_register", "return")
+    (
+        *("allocate", "reuse", "own", "python", "exchange"),
+        *("run", "copy"),
+        *("call", "call_register", "return"),
+    )
 )
-"""What makes blocks, or goes on in code that expects the device to be as it is."""
+"""What makes blocks, what a timeline notes for a device, and what goes on in code that expects the
+device to be as it is."""
 
 _ENDS = frozenset(("jump", "return", "fail"))
 """What is not followed by the next instruction."""
 
 
 def devices_of(instructions: Sequence[Instruction]) -> list[int]:
-    """The device that new blocks are to be of at each instruction, as the code is written."""
+    """The device that is set at each instruction, as the code is written."""
     found: list[int] = []
     current = 0
     for instruction in instructions:

@@ -405,7 +405,7 @@ def test_what_only_gets_one_constant_is_one() -> None:
     assert moved == {turn, other, place}
 
 
-def test_devices_are_set_only_where_blocks_are_made_and_it_was_another_one() -> None:
+def test_devices_are_set_only_where_it_was_another_one() -> None:
     """Around a loop whose turns begin with one device and end with another."""
 
     def on_device(b: Builder, device: int, count: int) -> None:
@@ -428,11 +428,19 @@ def test_devices_are_set_only_where_blocks_are_made_and_it_was_another_one() -> 
             on_device(b, 2, 1)
             b.emit("loop", index, b.constant(5), b.constant(1), top)
         on_device(b, 2, 1)
+        # What is copied on the host is no device's work.
+        nothing = b.constant(0)
+        b.emit("copy", nothing, nothing, nothing)
         b.emit("return")
 
     program = build(main, devices=3)
     instructions = program.functions[0].instructions
-    assert [each.operands[0] for each in instructions if each.kind.name == "device"] == [1, 2, 0]
+    switches = [
+        (each.operands[0], following.kind.name)
+        for each, following in pairwise(instructions)
+        if each.kind.name == "device"
+    ]
+    assert switches == [(1, "allocate"), (2, "allocate"), (0, "copy")]
     machine = VirtualMachine(LinkedProgram(program))
     machine.call(0, [])
     allocated = [machine.pool.count(device, ALLOCATED) // 64 for device in range(3)]
