@@ -21,13 +21,21 @@ class Case:
     - `inputs`: shapes and element types of random inputs;
     - `reference`: the same on arrays, with NumPy or `jax.numpy` and `jax` as the first two
       arguments (the second is `None` for NumPy), `None` for programs that only IREE reads;
-    - `numpy`: whether NumPy has what the reference needs.
+    - `numpy`: whether NumPy has what the reference needs;
+    - `multiply_adds`: those in `f32`, where they alone bound the time: of large products;
+    - `is_memory_bound`: whether reading the inputs and writing the result does.
     """
 
     text: str
     inputs: tuple[tuple[tuple[int, ...], str], ...]
     reference: Callable[..., Any] | None
     numpy: bool = True
+    multiply_adds: int = 0
+    is_memory_bound: bool = False
+
+
+LARGE_PRODUCT = 1000
+"""Rows, columns and depth from which on a product is large."""
 
 
 def f32(*shapes: tuple[int, ...]) -> tuple[tuple[tuple[int, ...], str], ...]:
@@ -73,7 +81,13 @@ def matmul(rows: int, depth: int, columns: int) -> Case:
     """A product of matrices."""
     shapes = (rows, depth), (depth, columns)
     text = product("matmul", *shapes, (rows, columns))
-    return Case(text, f32(*shapes), lambda np, jax, a, b: a @ b)
+    return Case(
+        text,
+        f32(*shapes),
+        lambda np, jax, a, b: a @ b,
+        multiply_adds=rows * depth * columns if min(rows, depth, columns) > LARGE_PRODUCT else 0,
+        is_memory_bound=min(rows, columns) == 1,
+    )
 
 
 def narrow_matmul(size: int, source: str, dtype: str, total: str, wide: str) -> Case:
@@ -102,8 +116,12 @@ def transposed_matmul(rows: int, depth: int, columns: int) -> Case:
     body = f"""{filled(r, "f32", "0.0")}
   %r = linalg.matmul indexing_maps = [{spelled}]
     ins(%a, %b : {a}, {b}) outs(%i : {r}) -> {r}"""
-    shapes = f32((rows, depth), (columns, depth))
-    return Case(program([a, b], r, body), shapes, lambda np, jax, a, b: a @ b.T)
+    return Case(
+        program([a, b], r, body),
+        f32((rows, depth), (columns, depth)),
+        lambda np, jax, a, b: a @ b.T,
+        is_memory_bound=rows == 1,
+    )
 
 
 def convolution(size: int, channels: int, features: int, window: int = 3) -> Case:
@@ -142,8 +160,13 @@ def elementwise(lines: list[str], reference: Callable[..., Any], size: int = 1 <
     """A chain of operations on `%a` and `%b`."""
     kind = tensor((size,))
     body = "\n".join(f"  {line} : {kind}" for line in lines)
-    numpy = "jax." not in lines[0] and not any("erf" in line for line in lines)
-    return Case(program([kind, kind], kind, body), f32((size,), (size,)), reference, numpy)
+    return Case(
+        program([kind, kind], kind, body),
+        f32((size,), (size,)),
+        reference,
+        numpy=not any("erf" in line for line in lines),
+        is_memory_bound=not any("math." in line for line in lines),
+    )
 
 
 def reduction(rows: int, columns: int, dimension: int) -> Case:
@@ -159,6 +182,7 @@ def reduction(rows: int, columns: int, dimension: int) -> Case:
         program([source], result, body),
         f32((rows, columns)),
         lambda np, jax, a: a.sum(axis=dimension),
+        is_memory_bound=True,
     )
 
 
@@ -185,7 +209,7 @@ def transpose(shape: tuple[int, ...], permutation: tuple[int, ...]) -> Case:
         moved = np.transpose(a, permutation)
         return moved if jax else np.ascontiguousarray(moved)
 
-    return Case(program([source], result, body), f32(shape), reference)
+    return Case(program([source], result, body), f32(shape), reference, is_memory_bound=True)
 
 
 def model(name: str) -> Case:

@@ -5,7 +5,9 @@
 One table in one run: ours as it is and after `compile`, NumPy, and JAX and IREE where the Python
 of the peers has them, below the machine and the versions. A round runs each once after the other;
 the figures are the least milliseconds of all rounds, and `ratio` is the best of the others over the
-better of ours: larger is better. Run it on a machine that does nothing else; all processes keep to
+better of ours: larger is better. `limit` is the share of what the machine can do, measured in the
+same run by code of our own JIT: of multiply-adds in large products of `f32`, of copies where memory
+bounds the time. Run it on a machine that does nothing else; all processes keep to
 as many CPUs as they have threads.
 """
 
@@ -39,6 +41,7 @@ from mesh_opt.codegen.compile import compile_program
 from mesh_opt.codegen.microkernels.vectors import vector_bits
 
 from .kernel_cases import CASES, Case
+from .machine_limits import copy_seconds, multiply_adds_per_second
 
 Run = Callable[[], Any]
 COLUMNS = ("plain", "compile", "numpy", "jax", "iree")
@@ -97,9 +100,8 @@ def seconds(run: Run, repeats: int) -> float:
     return best
 
 
-def runners(case: Case) -> dict[str, Run]:
-    """What runs in this process, checked against each other."""
-    given = inputs(case)
+def runners(case: Case, given: list[np.ndarray]) -> tuple[dict[str, Run], int]:
+    """What runs in this process, checked against each other, and the bytes of the result."""
     found: dict[str, Run] = {}
     results: list[np.ndarray] = []
     for name, pipeline in (("plain", ()), ("compile", "compile")):
@@ -113,12 +115,13 @@ def runners(case: Case) -> dict[str, Run]:
         results.append(found["numpy"]())
     for each in results[1:]:
         np.testing.assert_allclose(each, results[0], rtol=1e-2, atol=1e-2)
-    return found
+    return found, results[0].nbytes
 
 
 def measure(name: str, case: Case, peers: Peers, rounds: int) -> dict[str, float]:
-    """Milliseconds by column."""
-    found = runners(case)
+    """Milliseconds by column, and the share of what the machine can do where that is known."""
+    given = inputs(case)
+    found, result_bytes = runners(case, given)
     for peer in ("jax", "iree"):
         if peers.ask("prepare", peer, name) == "ok":
             found[peer] = lambda: None
@@ -131,7 +134,14 @@ def measure(name: str, case: Case, peers: Peers, rounds: int) -> dict[str, float
             else:
                 taken = seconds(run, repeats)
             best[column] = min(best[column], taken)
-    return {column: 1e3 * taken for column, taken in best.items()}
+    ours = min(best["plain"], best["compile"])
+    shares: dict[str, float] = {}
+    if case.multiply_adds:
+        shares["limit"] = case.multiply_adds / multiply_adds_per_second() / ours
+    elif case.is_memory_bound:
+        moved = sum(each.nbytes for each in given) + result_bytes
+        shares["limit"] = copy_seconds(moved) / ours
+    return {**{column: 1e3 * taken for column, taken in best.items()}, **shares}
 
 
 def blas() -> str:
@@ -173,10 +183,11 @@ def main() -> None:
     print_setting(peers)
     print(
         f"{'case':28}",
-        *(f"{each:>8}" for each in (*COLUMNS, "ratio")),
+        *(f"{each:>8}" for each in (*COLUMNS, "ratio", "limit")),
         f"load {os.getloadavg()[0]:.1f}",
     )
     ratios: list[float] = []
+    shares: dict[str, list[float]] = {}
     for name, case in CASES.items():
         if options.only not in name:
             continue
@@ -185,12 +196,18 @@ def main() -> None:
         others = [times[each] for each in COLUMNS[2:] if each in times]
         if others:
             ratios.append(min(others) / min(times["plain"], times["compile"]))
-            cells.append(f"{ratios[-1]:8.2f}")
+        cells.append(f"{ratios[-1]:8.2f}" if others else f"{'':8}")
+        if "limit" in times:
+            what = "multiply-adds" if case.multiply_adds else "copies"
+            shares.setdefault(what, []).append(times["limit"])
+            cells.append(f"{times['limit']:8.2f}")
         print(f"{name:28}", *cells)
         sys.stdout.flush()
     if ratios:
         mean = exp(sum(map(log, ratios)) / len(ratios))
         print(f"geometric mean {mean:.2f}, least {min(ratios):.2f}")
+    for what, found in shares.items():
+        print(f"at least {min(found):.2f} of the machine's {what}")
     peers.close()
 
 

@@ -6,8 +6,8 @@ operand into panels of a tile's rows, one the right operand into panels of its c
 multiplies panels in registers. They run for one section of the product after another, so that
 panels of one section at a time need memory: of some matrices of a batch, or of some columns.
 Packing converts, so `f16` and `bf16` operands are multiplied in `f32`, and narrow integers as pairs
-of 16-bit ones, two terms at once; where the CPU has matrix registers, those take `bf16` and 8-bit
-integers as they are. Anything else, and what is small, is a plain loop nest.
+of 16-bit ones, two terms at once; where the CPU has instructions for it, those take `bf16` and
+8-bit integers as they are stored. Anything else, and what is small, is a plain loop nest.
 """
 
 from __future__ import annotations
@@ -89,10 +89,11 @@ class Contraction:
     @property
     def microkernel(self) -> str:
         """The name of the primitive that multiplies panels."""
-        tile = self.tile
+        tile, terms = self.tile, "_".join(each.name for each in self.elements)
         if tile.step > 1:
-            return f"amx_{self.elements[0].name}_{self.elements[1].name}"
-        return f"microkernel_{self.element.name}_{tile.rows}_{tile.columns}"
+            return f"amx_{terms}"
+        sums = f"{self.element.name}_{tile.rows}_{tile.columns}"
+        return f"words_{terms}_{sums}" if tile.is_as_stored else f"microkernel_{sums}"
 
 
 def contraction_of(

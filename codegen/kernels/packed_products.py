@@ -58,11 +58,11 @@ def gains_from_repacking(operation: Operation, tile: PackedTile) -> bool:
     """Whether an mmt4d of large operands is faster with them packed anew for this CPU.
 
     The tile is one for another machine, which does not fill the vectors of this one, or its floats
-    are narrow ones that would be widened again for each tile, or the CPU has matrix registers for
-    them; and the operands are no narrower than a tile of ours.
+    are narrow ones that would be widened again for each tile, or the CPU multiplies them as they
+    are stored; and the operands are no narrower than a tile of ours.
     """
     own = tile_of_product(tile.left, tile.right, tile.total)
-    if own.step == 1:
+    if not own.is_as_stored:
         is_narrow = tile.left.is_narrow_float or tile.right.is_narrow_float
         if not tile.total.is_float or (tile.fills_vectors and not is_narrow):
             return False

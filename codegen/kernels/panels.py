@@ -2,9 +2,9 @@
 
 A panel is `words x width`: for each word of the depth the elements of some rows or columns, one
 after the other, and zeros beyond the last. Floats are widened to those of the sums. Narrow integers
-are packed in pairs: a word of 32 bits holds two terms of 16 bits, the first in its low half. For
-matrix registers a word holds two or four terms as they are stored, and rows of the left operand are
-packed one after the other: `width x words`.
+are packed in pairs: a word of 32 bits holds two terms of 16 bits, the first in its low half. Where
+the CPU multiplies such terms, a word holds two or four as they are stored. For matrix registers
+rows of the left operand are packed one after the other: `width x words`.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class PanelPacking:
     @property
     def _bits(self) -> Element | None:
         """What terms are as they are stored, `None` if they are widened."""
-        if self.tile.step == 1:
+        if not self.tile.is_as_stored:
             return None
         return integer_element(self.writer.element_of(self.operand).width, unsigned=True)
 
@@ -192,6 +192,9 @@ class PanelPacking:
             row, pitch, column = (word, self.width, lane)
             if self._is_in_rows:
                 row, pitch, column = (lane, words, word)
+            if self.is_left and self.tile.flips:
+                mask = code.integer_constant(self.tile.flips, self.element.name)
+                value = code.call(f"xori_{self.element.name}", value, mask)
             place = code.add(start, code.add(code.multiply(row, pitch), column))
             code.run(primitive, base, place, value)
 

@@ -21,6 +21,7 @@ from typing import Any
 from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, Element
+from .vectors import call_intrinsic
 
 SIDE = 16
 """Rows of a register, and the words of each."""
@@ -109,13 +110,8 @@ def _configuration(module: Any) -> Any:
     return found.bitcast(_POINTER)
 
 
-def _call(builder: Any, name: str, *arguments: Any) -> None:
-    symbol = f"llvm.x86.{name}"
-    function = builder.module.globals.get(symbol)
-    if function is None:
-        kind = ir.FunctionType(ir.VoidType(), [each.type for each in arguments])
-        function = ir.Function(builder.module, kind, symbol)
-    builder.call(function, arguments)
+def _call(builder: Any, name: str, *operands: Any) -> None:
+    call_intrinsic(builder, f"llvm.x86.{name}", ir.VoidType(), *operands)
 
 
 def _at(builder: Any, base: Any, offset: Any) -> Any:

@@ -6,14 +6,16 @@ size follows from the vector registers of the CPU: 12 x 32 floats fill 24 of AVX
 registers and leave the rest for operands.
 
 Sums of integers are of pairs: a step multiplies two terms of 16 bits each, which lie next to each
-other, and adds them up. Products of narrow integers are exact so. Where the CPU has matrix
-registers, they multiply `bf16` and 8-bit integers (`amx.py`).
+other, and adds them up. Products of narrow integers are exact so. Where the CPU has instructions
+for two `bf16` or four 8-bit integers in a word of 32 bits, words hold the terms as they are stored;
+matrix registers multiply many of them at once (`amx.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from llvmlite import ir
@@ -22,7 +24,20 @@ from ...ir.index_folding import FoldingIndices, V
 from ...runtime.abi.elements import BF16, F32, Element, integer_element
 from ..scalar_ops.llvm_values import register_type
 from . import amx
-from .vectors import accumulate, cpu_has, dot, multiply_add, splat, vector_bits
+from .vectors import (
+    accumulate,
+    cpu_has,
+    dot,
+    dot_bytes,
+    dot_floats,
+    multiply_add,
+    splat,
+    vector_bits,
+)
+
+TOP_BITS = 0x80808080
+"""The top bits of a word of four bytes: to flip them adds 128 to a signed byte that is read without
+its sign, and subtracts 128 from an unsigned one that is read with a sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +47,9 @@ class Tile:
     - `lanes`: the elements of one vector register;
     - `terms`: those of a sum that one word of a panel holds;
     - `step`: the words of depth that are multiplied at once. If there are several, left panels
-      lie row by row.
+      lie row by row;
+    - `is_as_stored`: whether words hold terms as they are stored, not widened;
+    - `flips`: what bits of the left operand's words are flipped then (`dot_bytes`).
     """
 
     rows: int
@@ -40,6 +57,8 @@ class Tile:
     lanes: int
     terms: int = 1
     step: int = 1
+    is_as_stored: bool = False
+    flips: int = 0
 
     def steps(self, indices: FoldingIndices[V], depth: int | V) -> int | V:
         """How many steps a depth takes, the last one filled up with zeros."""
@@ -60,69 +79,86 @@ def tile_of(element: Element) -> Tile:
 
 def tile_of_product(left: Element, right: Element, total: Element) -> Tile:
     """The tile for products of elements of two kinds."""
-    both = (left, right)
-    if left == right == BF16 and total == F32 and cpu_has("amx-bf16"):
-        return Tile(2 * amx.SIDE, 2 * amx.SIDE, amx.SIDE, terms=2, step=amx.SIDE)
-    is_narrow = all(not each.is_float and each.width == 8 for each in both)
-    if is_narrow and total == integer_element(32) and cpu_has("amx-int8"):
-        return Tile(2 * amx.SIDE, 2 * amx.SIDE, amx.SIDE, terms=4, step=amx.SIDE)
-    return tile_of(total)
+    plain, has_wide_vectors = tile_of(total), vector_bits() == 512
+    matrix = Tile(2 * amx.SIDE, 2 * amx.SIDE, amx.SIDE, step=amx.SIDE, is_as_stored=True)
+    if left == right == BF16 and total == F32:
+        if cpu_has("amx-bf16"):
+            return replace(matrix, terms=2)
+        if has_wide_vectors and cpu_has("avx512bf16"):
+            return replace(plain, terms=2, is_as_stored=True)
+    are_bytes = all(not each.is_float and each.width == 8 for each in (left, right))
+    if are_bytes and total == integer_element(32):
+        if cpu_has("amx-int8"):
+            return replace(matrix, terms=4)
+        if cpu_has("avx512vnni" if has_wide_vectors else "avxvnni"):
+            flips = TOP_BITS if is_flipped(left, right) else 0
+            return replace(plain, terms=4, is_as_stored=True, flips=flips)
+    return plain
 
 
-def emit_tile(element: Element, rows: int, columns: int) -> Any:
+def is_flipped(left: Element, right: Element) -> bool:
+    """Whether bytes of the left operand need the other sign for `vpdpbusd`."""
+    return not left.is_float and left.is_unsigned == right.is_unsigned
+
+
+def emit_tile(
+    total: Element, rows: int, columns: int, stored: tuple[Element, Element] | None = None
+) -> Any:
     """An emitter of `tile(left, right, result, depth)` on addresses.
 
     `left` is `depth x rows`, `right` is `depth x columns` and `result` gets `rows x columns`, all
-    packed; `right` and `result` begin at a multiple of a vector. For integers `depth` counts pairs.
+    packed; `right` and `result` begin at a multiple of a vector. `depth` counts words, which hold
+    numbers of type `total`, pairs of 16-bit integers, or the terms of `stored` elements.
     """
-    lanes = tile_of(element).lanes
-    vector = ir.VectorType(register_type(element), lanes)
-    word = ir.IntType(64)
-    alignment = lanes * element.width // 8
+    lanes = tile_of(total).lanes
+    vector = ir.VectorType(register_type(total), lanes)
+    held: Any = vector if stored is None else ir.VectorType(ir.IntType(32), lanes)
+    combine = _combination(total, stored)
+    is_corrected = stored is not None and is_flipped(*stored)
+    alignment = lanes * total.width // 8
     parts = columns // lanes
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         left, right, result, depth = values
+        lefts = builder.inttoptr(left, held.element.as_pointer())
+        rights = builder.inttoptr(right, held.as_pointer())
+
+        def load(base: Any, step: Any, count: int, align: int | None) -> list[Any]:
+            first = builder.mul(step, _word(count))
+            places = [builder.gep(base, [builder.add(first, _word(i))]) for i in range(count)]
+            return [builder.load(place, align=align) for place in places]
 
         def add(step: Any, sums: list[Any]) -> list[Any]:
-            return _one_step(builder, (left, right, step), sums, (rows, parts), vector)
+            loaded = load(rights, step, parts, alignment)
+            factors = [splat(builder, each, lanes) for each in load(lefts, step, rows, None)]
+            if is_corrected:
+                factors.append(ir.Constant(held, [TOP_BITS] * lanes))
+            pairs = product(factors, loaded)
+            return [combine(builder, *pair, each) for pair, each in zip(pairs, sums, strict=True)]
 
-        totals = accumulate(builder, depth, vector, rows * parts, add)
+        totals = accumulate(builder, depth, vector, (rows + is_corrected) * parts, add)
+        corrections = totals[rows * parts :]
         target = builder.inttoptr(result, vector.as_pointer())
-        for number, total in enumerate(totals):
-            builder.store(total, builder.gep(target, [ir.Constant(word, number)]), alignment)
+        for number, found in enumerate(totals[: rows * parts]):
+            value = builder.sub(found, corrections[number % parts]) if corrections else found
+            builder.store(value, builder.gep(target, [_word(number)]), alignment)
         return ir.Constant(ir.IntType(1), 0)
 
     return emit
 
 
-def _one_step(
-    builder: Any,
-    operands: tuple[Any, Any, Any],
-    sums: Sequence[Any],
-    size: tuple[int, int],
-    vector: Any,
-) -> list[Any]:
-    """The accumulators after one more step of the depth."""
-    left, right, step = operands
-    rows, parts = size
-    word = ir.IntType(64)
-    lanes = vector.count
-    alignment = lanes * (8 if isinstance(vector.element, ir.DoubleType) else 4)
-    combine = dot if isinstance(vector.element, ir.IntType) else multiply_add
-    lefts = builder.inttoptr(left, vector.element.as_pointer())
-    rights = builder.inttoptr(right, vector.as_pointer())
-    first_right = builder.mul(step, ir.Constant(word, parts))
-    first_left = builder.mul(step, ir.Constant(word, rows))
-    columns: list[Any] = []
-    for part in range(parts):
-        place = builder.gep(rights, [builder.add(first_right, ir.Constant(word, part))])
-        columns.append(builder.load(place, align=alignment))
-    result: list[Any] = []
-    for row in range(rows):
-        place = builder.gep(lefts, [builder.add(first_left, ir.Constant(word, row))])
-        value = splat(builder, builder.load(place), lanes)
-        for part in range(parts):
-            total = sums[row * parts + part]
-            result.append(combine(builder, value, columns[part], total))
-    return result
+def _word(value: int) -> Any:
+    return ir.Constant(ir.IntType(64), value)
+
+
+def _combination(
+    total: Element, stored: tuple[Element, Element] | None
+) -> Callable[[Any, Any, Any, Any], Any]:
+    """`(builder, left, right, total)` that adds the products of a step, of vectors."""
+    if stored is None:
+        return multiply_add if total.is_float else dot
+    if total.is_float:
+        return dot_floats
+    if stored[1].is_unsigned:
+        return lambda builder, left, right, total: dot_bytes(builder, right, left, total)
+    return dot_bytes

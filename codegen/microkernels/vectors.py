@@ -84,11 +84,16 @@ def multiply_add(builder: Any, left: Any, right: Any, total: Any) -> Any:
     if isinstance(vector.element, ir.IntType):
         return builder.add(total, builder.mul(left, right))
     name = f"llvm.fma.v{vector.count}{vector.element.intrinsic_name}"
+    return call_intrinsic(builder, name, vector, left, right, total)
+
+
+def call_intrinsic(builder: Any, name: str, result: Any, *operands: Any) -> Any:
+    """Call a function of LLVM's that has a result of one type."""
     function = builder.module.globals.get(name)
     if function is None:
-        kind = ir.FunctionType(vector, [vector] * 3)
+        kind = ir.FunctionType(result, [each.type for each in operands])
         function = ir.Function(builder.module, kind, name)
-    return builder.call(function, [left, right, total])
+    return builder.call(function, operands)
 
 
 def accumulate(
@@ -149,6 +154,18 @@ def repeated_pair(builder: Any, stored: Any, element: Element, lanes: int) -> An
     return builder.bitcast(value, ir.VectorType(_I32, lanes))
 
 
+def dot_floats(builder: Any, left: Any, right: Any, total: Any) -> Any:
+    """`total` and two products of `bf16` in each word, by AVX512-BF16."""
+    name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * total.type.count}"
+    return call_intrinsic(builder, name, total.type, total, left, right)
+
+
+def dot_bytes(builder: Any, unsigned: Any, signed: Any, total: Any) -> Any:
+    """`total` and four products of bytes in each word, wrapping, by VNNI."""
+    name = f"llvm.x86.avx512.vpdpbusd.{32 * total.type.count}"
+    return call_intrinsic(builder, name, total.type, total, unsigned, signed)
+
+
 _PAIR_PRODUCTS = {
     4: ("sse2", "llvm.x86.sse2.pmadd.wd"),
     8: ("avx2", "llvm.x86.avx2.pmadd.wd"),
@@ -164,11 +181,7 @@ def dot(builder: Any, left: Any, right: Any, total: Any) -> Any:
     parts = [builder.bitcast(each, halves) for each in (left, right)]
     feature, name = _PAIR_PRODUCTS.get(lanes, ("", ""))
     if cpu_has(feature):
-        function = builder.module.globals.get(name)
-        if function is None:
-            kind = ir.FunctionType(vector, [halves, halves])
-            function = ir.Function(builder.module, kind, name)
-        return builder.add(total, builder.call(function, parts))
+        return builder.add(total, call_intrinsic(builder, name, vector, *parts))
     for half in range(2):
         order = ir.Constant(ir.VectorType(_I32, lanes), list(range(half, 2 * lanes, 2)))
         terms = [builder.sext(builder.shuffle_vector(each, each, order), vector) for each in parts]

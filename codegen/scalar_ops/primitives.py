@@ -60,6 +60,10 @@ def primitive(name: str) -> Primitive:
     if operation == "microkernel":
         rows, columns = (int(each) for each in element_names[1:])
         return _on_addresses(emit_tile(element_by_name(element_names[0]), rows, columns))
+    if operation == "words":
+        left, right, total = map(element_by_name, element_names[:3])
+        rows, columns = (int(each) for each in element_names[3:])
+        return _on_addresses(emit_tile(total, rows, columns, (left, right)))
     if operation == "amx":
         return _on_addresses(emit_matrix_tile(*map(element_by_name, element_names)))
     if operation == "tile":

@@ -61,18 +61,18 @@ _numbers = count()
 
 
 CPU_FEATURES_VARIABLE = "MESH_OPT_CPU_FEATURES"
-"""Environment variable: `sse2`, `avx2` or `avx512`, the widest vectors that native code may use.
-Tests run kernels for other CPUs by it."""
+"""Environment variable: `sse2`, `avx2` or `avx512`, the widest vectors that native code may use,
+without later instructions for narrow numbers. Tests run kernels for other CPUs by it."""
 
 _BEYOND = {
-    "avx512": ("amx",),
-    "avx2": ("avx512", "avx10", "amx", "evex"),
+    "avx512": ("amx", "avx512vnni", "avx512bf16", "avx512fp16", "avxvnni"),
+    "avx2": ("avx512", "avx10", "amx", "evex", "avxvnni", "avxifma", "avxneconvert"),
     "sse2": (
         *("avx", "amx", "evex", "fma", "f16c", "xop"),
         *("sse3", "ssse3", "sse4", "vaes", "vpclmul"),
     ),
 }
-"""How features begin that a CPU without wider vectors does not have."""
+"""How features begin that a CPU of each kind does not have."""
 
 
 @cache

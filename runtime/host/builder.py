@@ -8,6 +8,7 @@ from functools import partial, reduce
 
 from ...ir.index_folding import FoldingIndices, known_first
 from .constant_moves import Accepts, propagate_constants
+from .device_switches import place_switches
 from .instructions import KINDS
 from .lifetimes import shorten_lifetimes
 from .program import (
@@ -183,6 +184,7 @@ class Builder(FoldingIndices[Register]):
                 write()
         propagate_constants(self.function, self.constant, accepts)
         shorten_lifetimes(self.function)
+        place_switches(self.function)
         return self.function
 
     # Index arithmetic -------------------------------------------------------------------------

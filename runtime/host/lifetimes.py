@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .device_switches import devices_of
 from .program import HostFunction, Instruction, Label, Register
 
 DERIVING = frozenset(("addi_i64",))
@@ -16,11 +17,11 @@ DERIVING = frozenset(("addi_i64",))
 
 
 def shorten_lifetimes(function: HostFunction) -> None:
-    """Move allocations down and releases up, and leave out what sets a device in vain."""
+    """Move allocations down and releases up."""
     instructions = function.instructions
     blocks, passed_on = _blocks_of(instructions)
     uses: dict[Register, list[int]] = {block: [] for block in set(blocks.values())}
-    devices = _devices(instructions)
+    devices = devices_of(instructions)
     for position, instruction in enumerate(instructions):
         for block in {blocks[each] for each in _registers(instruction) if each in blocks}:
             uses[block].append(position)
@@ -78,17 +79,6 @@ def _blocks_of(
     return blocks, excluded
 
 
-def _devices(instructions: Sequence[Instruction]) -> list[int]:
-    """The device that is set before each instruction."""
-    found: list[int] = []
-    current = 0
-    for instruction in instructions:
-        found.append(current)
-        if instruction.kind.name == "device" and isinstance(instruction.operands[0], int):
-            current = instruction.operands[0]
-    return found
-
-
 def _sunk(instructions: Sequence[Instruction], devices: Sequence[int], start: int, use: int) -> int:
     """The instruction before which a block may be allocated that is used first at another."""
     scope = instructions[start].scope
@@ -138,22 +128,7 @@ def _rearrange(
             continue
         order += [*before.get(position, ()), position, *after.get(position, ())]
     places.append(len(order))
-    kept: list[Instruction] = []
-    start_of: list[int] = []
-    targets = {places[label.position] for label in function.labels if label.position >= 0}
-    for number, position in enumerate(order):
-        start_of.append(len(kept))
-        following = order[number + 1] if number + 1 < len(order) else None
-        is_vain = (
-            old[position].kind.name == "device"
-            and following is not None
-            and old[following].kind.name == "device"
-            and number + 1 not in targets
-        )
-        if not is_vain:
-            kept.append(old[position])
-    start_of.append(len(kept))
     for label in function.labels:
         if label.position >= 0:
-            label.position = start_of[places[label.position]]
-    function.instructions[:] = kept
+            label.position = places[label.position]
+    function.instructions[:] = [old[position] for position in order]

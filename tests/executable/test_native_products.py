@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import ml_dtypes
 import numpy as np
 import pytest
 from backend_checks import check, function
-from mesh_opt.codegen.compile import GUARD_VARIABLE
+from breadth import breadth
+from mesh_opt import api
+from mesh_opt.codegen.compile import GUARD_VARIABLE, compile_program
 from mesh_opt.codegen.host_code import kernel_steps
 from mesh_opt.codegen.kernels import contractions
+from mesh_opt.codegen.microkernels import vectors
+from mesh_opt.codegen.microkernels.products import tile_of_product
+from mesh_opt.codegen.microkernels.vectors import cpu_has, vector_bits
+from mesh_opt.runtime.abi.compare import compare
+from mesh_opt.runtime.abi.elements import integer_element
+
+BYTE, I32 = integer_element(8), integer_element(32)
 
 
 def matmul(left: str, result: str) -> str:
@@ -119,12 +130,8 @@ NARROW = {
 """Elements, how they are widened, and two operands with their loops."""
 
 
-@pytest.mark.parametrize("name", NARROW)
-def test_large_product_of_narrow_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several terms at once: of integers the least, whose pairs are more than a sum can hold, of
-    floats infinities, zeros with a sign and what is no number."""
-    in_panels(monkeypatch)
-    element, widen, *operands = NARROW[name]
+def narrow_product(element: str, widen: str, operands: Sequence[str]) -> str:
+    """The program `c + a * b` of two operands with their loops, each widened in its own way."""
     shapes, used = zip(*(each.split() for each in operands), strict=True)
     sizes = {
         loop: size
@@ -148,21 +155,84 @@ def test_large_product_of_narrow_elements(name: str, monkeypatch: pytest.MonkeyP
       linalg.yield %s : {total}
   }} -> {tensors[2]}
   return %0 : {tensors[2]}"""
+    return function(tensors, tensors[2], body)
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_large_product_of_narrow_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several terms at once: of integers the least, whose pairs are more than a sum can hold, of
+    floats infinities, zeros with a sign and what is no number."""
+    in_panels(monkeypatch)
+    element, widen, *operands = NARROW[name]
     rng = np.random.default_rng(1)
-    inputs = [
-        _narrow_numbers(rng, element, tuple(map(int, each.replace("?", "67").split("x"))))
-        for each in shapes
-    ]
-    result = tuple(67 if sizes[each] == "?" else int(sizes[each]) for each in "mn")
-    inputs.append(rng.integers(-9, 9, result).astype(np.float32 if kind == "f" else np.int32))
-    check(function(tensors, tensors[2], body), inputs)
+    sizes: dict[str, int] = {}
+    inputs: list[np.ndarray] = []
+    for shape, used in (each.split() for each in operands):
+        known = tuple(int(each.replace("?", "67")) for each in shape.split("x"))
+        sizes.update(zip(used, known, strict=True))
+        inputs.append(_narrow_numbers(rng, element, known))
+    dtype = np.float32 if element == "bf16" else np.int32
+    inputs.append(rng.integers(-9, 9, (sizes["m"], sizes["n"])).astype(dtype))
+    check(narrow_product(element, widen, operands), inputs)
+
+
+def check_sizes(element: str, widen: str, used: Sequence[str], count: int) -> None:
+    """One program for many sizes: none, one, primes, those around a tile's, and sums that wrap."""
+    program = api.compile(
+        narrow_product(element, widen, [f"?x? {each}" for each in used]), stages=False
+    )
+    compiled = compile_program(program.module)
+    rng = np.random.default_rng(3)
+    around = {"m": 12, "n": 32, "k": 64}
+    for _ in range(count):
+        sizes = {
+            loop: int(rng.choice([0, 1, 2, 3, 5, 7, 23, 61, size - 1, size, size + 1]))
+            for loop, size in around.items()
+        }
+        shapes = [tuple(sizes[each] for each in loops) for loops in used]
+        inputs = [_narrow_numbers(rng, element, shape) for shape in shapes]
+        result = (sizes["m"], sizes["n"])
+        if element == "i8":
+            inputs.append(rng.integers(-(1 << 31), 1 << 31, result, np.int64).astype(np.int32))
+        else:
+            inputs.append(rng.standard_normal(result, np.float32))
+        difference = compare(compiled.run("main", inputs)[0], program["main"].reference(inputs)[0])
+        assert difference.agrees, (sizes, difference)
+
+
+WIDENINGS = ("extsi extsi", "extui extui", "extsi extui", "extui extsi")
+
+
+@pytest.mark.parametrize("widen", [*WIDENINGS, "extf extf"])
+@pytest.mark.parametrize("used", [("mk", "kn"), ("km", "nk")])
+def test_sizes_of_narrow_products(
+    widen: str, used: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_panels(monkeypatch)
+    check_sizes("bf16" if "f" in widen else "i8", widen, used, breadth(20, 400))
+
+
+@pytest.mark.parametrize("widen", WIDENINGS)
+def test_bytes_in_vectors_of_256_bits(widen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel of a CPU with AVX-VNNI alone, on one that has the same instruction in AVX-512."""
+    if not (cpu_has("avx512vnni") and cpu_has("avx512vl")):
+        pytest.skip("no such instruction")
+    narrower = {"avx2": True, "avxvnni": True}
+    vector_bits.cache_clear()
+    monkeypatch.setattr(vectors, "cpu_features", lambda: narrower)
+    try:
+        in_panels(monkeypatch)
+        assert tile_of_product(BYTE, BYTE, I32).terms == 4
+        check_sizes("i8", widen, ("mk", "kn"), breadth(20, 400))
+    finally:
+        vector_bits.cache_clear()
 
 
 def _narrow_numbers(rng: np.random.Generator, element: str, shape: tuple[int, ...]) -> np.ndarray:
     if element == "bf16":
         numbers = rng.standard_normal(shape).astype(ml_dtypes.bfloat16)
-        places = rng.choice(numbers.size, 5, replace=False)
-        numbers.reshape(-1)[places] = [np.nan, np.inf, -np.inf, -0.0, 0.0]
+        special = [np.nan, np.inf, -np.inf, -0.0, 0.0][: numbers.size]
+        numbers.reshape(-1)[rng.choice(numbers.size, len(special), replace=False)] = special
         return numbers
     dtype = np.dtype(f"int{element[1:]}")
     limits = np.iinfo(dtype)

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from itertools import pairwise
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from mesh_opt.codegen import cache
 from mesh_opt.runtime.commands import DeviceFailed
 from mesh_opt.runtime.host.builder import Builder
 from mesh_opt.runtime.host.instructions import BY_OPCODE, CONTROL, KINDS, SCALARS
-from mesh_opt.runtime.host.pool import TAKEN, Pool, native_pool, view
+from mesh_opt.runtime.host.pool import ALLOCATED, TAKEN, Pool, native_pool, view
 from mesh_opt.runtime.host.printer import print_program
 from mesh_opt.runtime.host.program import (
     ArrayAddress,
@@ -29,6 +30,7 @@ from mesh_opt.runtime.host.virtual_machine import (
     STACK_WORDS,
     VirtualMachine,
     VirtualMachineError,
+    address_of,
 )
 
 Write = Callable[[Builder], None]
@@ -401,3 +403,54 @@ def test_what_only_gets_one_constant_is_one() -> None:
     ]
     moved = {operands[0] for name, operands in found if name == "move"}
     assert moved == {turn, other, place}
+
+
+def test_devices_are_set_only_where_it_was_another_one() -> None:
+    """Around a loop whose turns begin with one device and end with another."""
+
+    def on_device(b: Builder, device: int, count: int) -> None:
+        b.emit("device", device)
+        for _ in range(count):
+            block = b.compute("allocate", b.constant(64))
+            b.emit("copy", block, block, b.constant(0))
+            b.emit("release", block)
+        b.emit("device", 0)
+
+    def main(b: Builder) -> None:
+        index = b.compute("process")
+        b.emit("device", 2)
+        b.emit("device", 0)
+        top = b.label()
+        with b.scope():
+            b.place(top)
+            on_device(b, 1, 2)
+            on_device(b, 1, 1)
+            on_device(b, 2, 1)
+            b.emit("loop", index, b.constant(5), b.constant(1), top)
+        on_device(b, 2, 1)
+        # What is copied on the host is no device's work.
+        nothing = b.constant(0)
+        b.emit("copy", nothing, nothing, nothing)
+        b.emit("return")
+
+    program = build(main, devices=3)
+    instructions = program.functions[0].instructions
+    switches = [
+        (each.operands[0], following.kind.name)
+        for each, following in pairwise(instructions)
+        if each.kind.name == "device"
+    ]
+    assert switches == [(1, "allocate"), (2, "allocate"), (0, "copy")]
+    machine = VirtualMachine(LinkedProgram(program))
+    machine.call(0, [])
+    allocated = [machine.pool.count(device, ALLOCATED) // 64 for device in range(3)]
+    assert allocated == [0, 15, 6]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.bool_, ml_dtypes.bfloat16, np.complex128])
+@pytest.mark.parametrize("shape", [(), (3, 5), (0, 4)])
+def test_the_address_of_an_array(dtype: type, shape: tuple[int, ...]) -> None:
+    array = np.ones(shape, dtype)
+    assert address_of(array) == array.ctypes.data
+    array.setflags(write=False)
+    assert address_of(array) == array.ctypes.data
