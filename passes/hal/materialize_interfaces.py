@@ -16,12 +16,11 @@ that nothing dispatches are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FunctionType,
@@ -33,7 +32,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -59,6 +58,7 @@ from ...dialects.stream.executables import BindingSubspanOp
 from ...dialects.stream.executables import ExecutableExportOp as ExecutableExportOfStream
 from ...dialects.stream.executables import ExecutableOp as StreamExecutableOp
 from ...dialects.stream.types import BindingType
+from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, locate, located_builder
@@ -70,6 +70,8 @@ from ..stream.kernels.exports import Kernel, Kernels, entry_points
 INDEX = IndexType()
 READ_ONLY = IntegerAttr(1, i32)
 WRITES = ACCESS["wo"]
+KNOWN = ("alignment", "values")
+"""What arguments may say under the name of the dialect, `stream.alignment`."""
 
 
 @dataclass(slots=True)
@@ -79,7 +81,6 @@ class Uses:
     kernel: Kernel
     written: list[bool]
     """Which bindings any of them writes to."""
-    workload: int
 
     def layout(self) -> PipelineLayoutAttr:
         """What the kernel is given."""
@@ -142,9 +143,7 @@ def _name_variants(
             continue
         executable = loaded.setdefault(kernel.executable, Loaded())
         written = [bool(access.value.data & WRITES) for access in dispatch.resource_accesses]
-        uses = executable.uses.setdefault(
-            kernel.export, Uses(kernel, written, len(dispatch.workload))
-        )
+        uses = executable.uses.setdefault(kernel.export, Uses(kernel, written))
         _check(dispatch, kernel, len(written), uses)
         uses.written = [any(pair) for pair in zip(uses.written, written, strict=True)]
         affinity = affinity_of(dispatch)
@@ -185,7 +184,7 @@ def _executable(context: Context, origin: StreamExecutableOp, loaded: Loaded) ->
     for export in origin.body.block.ops:
         if isinstance(export, ExecutableExportOfStream) and export not in loaded.uses:
             kernel = Kernel.of_export(export, export)
-            loaded.uses[export] = Uses(kernel, [True] * _bindings(kernel), 0)
+            loaded.uses[export] = Uses(kernel, [True] * _bindings(kernel))
     variants = [
         _variant(context, origin, loaded, target, name) for target, name in loaded.variants.items()
     ]
@@ -210,7 +209,7 @@ def _variant(
         cloned = module.clone()
         for uses in loaded.uses.values():
             function = _named(cloned, uses.kernel.function)
-            _use_interface(context, function, uses.layout())
+            _use_interface(context, function, uses)
         inner.append(cloned)
     variant = ExecutableVariantOp.create(
         properties={
@@ -233,17 +232,14 @@ def _named(module: Operation, function: Operation) -> Operation:
 
 def _export(context: Context, uses: Uses, ordinal: int) -> Operation:
     export = uses.kernel.export
-    region = export.workgroup_count.clone() if export.workgroup_count.blocks else Region()
-    if not region.blocks:
-        block = Block(arg_types=[INDEX] * uses.workload)
-        one = ConstantOp(IntegerAttr(1, INDEX))
-        block.add_ops([one, _returned(context, [one.result] * 3)])
-        region.add_block(block)
+    region = export.workgroup_count.clone()
+    made = cast("type[IRDLOperation]", context.get_op("hal.return"))
     for block in region.blocks:
+        if block.prev_block is None:
+            block.insert_arg(DEVICE, 0)
         if block.last_op is not None and block.last_op.name == "stream.return":
-            Rewriter.replace_op(block.last_op, _returned(context, block.last_op.operands))
-    region.blocks[0].insert_arg(DEVICE, 0)
-    made = ExecutableExportOp.create(
+            Rewriter.replace_op(block.last_op, made.build(operands=[block.last_op.operands]))
+    variant = ExecutableExportOp.create(
         properties={
             "sym_name": export.sym_name,
             "sym_visibility": StringAttr("public"),
@@ -253,29 +249,33 @@ def _export(context: Context, uses: Uses, ordinal: int) -> Operation:
         attributes=dict(export.attributes),
         regions=[region, Region()],
     )
-    locate(made, export)
-    return made
+    locate(variant, export)
+    return variant
 
 
-def _returned(context: Context, values: Sequence[SSAValue]) -> Operation:
-    made = cast("type[IRDLOperation]", context.get_op("hal.return"))
-    return made.build(operands=[list(values)])
+def _use_interface(context: Context, function: Operation, uses: Uses) -> None:
+    """Let a kernel ask for what it was given.
 
-
-def _use_interface(context: Context, function: Operation, layout: PipelineLayoutAttr) -> None:
-    """Let a kernel ask for what it was given."""
-    block = function.regions[0].blocks[0]
+    What is known of an argument, `stream.alignment` and `stream.values`, is told where it is asked
+    for.
+    """
+    layout, block = uses.layout(), function.regions[0].blocks[0]
     builder = located_builder(InsertPoint.at_start(block), function)
     bindings = constants = 0
     for argument in tuple(block.args):
+        told = boundary_attributes(function, "arg_attrs", argument.index)
+        known = {name: told[f"stream.{name}"] for name in KNOWN if f"stream.{name}" in told}
         if isinstance(argument.type, BindingType):
+            properties = {"layout": layout, "binding": IntegerAttr(bindings, INDEX), **known}
+            if not uses.written[bindings]:
+                properties["descriptor_flags"] = READ_ONLY
             for use in tuple(argument.uses):
-                _bind(use.operation, bindings, layout)
+                _bind(use.operation, properties)
             bindings += 1
         else:
             load = InterfaceConstantLoadOp.build(
                 result_types=[argument.type],
-                properties={"layout": layout, "ordinal": IntegerAttr(constants, INDEX)},
+                properties={"layout": layout, "ordinal": IntegerAttr(constants, INDEX), **known},
             )
             argument.replace_all_uses_with(builder.insert(load).result)
             constants += 1
@@ -293,17 +293,11 @@ def _use_interface(context: Context, function: Operation, layout: PipelineLayout
         Rewriter.replace_op(operation, made)
 
 
-def _bind(operation: Operation, binding: int, layout: PipelineLayoutAttr) -> None:
+def _bind(operation: Operation, properties: dict[str, Attribute]) -> None:
     if not isinstance(operation, BindingSubspanOp):
         raise OperationError(
             operation, "takes a binding: expected only stream.binding.subspan to do so"
         )
-    properties: dict[str, Attribute] = {
-        "layout": layout,
-        "binding": IntegerAttr(binding, INDEX),
-    }
-    if "ReadOnly" in str(layout.bindings.data[binding]):
-        properties["descriptor_flags"] = READ_ONLY
     made = InterfaceBindingSubspanOp.build(
         operands=[[operation.byte_offset], operation.dynamic_dims],
         result_types=[operation.result.type],

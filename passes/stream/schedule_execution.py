@@ -32,8 +32,8 @@ from ...ir.host_programs import host_operations
 from ...ir.locations import locate
 from ...ir.regions import values_read
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
+from .analysis.storage import is_resource, resources_in, result_sizes, stored_in
 from .scheduling.partitions import Group, Partitioning
-from .scheduling.storage import is_resource, resources_in, result_sizes, stored_in
 
 TIMEPOINT = TimepointType()
 

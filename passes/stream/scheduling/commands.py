@@ -18,7 +18,7 @@ from ....dialects.stream.dispatch_syntax import ACCESS
 from ....ir.index import BuilderIndices, known
 from ....ir.rules import Rules
 from ....ir.syntax.assembly_format import values
-from .storage import is_resource, stored_in
+from ..analysis.storage import is_resource, stored_in
 
 
 @dataclass(frozen=True, slots=True)

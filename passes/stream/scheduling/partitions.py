@@ -18,7 +18,7 @@ from xdsl.traits import is_side_effect_free
 from ....dialects.stream.affinity import affinity_of
 from ....ir.host_programs import CALLS
 from ....ir.regions import values_read
-from .storage import STREAMABLE, is_resource, storage_operand
+from ..analysis.storage import STREAMABLE, is_resource, storage_operand
 
 
 @dataclass(slots=True, eq=False)

@@ -64,3 +64,33 @@ util.func public @main(%r: !stream.resource<external>, %n: index) -> !stream.tim
   } => !stream.timepoint
   util.return %0 : !stream.timepoint
 }
+
+// -----
+
+// What is known of arguments is told where they are asked for. Without a count of workgroups any
+// sizes may be given.
+
+// CHECK: hal.executable.export public @f ordinal(0) layout(#{{[a-z_]*}}){{$}}
+// CHECK: hal.interface.constant.load layout(#{{.*}}) ordinal(0) values([4 : i32, 8 : i32]) : i32
+// CHECK: hal.interface.binding.subspan layout(#{{.*}}) binding(0) alignment(64) offset(%{{.*}}) : memref<4xf32>
+// CHECK: stream.cmd.dispatch @ex::@embedded_elf_x86_64::@f[%n, %n](
+// CHECK: stream.cmd.dispatch @ex::@embedded_elf_x86_64::@f[%n](
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"llvm-cpu", "embedded-elf-x86_64">]> : !hal.device
+stream.executable private @ex {
+  stream.executable.export public @f
+  builtin.module {
+    func.func @f(%a: !stream.binding {stream.alignment = 64 : index}, %i: i32 {stream.values = [4 : i32, 8 : i32]}) {
+      %c0 = arith.constant 0 : index
+      %0 = stream.binding.subspan %a[%c0] : !stream.binding -> memref<4xf32>
+      "test.use"(%0, %i) : (memref<4xf32>, i32) -> ()
+      func.return
+    }
+  }
+}
+util.func public @main(%r: !stream.resource<external>, %n: index, %i: i32) -> !stream.timepoint {
+  %0 = stream.cmd.execute on(#hal.device.affinity<@a>) with(%r as %a: !stream.resource<external>{%n}) {
+    stream.cmd.dispatch @ex::@f[%n, %n](%i : i32) {rw %a[%n for %n] : !stream.resource<external>{%n}}
+    stream.cmd.dispatch @ex::@f[%n](%i : i32) {rw %a[%n for %n] : !stream.resource<external>{%n}}
+  } => !stream.timepoint
+  util.return %0 : !stream.timepoint
+}

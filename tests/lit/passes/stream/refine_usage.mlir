@@ -41,3 +41,20 @@ util.func public @main(%n: index, %v: i32) -> !stream.resource<*> {
   %0 = util.global.load @s : !stream.resource<*>
   util.return %0 : !stream.resource<*>
 }
+
+// -----
+
+// What a function outside takes and returns is external, if it does not say.
+
+// CHECK: util.func private @outside(%{{.*}}: !stream.resource<external>, %{{.*}}: index, %{{.*}}: !stream.resource<constant>) -> !stream.resource<external>
+// CHECK-LABEL: util.func private @main
+// CHECK-SAME: -> !stream.resource<external>
+// CHECK: stream.async.splat %v : i32 -> !stream.resource<external>{%n}
+// CHECK: stream.async.clone %{{.*}} : !stream.resource<external>{%n} -> !stream.resource<transient>{%n}
+util.func private @outside(!stream.resource<*>, index, !stream.resource<constant>) -> !stream.resource<*>
+util.func private @main(%n: index, %v: i32, %c: !stream.resource<constant>) -> !stream.resource<*> {
+  %0 = stream.async.splat %v : i32 -> !stream.resource<*>{%n}
+  %1 = util.call @outside(%0, %n, %c) : (!stream.resource<*>, index, !stream.resource<constant>) -> !stream.resource<*>
+  %2 = stream.async.clone %1 : !stream.resource<*>{%n} -> !stream.resource<*>{%n}
+  util.return %1 : !stream.resource<*>
+}

@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.syntax.assembly_format import values
 from ....ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
-from ..analysis.encoded_globals import operand_index
+from .encoded_globals import operand_index
 
 WRITES_TARGET = frozenset(
     {
@@ -33,6 +33,9 @@ FRESH = frozenset(
 )
 """Operations whose results are in storage of their own, if they are not tied to operands."""
 
+TIED_TO = ("mixed_operands", "resource_operands", "arguments")
+"""Operands that results may be tied to: the first of these that an operation has."""
+
 STREAMABLE = FRESH | (WRITES_TARGET - {"stream.async.store"}) | {"stream.async.constant"}
 """What devices do by themselves; the rest is done by the host."""
 
@@ -49,7 +52,8 @@ def storage_operand(operation: Operation, index: int) -> int | None:
     ties = ties_of(operation, len(operation.results))
     if index >= len(ties) or ties[index] == UNTIED:
         return None
-    return operand_index(operation, "resource_operands") + ties[index]
+    firsts = (operand_index(operation, name) for name in TIED_TO if hasattr(operation, name))
+    return next(first + ties[index] for first in firsts)
 
 
 def stored_in(operation: Operation, index: int) -> SSAValue | None:
