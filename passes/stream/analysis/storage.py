@@ -24,6 +24,7 @@ WRITES_TARGET = frozenset(
 FRESH = frozenset(
     {
         "stream.async.alloca",
+        "stream.async.call",
         "stream.async.clone",
         "stream.async.dispatch",
         "stream.async.slice",
