@@ -16,7 +16,7 @@ that nothing dispatches are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -41,6 +41,8 @@ from ...dialects.hal.executables import (
     ExecutableEndOp,
     ExecutableExportOp,
     ExecutableOp,
+    ExecutableSourceEndOp,
+    ExecutableSourceOp,
     ExecutableVariantEndOp,
     ExecutableVariantOp,
 )
@@ -117,12 +119,17 @@ class MaterializeInterfacesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         affinities = AffinityAnalysis(ctx, op, AttributeNumbers())
         kernels = Kernels(op)
+        sources = {
+            operation.sym_name.data: operation
+            for operation in op.body.block.ops
+            if isinstance(operation, ExecutableSourceOp)
+        }
         loaded: dict[Operation, Loaded] = {}
         for operation in tuple(host_operations(op)):
             if isinstance(operation, CmdDispatchOp):
-                _name_variants(operation, kernels, affinities, loaded)
+                _name_variants(operation, kernels, sources, affinities, loaded)
         for operation in tuple(op.body.block.ops):
-            if isinstance(operation, StreamExecutableOp):
+            if isinstance(operation, StreamExecutableOp | ExecutableSourceOp):
                 if operation in loaded:
                     builder_before(operation).insert(_executable(ctx, operation, loaded[operation]))
                 Rewriter.erase_op(operation)
@@ -131,6 +138,7 @@ class MaterializeInterfacesPass(ModulePass):
 def _name_variants(
     dispatch: CmdDispatchOp,
     kernels: Kernels,
+    sources: Mapping[str, ExecutableSourceOp],
     affinities: AffinityAnalysis,
     loaded: dict[Operation, Loaded],
 ) -> None:
@@ -138,14 +146,14 @@ def _name_variants(
     entries: list[SymbolRefAttr] = []
     for entry in entry_points(dispatch):
         kernel = kernels.of_entry_point(entry, dispatch)
-        if kernel is None:
+        source = sources.get(entry.root_reference.data)
+        origin = source if kernel is None else kernel.executable
+        if origin is None:
             entries.append(entry)
             continue
-        executable = loaded.setdefault(kernel.executable, Loaded())
-        written = [bool(access.value.data & WRITES) for access in dispatch.resource_accesses]
-        uses = executable.uses.setdefault(kernel.export, Uses(kernel, written))
-        _check(dispatch, kernel, len(written), uses)
-        uses.written = [any(pair) for pair in zip(uses.written, written, strict=True)]
+        executable = loaded.setdefault(origin, Loaded())
+        if kernel is not None:
+            _note(dispatch, kernel, executable)
         affinity = affinity_of(dispatch)
         if affinity is None:
             raise OperationError(
@@ -163,12 +171,15 @@ def _name_variants(
     dispatch.properties["entry_points"] = ArrayAttr(entries)
 
 
-def _check(dispatch: CmdDispatchOp, kernel: Kernel, bindings: int, uses: Uses) -> None:
-    taken = _bindings(kernel)
-    if (taken, len(uses.written)) != (bindings, bindings):
+def _note(dispatch: CmdDispatchOp, kernel: Kernel, executable: Loaded) -> None:
+    """What a dispatch tells of its kernel. Raises OperationError if they do not fit."""
+    written = [bool(access.value.data & WRITES) for access in dispatch.resource_accesses]
+    if (taken := _bindings(kernel)) != len(written):
         raise OperationError(
-            dispatch, f"gives its kernel {bindings} bindings, but it takes {taken}"
+            dispatch, f"gives its kernel {len(written)} bindings, but it takes {taken}"
         )
+    uses = executable.uses.setdefault(kernel.export, Uses(kernel, written))
+    uses.written = [any(pair) for pair in zip(uses.written, written, strict=True)]
 
 
 def _bindings(kernel: Kernel) -> int:
@@ -179,8 +190,14 @@ def _bindings(kernel: Kernel) -> int:
     return sum(isinstance(type_, BindingType) for type_ in block.arg_types)
 
 
-def _executable(context: Context, origin: StreamExecutableOp, loaded: Loaded) -> Operation:
-    """The executable of `hal` for one of `stream`."""
+def _executable(
+    context: Context, origin: StreamExecutableOp | ExecutableSourceOp, loaded: Loaded
+) -> Operation:
+    """The executable of `hal` for one of `stream`, or for one whose targets were not chosen yet."""
+    if isinstance(origin, ExecutableSourceOp) and origin.objects is not None:
+        raise OperationError(
+            origin, "has objects for some targets: expected a source that its targets compile"
+        )
     for export in origin.body.block.ops:
         if isinstance(export, ExecutableExportOfStream) and export not in loaded.uses:
             kernel = Kernel.of_export(export, export)
@@ -188,8 +205,9 @@ def _executable(context: Context, origin: StreamExecutableOp, loaded: Loaded) ->
     variants = [
         _variant(context, origin, loaded, target, name) for target, name in loaded.variants.items()
     ]
+    names = ("sym_name", "sym_visibility")
     return ExecutableOp.create(
-        properties=dict(origin.properties),
+        properties={name: origin.properties[name] for name in names if name in origin.properties},
         attributes=dict(origin.attributes),
         regions=[Region(Block([*variants, ExecutableEndOp.create()]))],
     )
@@ -197,15 +215,17 @@ def _executable(context: Context, origin: StreamExecutableOp, loaded: Loaded) ->
 
 def _variant(
     context: Context,
-    origin: StreamExecutableOp,
+    origin: StreamExecutableOp | ExecutableSourceOp,
     loaded: Loaded,
     target: ExecutableTargetAttr,
     name: str,
 ) -> Operation:
     exports = [_export(context, uses, ordinal) for ordinal, uses in enumerate(loaded.uses.values())]
-    module = origin.inner_module()
     inner: list[Operation] = []
-    if module is not None:
+    if isinstance(origin, ExecutableSourceOp):
+        ends = ExecutableSourceEndOp
+        inner += [each.clone() for each in origin.body.block.ops if not isinstance(each, ends)]
+    elif (module := origin.inner_module()) is not None:
         cloned = module.clone()
         for uses in loaded.uses.values():
             function = _named(cloned, uses.kernel.function)

@@ -94,3 +94,37 @@ util.func public @main(%r: !stream.resource<external>, %n: index, %i: i32) -> !s
   } => !stream.timepoint
   util.return %0 : !stream.timepoint
 }
+
+// -----
+
+// A source has its layouts already, and a variant for each target that it is dispatched to.
+
+// CHECK-NOT: hal.executable.source
+// CHECK: hal.executable private @ex {
+// CHECK: hal.executable.variant public @embedded_elf_arm_64 target(
+// CHECK: hal.executable.export public @entry0 ordinal(0)
+// CHECK: hal.executable.variant public @embedded_elf_x86_64 target(
+// CHECK: hal.executable.export public @entry0 ordinal(0)
+// CHECK: stream.cmd.dispatch {@ex::@embedded_elf_arm_64::@entry0, @ex::@embedded_elf_x86_64::@entry0}[
+util.global private @device = #hal.device.target<"local", [#hal.executable.target<"llvm-cpu", "embedded-elf-arm_64">, #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64">]> : !hal.device
+hal.executable.source private @ex {
+  hal.executable.export public @entry0 ordinal(0) layout(#hal.pipeline.layout<constants = 1, bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer>]>) count(%d: !hal.device, %n: index) -> (index, index, index) {
+    hal.return %n, %n, %n : index, index, index
+  }
+  builtin.module {
+    func.func @entry0() {
+      %0 = hal.interface.constant.load layout(#hal.pipeline.layout<constants = 1, bindings = [#hal.pipeline.binding<storage_buffer, ReadOnly>, #hal.pipeline.binding<storage_buffer>]>) ordinal(0) : i32
+      return
+    }
+  }
+}
+util.func public @main(%arg0: !stream.resource<constant>, %arg1: !stream.resource<transient>, %arg2: index, %arg3: i32) -> !stream.timepoint {
+  %c0 = arith.constant 0 : index
+  %0 = stream.cmd.execute on(#hal.device.affinity<@device>) with(%arg0 as %a: !stream.resource<constant>{%arg2}, %arg1 as %b: !stream.resource<transient>{%arg2}) {
+    stream.cmd.dispatch @ex::@entry0[%arg2](%arg3 : i32) {
+      ro %a[%c0 for %arg2] : !stream.resource<constant>{%arg2},
+      wo %b[%c0 for %arg2] : !stream.resource<transient>{%arg2}
+    }
+  } => !stream.timepoint
+  util.return %0 : !stream.timepoint
+}
