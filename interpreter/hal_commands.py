@@ -20,13 +20,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ..ir.attribute_access import text
+from ..ir.attribute_access import operand_groups, text
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
 from ..runtime.abi.values import Value, dtype_of
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
 from .frames import Exit, Frame
 from .hal_buffers import BufferView, element_code
+from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions
 from .storage import FRESH_BYTE, resource_size
 from .stream_commands import host_bytes
@@ -115,6 +116,21 @@ def _file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _read_file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, start, target, offset, length = operands[-5:]
     target.part(op, offset, length)[:] = host_bytes(op, source, start, length)
+    return ()
+
+
+@impl("io_parameters.load")
+def _load_parameters(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    *_, offsets, _, _, lengths = operand_groups(op, operands)
+    return tuple(Buffer(part) for part in contents_read(op, offsets, lengths))
+
+
+@impl("io_parameters.gather")
+def _gather_parameters(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    *_, offsets, (target,), starts, lengths = operand_groups(op, operands)
+    parts = contents_read(op, offsets, lengths)
+    for start, length, part in zip(starts, lengths, parts, strict=True):
+        target.part(op, start, length)[:] = part
     return ()
 
 

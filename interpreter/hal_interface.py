@@ -48,9 +48,12 @@ class Dispatch:
 
     def run_counted(self, workload: Sequence[Value], frame: Frame) -> Routine:
         """The same for as many workgroups as the export asks for."""
-        count = Frame(frame.device).run_region(self.export.regions[0], (None, *workload))
-        exit_: Exit = yield count
-        yield self.run(tuple(int(number) for number in exit_.values), frame)
+        groups: Sequence[Value] = (1, 1, 1)
+        if self.export.regions[0].blocks:
+            count = Frame(frame.device).run_region(self.export.regions[0], (None, *workload))
+            exit_: Exit = yield count
+            groups = exit_.values
+        yield self.run(tuple(int(number) for number in groups), frame)
 
     def _kernel(self, frame: Frame) -> Operation:
         """The function that the export stands for."""

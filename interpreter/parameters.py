@@ -7,32 +7,45 @@ compiled is packed when it is loaded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
     AnyDenseElement,
+    ArrayAttr,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     ModuleOp,
     StringAttr,
     TensorType,
+    i8,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.iree_encoding.interfaces import Tensor
 from ..dialects.stream.types import NamedParameter
 from ..ir.diagnostics import OperationError
+from ..ir.syntax.assembly_format import values
 from ..ir.tensor_types import element_named
 from ..runtime.abi.parameters import Deferred, Parameter, Parameters
-from ..runtime.abi.values import Array, dtype_of, element_type, shape_text, static_shape
-from ..tiling.packed_arrays import from_bytes
+from ..runtime.abi.values import Array, Value, dtype_of, element_type, shape_text, static_shape
+from ..tiling.packed_arrays import Bytes, from_bytes
 
 __all__ = ["Deferred", "Parameter", "Parameters", "provide_parameters"]
 
 PARAMETERS = frozenset({"flow.parameter.named", "stream.parameter.named"})
 """Attributes that stand for contents, by name."""
+
+READERS = frozenset(
+    {"io_parameters.gather", "io_parameters.load"}
+    | {f"stream.cmd.parameter.{what}" for what in ("gather", "load", "read")}
+)
+"""Operations that read contents when the program runs."""
+
+CONTENTS = "interpreter.contents"
+"""What such an operation reads, once it is known: an attribute."""
 
 
 def provide_parameters(module: ModuleOp, parameters: Parameters) -> None:
@@ -41,22 +54,68 @@ def provide_parameters(module: ModuleOp, parameters: Parameters) -> None:
     Raises OperationError at an operation whose parameter is not there or does not fit its type.
     """
     made: dict[Attribute, Attribute] = {}
+
+    def provided(operation: Operation, value: Attribute) -> Attribute:
+        if isinstance(value, ArrayAttr):
+            parts = cast("ArrayAttr[Attribute]", value).data
+            return ArrayAttr([provided(operation, part) for part in parts])
+        if value.name not in PARAMETERS or not isinstance(value, NamedParameter):
+            return value
+        if value not in made:
+            made[value] = _constant(operation, value, parameters)
+        return made[value]
+
     for operation in module.walk():
         for attributes in (operation.properties, operation.attributes):
             for name, value in attributes.items():
-                if value.name not in PARAMETERS or not isinstance(value, NamedParameter):
-                    continue
-                if value not in made:
-                    made[value] = _constant(operation, value, parameters)
-                attributes[name] = made[value]
+                attributes[name] = provided(operation, value)
+        if operation.name in READERS:
+            operation.attributes[CONTENTS] = _contents(operation, parameters)
+
+
+def _contents(operation: Operation, parameters: Parameters) -> Attribute:
+    """The bytes of what an operation reads when the program runs, one constant for each key."""
+    scopes = values(operation, "source_scope")
+    scope = _text(operation, scopes[0]) if scopes else ""
+    found: list[Attribute] = []
+    for key in values(operation, "source_keys") or values(operation, "source_key"):
+        data = _parameter(operation, scope, _text(operation, key), parameters).read()
+        type_ = TensorType(i8, [len(data)])
+        found.append(DenseIntOrFPElementsAttr(type_, BytesAttr(data)))
+    return ArrayAttr(found)
+
+
+def _text(operation: Operation, value: SSAValue) -> str:
+    maker = value.owner
+    found = maker.properties.get("value") if isinstance(maker, Operation) else None
+    if not isinstance(found, StringAttr):
+        raise OperationError(
+            operation, "reads a parameter whose name is known at run time only: expected a constant"
+        )
+    return found.data
+
+
+def contents_read(op: Operation, offsets: Sequence[Value], lengths: Sequence[Value]) -> list[Bytes]:
+    """The bytes that an operation reads of each of its parameters."""
+    contents = op.attributes.get(CONTENTS)
+    if not isinstance(contents, ArrayAttr):
+        raise OperationError(op, "reads parameters, but none are given")
+    parts: list[Bytes] = []
+    for each, offset, length in zip(
+        cast("ArrayAttr[DenseIntOrFPElementsAttr]", contents), offsets, lengths, strict=True
+    ):
+        data = np.frombuffer(each.data.data, np.uint8)
+        first, last = int(offset), int(offset) + int(length)
+        if not 0 <= first <= last <= data.size:
+            raise OperationError(op, f"reads bytes {first} to {last} of a parameter of {data.size}")
+        parts.append(data[first:last].copy())
+    return parts
 
 
 def _constant(op: Operation, value: NamedParameter, parameters: Parameters) -> Attribute:
     scope = value.scope.data if isinstance(value.scope, StringAttr) else ""
     key = value.key.data
-    found = parameters.get((scope, key))
-    if found is None:
-        raise OperationError(op, _missing(scope, key, parameters))
+    found = _parameter(op, scope, key, parameters)
     type_, shape = value.type, static_shape(value.type)
     if not isinstance(type_, TensorType) or shape is None or any(size < 0 for size in shape):
         raise OperationError(op, f"reads a parameter as {type_}: it must be a tensor of known size")
@@ -68,6 +127,13 @@ def _constant(op: Operation, value: NamedParameter, parameters: Parameters) -> A
     return DenseIntOrFPElementsAttr(
         cast("TensorType[AnyDenseElement]", tensor), BytesAttr(array.tobytes())
     )
+
+
+def _parameter(op: Operation, scope: str, key: str, parameters: Parameters) -> Parameter:
+    found = parameters.get((scope, key))
+    if found is None:
+        raise OperationError(op, _missing(scope, key, parameters))
+    return found
 
 
 def _shown(scope: str, key: str) -> str:

@@ -27,6 +27,7 @@ from .devices import place, reach
 from .frames import Frame
 from .hal_interface import Dispatch, write_back
 from .kernels import dispatched_kernel, entry_export, run_kernel
+from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions
 from .storage import FRESH_BYTE, Resource, fresh, resource_size
 from .stream_async import byte_range, constant_resource, pattern_bytes, repeated
@@ -111,6 +112,23 @@ def _read_file(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
     reach(op, target, place(op, frame))
     part = byte_range(op, target, offset, int(offset) + int(length))
     part[:] = host_bytes(op, source, start, length)
+    return (None,)
+
+
+@impl("stream.cmd.parameter.load")
+def _load_parameters(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    _, _, offsets, sizes, _ = operand_groups(op, operands)
+    here = place(op, frame)
+    return (*(Resource(part, here) for part in contents_read(op, offsets, sizes)), None)
+
+
+@impl("stream.cmd.parameter.gather", "stream.cmd.parameter.read")
+def _read_parameters(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    _, _, offsets, (target,), _, starts, lengths, _ = operand_groups(op, operands)
+    reach(op, target, place(op, frame))
+    parts = contents_read(op, offsets, lengths)
+    for start, part in zip(starts, parts, strict=True):
+        byte_range(op, target, start, int(start) + part.size)[:] = part
     return (None,)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.util.dialect import CompositeAttr
@@ -56,6 +57,8 @@ def _constant_bytes(op: Operation, value: Attribute) -> Bytes:
     """The bytes of a constant, or of the parts of one, one after another."""
     if isinstance(value, CompositeAttr):
         return np.concatenate([_constant_bytes(op, part) for part in value.parts])
+    if isinstance(value, StringAttr):
+        return np.frombuffer(value.data.encode(), np.uint8)
     return constant_bytes(op, value)
 
 

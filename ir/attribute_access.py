@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntElementsAttr,
     DenseIntOrFPElementsAttr,
+    DictionaryAttr,
     IntegerAttr,
     MemRefType,
     StringAttr,
@@ -66,6 +67,13 @@ def symbol_name(operation: Operation) -> str | None:
     """The name of the symbol that an operation defines, if it defines one."""
     name = attribute(operation, "sym_name")
     return name.data if isinstance(name, StringAttr) else None
+
+
+def boundary_attributes(function: Operation, group: str, index: int) -> Mapping[str, Attribute]:
+    """What a function says of an argument (`arg_attrs`) or a result (`res_attrs`)."""
+    found = attribute(function, group)
+    entries = cast("ArrayAttr[DictionaryAttr]", found).data if isinstance(found, ArrayAttr) else ()
+    return entries[index].data if index < len(entries) else {}
 
 
 def number_list(value: Attribute | None) -> tuple[int, ...]:

@@ -12,7 +12,9 @@ Lifetime = tuple[int, int]
 """The first and the last step at which a slice is needed."""
 
 
-def pack_slices(lifetimes: Sequence[Lifetime], sizes: Sequence[int]) -> tuple[int, list[int]]:
+def pack_slices(
+    lifetimes: Sequence[Lifetime], sizes: Sequence[int], alignment: int = ALIGNMENT
+) -> tuple[int, list[int]]:
     """The bytes of the storage, and the first byte of each slice: the lowest that is free."""
     placed: list[tuple[int, int, Lifetime]] = []
     offsets: list[int] = []
@@ -24,10 +26,10 @@ def pack_slices(lifetimes: Sequence[Lifetime], sizes: Sequence[int]) -> tuple[in
                     break
                 offset = max(offset, end)
         offsets.append(offset)
-        insort(placed, (offset, offset + aligned(size), (first, last)))
+        insort(placed, (offset, offset + aligned(size, alignment), (first, last)))
     return max((end for _, end, _ in placed), default=0), offsets
 
 
-def aligned(size: int) -> int:
+def aligned(size: int, alignment: int = ALIGNMENT) -> int:
     """A size with what is left free behind it."""
-    return -(-size // ALIGNMENT) * ALIGNMENT
+    return -(-size // alignment) * alignment

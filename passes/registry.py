@@ -75,6 +75,11 @@ _PASSES = {
     ),
     "iree-hal-conversion": ("hal.hal_conversion", "HalConversionPass"),
     "iree-hal-materialize-interfaces": ("hal.materialize_interfaces", "MaterializeInterfacesPass"),
+    "iree-stream-automatic-reference-counting": (
+        "stream.automatic_reference_counting",
+        "AutomaticReferenceCountingPass",
+    ),
+    "iree-stream-elide-timepoints": ("stream.elide_timepoints", "ElideTimepointsPass"),
     "iree-stream-encode-device-tensors": (
         "stream.encode_device_tensors",
         "EncodeDeviceTensorsPass",
@@ -94,8 +99,16 @@ _PASSES = {
         "stream.pack_dispatch_operands",
         "PackDispatchOperandsPass",
     ),
+    "iree-stream-propagate-timepoints": (
+        "stream.propagate_timepoints",
+        "PropagateTimepointsPass",
+    ),
     "iree-stream-refine-usage": ("stream.refine_usage", "RefineUsagePass"),
     "iree-stream-schedule-allocation": ("stream.schedule_allocation", "ScheduleAllocationPass"),
+    "iree-stream-schedule-concurrency": (
+        "stream.schedule_concurrency",
+        "ScheduleConcurrencyPass",
+    ),
     "iree-stream-schedule-execution": ("stream.schedule_execution", "ScheduleExecutionPass"),
     "iree-stream-specialize-encodings": ("stream.specialize_encodings", "SpecializeEncodingsPass"),
     "iree-stream-unify-encoding-for-globals": (

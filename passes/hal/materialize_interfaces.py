@@ -16,12 +16,11 @@ that nothing dispatches are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FunctionType,
@@ -33,7 +32,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -42,6 +41,8 @@ from ...dialects.hal.executables import (
     ExecutableEndOp,
     ExecutableExportOp,
     ExecutableOp,
+    ExecutableSourceEndOp,
+    ExecutableSourceOp,
     ExecutableVariantEndOp,
     ExecutableVariantOp,
 )
@@ -59,6 +60,7 @@ from ...dialects.stream.executables import BindingSubspanOp
 from ...dialects.stream.executables import ExecutableExportOp as ExecutableExportOfStream
 from ...dialects.stream.executables import ExecutableOp as StreamExecutableOp
 from ...dialects.stream.types import BindingType
+from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, locate, located_builder
@@ -70,6 +72,8 @@ from ..stream.kernels.exports import Kernel, Kernels, entry_points
 INDEX = IndexType()
 READ_ONLY = IntegerAttr(1, i32)
 WRITES = ACCESS["wo"]
+KNOWN = ("alignment", "values")
+"""What arguments may say under the name of the dialect, `stream.alignment`."""
 
 
 @dataclass(slots=True)
@@ -79,7 +83,6 @@ class Uses:
     kernel: Kernel
     written: list[bool]
     """Which bindings any of them writes to."""
-    workload: int
 
     def layout(self) -> PipelineLayoutAttr:
         """What the kernel is given."""
@@ -116,12 +119,17 @@ class MaterializeInterfacesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         affinities = AffinityAnalysis(ctx, op, AttributeNumbers())
         kernels = Kernels(op)
+        sources = {
+            operation.sym_name.data: operation
+            for operation in op.body.block.ops
+            if isinstance(operation, ExecutableSourceOp)
+        }
         loaded: dict[Operation, Loaded] = {}
         for operation in tuple(host_operations(op)):
             if isinstance(operation, CmdDispatchOp):
-                _name_variants(operation, kernels, affinities, loaded)
+                _name_variants(operation, kernels, sources, affinities, loaded)
         for operation in tuple(op.body.block.ops):
-            if isinstance(operation, StreamExecutableOp):
+            if isinstance(operation, StreamExecutableOp | ExecutableSourceOp):
                 if operation in loaded:
                     builder_before(operation).insert(_executable(ctx, operation, loaded[operation]))
                 Rewriter.erase_op(operation)
@@ -130,6 +138,7 @@ class MaterializeInterfacesPass(ModulePass):
 def _name_variants(
     dispatch: CmdDispatchOp,
     kernels: Kernels,
+    sources: Mapping[str, ExecutableSourceOp],
     affinities: AffinityAnalysis,
     loaded: dict[Operation, Loaded],
 ) -> None:
@@ -137,16 +146,14 @@ def _name_variants(
     entries: list[SymbolRefAttr] = []
     for entry in entry_points(dispatch):
         kernel = kernels.of_entry_point(entry, dispatch)
-        if kernel is None:
+        source = sources.get(entry.root_reference.data)
+        origin = source if kernel is None else kernel.executable
+        if origin is None:
             entries.append(entry)
             continue
-        executable = loaded.setdefault(kernel.executable, Loaded())
-        written = [bool(access.value.data & WRITES) for access in dispatch.resource_accesses]
-        uses = executable.uses.setdefault(
-            kernel.export, Uses(kernel, written, len(dispatch.workload))
-        )
-        _check(dispatch, kernel, len(written), uses)
-        uses.written = [any(pair) for pair in zip(uses.written, written, strict=True)]
+        executable = loaded.setdefault(origin, Loaded())
+        if kernel is not None:
+            _note(dispatch, kernel, executable)
         affinity = affinity_of(dispatch)
         if affinity is None:
             raise OperationError(
@@ -164,12 +171,15 @@ def _name_variants(
     dispatch.properties["entry_points"] = ArrayAttr(entries)
 
 
-def _check(dispatch: CmdDispatchOp, kernel: Kernel, bindings: int, uses: Uses) -> None:
-    taken = _bindings(kernel)
-    if (taken, len(uses.written)) != (bindings, bindings):
+def _note(dispatch: CmdDispatchOp, kernel: Kernel, executable: Loaded) -> None:
+    """What a dispatch tells of its kernel. Raises OperationError if they do not fit."""
+    written = [bool(access.value.data & WRITES) for access in dispatch.resource_accesses]
+    if (taken := _bindings(kernel)) != len(written):
         raise OperationError(
-            dispatch, f"gives its kernel {bindings} bindings, but it takes {taken}"
+            dispatch, f"gives its kernel {len(written)} bindings, but it takes {taken}"
         )
+    uses = executable.uses.setdefault(kernel.export, Uses(kernel, written))
+    uses.written = [any(pair) for pair in zip(uses.written, written, strict=True)]
 
 
 def _bindings(kernel: Kernel) -> int:
@@ -180,17 +190,24 @@ def _bindings(kernel: Kernel) -> int:
     return sum(isinstance(type_, BindingType) for type_ in block.arg_types)
 
 
-def _executable(context: Context, origin: StreamExecutableOp, loaded: Loaded) -> Operation:
-    """The executable of `hal` for one of `stream`."""
+def _executable(
+    context: Context, origin: StreamExecutableOp | ExecutableSourceOp, loaded: Loaded
+) -> Operation:
+    """The executable of `hal` for one of `stream`, or for one whose targets were not chosen yet."""
+    if isinstance(origin, ExecutableSourceOp) and origin.objects is not None:
+        raise OperationError(
+            origin, "has objects for some targets: expected a source that its targets compile"
+        )
     for export in origin.body.block.ops:
         if isinstance(export, ExecutableExportOfStream) and export not in loaded.uses:
             kernel = Kernel.of_export(export, export)
-            loaded.uses[export] = Uses(kernel, [True] * _bindings(kernel), 0)
+            loaded.uses[export] = Uses(kernel, [True] * _bindings(kernel))
     variants = [
         _variant(context, origin, loaded, target, name) for target, name in loaded.variants.items()
     ]
+    names = ("sym_name", "sym_visibility")
     return ExecutableOp.create(
-        properties=dict(origin.properties),
+        properties={name: origin.properties[name] for name in names if name in origin.properties},
         attributes=dict(origin.attributes),
         regions=[Region(Block([*variants, ExecutableEndOp.create()]))],
     )
@@ -198,19 +215,21 @@ def _executable(context: Context, origin: StreamExecutableOp, loaded: Loaded) ->
 
 def _variant(
     context: Context,
-    origin: StreamExecutableOp,
+    origin: StreamExecutableOp | ExecutableSourceOp,
     loaded: Loaded,
     target: ExecutableTargetAttr,
     name: str,
 ) -> Operation:
     exports = [_export(context, uses, ordinal) for ordinal, uses in enumerate(loaded.uses.values())]
-    module = origin.inner_module()
     inner: list[Operation] = []
-    if module is not None:
+    if isinstance(origin, ExecutableSourceOp):
+        ends = ExecutableSourceEndOp
+        inner += [each.clone() for each in origin.body.block.ops if not isinstance(each, ends)]
+    elif (module := origin.inner_module()) is not None:
         cloned = module.clone()
         for uses in loaded.uses.values():
             function = _named(cloned, uses.kernel.function)
-            _use_interface(context, function, uses.layout())
+            _use_interface(context, function, uses)
         inner.append(cloned)
     variant = ExecutableVariantOp.create(
         properties={
@@ -233,17 +252,14 @@ def _named(module: Operation, function: Operation) -> Operation:
 
 def _export(context: Context, uses: Uses, ordinal: int) -> Operation:
     export = uses.kernel.export
-    region = export.workgroup_count.clone() if export.workgroup_count.blocks else Region()
-    if not region.blocks:
-        block = Block(arg_types=[INDEX] * uses.workload)
-        one = ConstantOp(IntegerAttr(1, INDEX))
-        block.add_ops([one, _returned(context, [one.result] * 3)])
-        region.add_block(block)
+    region = export.workgroup_count.clone()
+    made = cast("type[IRDLOperation]", context.get_op("hal.return"))
     for block in region.blocks:
+        if block.prev_block is None:
+            block.insert_arg(DEVICE, 0)
         if block.last_op is not None and block.last_op.name == "stream.return":
-            Rewriter.replace_op(block.last_op, _returned(context, block.last_op.operands))
-    region.blocks[0].insert_arg(DEVICE, 0)
-    made = ExecutableExportOp.create(
+            Rewriter.replace_op(block.last_op, made.build(operands=[block.last_op.operands]))
+    variant = ExecutableExportOp.create(
         properties={
             "sym_name": export.sym_name,
             "sym_visibility": StringAttr("public"),
@@ -253,29 +269,33 @@ def _export(context: Context, uses: Uses, ordinal: int) -> Operation:
         attributes=dict(export.attributes),
         regions=[region, Region()],
     )
-    locate(made, export)
-    return made
+    locate(variant, export)
+    return variant
 
 
-def _returned(context: Context, values: Sequence[SSAValue]) -> Operation:
-    made = cast("type[IRDLOperation]", context.get_op("hal.return"))
-    return made.build(operands=[list(values)])
+def _use_interface(context: Context, function: Operation, uses: Uses) -> None:
+    """Let a kernel ask for what it was given.
 
-
-def _use_interface(context: Context, function: Operation, layout: PipelineLayoutAttr) -> None:
-    """Let a kernel ask for what it was given."""
-    block = function.regions[0].blocks[0]
+    What is known of an argument, `stream.alignment` and `stream.values`, is told where it is asked
+    for.
+    """
+    layout, block = uses.layout(), function.regions[0].blocks[0]
     builder = located_builder(InsertPoint.at_start(block), function)
     bindings = constants = 0
     for argument in tuple(block.args):
+        told = boundary_attributes(function, "arg_attrs", argument.index)
+        known = {name: told[f"stream.{name}"] for name in KNOWN if f"stream.{name}" in told}
         if isinstance(argument.type, BindingType):
+            properties = {"layout": layout, "binding": IntegerAttr(bindings, INDEX), **known}
+            if not uses.written[bindings]:
+                properties["descriptor_flags"] = READ_ONLY
             for use in tuple(argument.uses):
-                _bind(use.operation, bindings, layout)
+                _bind(use.operation, properties)
             bindings += 1
         else:
             load = InterfaceConstantLoadOp.build(
                 result_types=[argument.type],
-                properties={"layout": layout, "ordinal": IntegerAttr(constants, INDEX)},
+                properties={"layout": layout, "ordinal": IntegerAttr(constants, INDEX), **known},
             )
             argument.replace_all_uses_with(builder.insert(load).result)
             constants += 1
@@ -293,17 +313,11 @@ def _use_interface(context: Context, function: Operation, layout: PipelineLayout
         Rewriter.replace_op(operation, made)
 
 
-def _bind(operation: Operation, binding: int, layout: PipelineLayoutAttr) -> None:
+def _bind(operation: Operation, properties: dict[str, Attribute]) -> None:
     if not isinstance(operation, BindingSubspanOp):
         raise OperationError(
             operation, "takes a binding: expected only stream.binding.subspan to do so"
         )
-    properties: dict[str, Attribute] = {
-        "layout": layout,
-        "binding": IntegerAttr(binding, INDEX),
-    }
-    if "ReadOnly" in str(layout.bindings.data[binding]):
-        properties["descriptor_flags"] = READ_ONLY
     made = InterfaceBindingSubspanOp.build(
         operands=[[operation.byte_offset], operation.dynamic_dims],
         result_types=[operation.result.type],

@@ -39,6 +39,7 @@ from ...dialects.hal.buffers import BufferViewDimOp, TensorExportOp, TensorImpor
 from ...dialects.hal.types import BufferViewType
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
 from ...dialects.util.functions import FuncOp, ReturnOp
+from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.locations import builder_before, located_builder, replace_by
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
@@ -208,17 +209,12 @@ def declaration(function: Operation) -> str:
 
 
 def _declared(function: Operation, group: str, types: tuple[Attribute, ...], what: str) -> str:
-    attributes = function.properties.get(group)
-    entries: tuple[Attribute, ...] = ()
-    if isinstance(attributes, ArrayAttr):
-        entries = cast("ArrayAttr[Attribute]", attributes).data
     texts: list[str] = []
     for index, type_ in enumerate(types):
         text = f"%{what}{index}: {type_}"
-        entry = entries[index] if index < len(entries) else None
-        if isinstance(entry, DictionaryAttr) and entry.data:
+        if told := boundary_attributes(function, group, index):
             stream = StringIO()
-            Printer(stream=stream).print_attr_dict(entry.data)
+            Printer(stream=stream).print_attr_dict(dict(told))
             text += f" {stream.getvalue()}"
         texts.append(text)
     return ", ".join(texts)

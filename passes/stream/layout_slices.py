@@ -2,7 +2,8 @@
 
 Slices of known sizes that are not needed at one time overlap. Of open sizes it is not known how
 large they are: a slice takes the place of one of the same size that is not needed any more, and
-else begins where the last one ends. Offsets are multiples of 64.
+else begins where the last one ends. Offsets are multiples of 64,
+or of what `stream.resources` says.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from ...dialects.util.dialect import AlignOp
 from ...ir.host_programs import host_operations
 from ...ir.index import BuilderIndices, IndexOrInt, known
 from ...ir.locations import builder_before
-from ...ir.slice_packing import ALIGNMENT, Lifetime, pack_slices
+from ...ir.slice_packing import Lifetime, pack_slices
+from .analysis.resource_limits import resource_limits
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ def _lay_out(pack: ResourcePackOp) -> None:
     total, packed = pack_slices(
         [lifetimes[number] for number in fixed],
         [size for size in sizes if isinstance(size, int)],
+        alignment := resource_limits(pack).alignment,
     )
     builder = builder_before(pack)
     indices = BuilderIndices(builder)
@@ -72,7 +75,7 @@ def _lay_out(pack: ResourcePackOp) -> None:
         if place is None:
             if size not in strides:
                 align = AlignOp.build(
-                    operands=[size, indices.index(ALIGNMENT)], result_types=[size.type]
+                    operands=[size, indices.index(alignment)], result_types=[size.type]
                 )
                 strides[size] = builder.insert(align).result
             place = Bin(end, [])

@@ -25,7 +25,7 @@ from ...dialects.stream.affinity import own_affinity
 from ...dialects.stream.async_ops import AsyncCloneOp
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before
-from .scheduling.storage import FRESH, STREAMABLE, resources_in, storage_operand
+from .analysis.storage import FRESH, STREAMABLE, resources_in, storage_operand
 
 READS = STREAMABLE | {"stream.async.load"}
 

@@ -1,32 +1,23 @@
 """Give kernels numbers in words of 32 bits: that is what devices pass on with a dispatch.
 
-An index or another number of 64 bits is two words, the lower one first. Smaller ones are extended.
-Kernels put their arguments together again.
+An index or another number of more than 32 bits is two words, the lower one first. Smaller ones are
+extended, and complex ones are two numbers. Kernels put their arguments together again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.arith import (
-    BitcastOp,
-    ConstantOp,
-    ExtUIOp,
-    IndexCastOp,
-    OrIOp,
-    ShLIOp,
-    ShRUIOp,
-    TruncIOp,
-)
+from xdsl.dialects.arith import BitcastOp, ConstantOp, ExtUIOp, OrIOp, ShLIOp, ShRUIOp, TruncIOp
 from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
+    ArrayAttr,
+    ComplexType,
+    DictionaryAttr,
+    FixedBitwidthType,
     FunctionType,
     IndexType,
     IntegerAttr,
@@ -35,18 +26,19 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.complex import CreateOp, ImOp, ReOp
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...dialects.arith.dialect import IndexCastUIOp
 from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.stream.types import BindingType
+from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, located_builder
 from .kernels.exports import Kernels, entry_points
-
-FLOATS = (BFloat16Type, Float16Type, Float32Type, Float64Type)
 
 Words = dict[tuple[Operation, SSAValue], Sequence[SSAValue]]
 """What numbers are as words, in front of each group of commands."""
@@ -107,70 +99,91 @@ def _split_operands(dispatch: CmdDispatchOp, made_words: Words) -> None:
 
 def _words(operation: Operation, value: SSAValue, builder: Builder) -> Sequence[SSAValue]:
     """A number as words."""
-    if isinstance(value.type, IndexType):
-        value = builder.insert(IndexCastOp(value, i64)).result
-    bits = _bits(operation, value.type)
-    if isinstance(value.type, FLOATS):
+    if isinstance(value.type, ComplexType):
+        parts = (builder.insert(part(value)).results[0] for part in (ReOp, ImOp))
+        return tuple(word for part in parts for word in _words(operation, part, builder))
+    type_: Attribute = value.type
+    bits = _bits(operation, type_)
+    if isinstance(type_, IndexType):
+        value = builder.insert(IndexCastUIOp.build(operands=[value], result_types=[i64])).result
+    elif not isinstance(type_, IntegerType):
         value = builder.insert(BitcastOp(value, IntegerType(bits))).result
-    if bits == 64:
-        shift = builder.insert(ConstantOp(IntegerAttr(32, i64))).result
-        upper = builder.insert(ShRUIOp(value, shift)).result
-        return tuple(builder.insert(TruncIOp(each, i32)).result for each in (value, upper))
-    return (builder.insert(ExtUIOp(value, i32)).result if bits < 32 else value,)
+    whole = i64 if bits > 32 else i32
+    if value.type != whole:
+        value = builder.insert(ExtUIOp(value, whole)).result
+    if bits <= 32:
+        return (value,)
+    shift = builder.insert(ConstantOp(IntegerAttr(32, i64))).result
+    upper = builder.insert(ShRUIOp(value, shift)).result
+    return tuple(builder.insert(TruncIOp(each, i32)).result for each in (value, upper))
 
 
 def _bits(operation: Operation, type_: Attribute) -> int:
+    """The bits of a number. Raises OperationError for what is passed in no words."""
     if isinstance(type_, IndexType):
         return 64
-    if isinstance(type_, IntegerType | Float32Type | Float64Type | BFloat16Type | Float16Type):
-        bits = type_.bitwidth
-        if bits <= 32 or bits == 64:
-            return bits
+    if isinstance(type_, FixedBitwidthType) and type_.bitwidth <= 64:
+        return type_.bitwidth
     raise OperationError(
-        operation,
-        f"passes a number of type {type_}: only those of 64 bits, and of 32 or less, are words",
+        operation, f"passes a number of type {type_}: only those of 64 bits and less are words"
     )
 
 
 def _join_arguments(function: Operation) -> None:
-    """Let a kernel take words, and make the numbers of them that it had."""
+    """Let a kernel take words, and make the numbers of them that it had.
+
+    What is known of a number, as its divisor, is told where it is made.
+    """
     block = function.regions[0].blocks.first
     if block is None or block.first_op is None:
         return
     builder = located_builder(InsertPoint.at_start(block), function)
-    for argument in tuple(block.args):
+    told: list[DictionaryAttr] = []
+    for number, argument in enumerate(tuple(block.args)):
+        known = boundary_attributes(function, "arg_attrs", number)
         if isinstance(argument.type, BindingType) or argument.type == i32:
+            told.append(DictionaryAttr(known))
             continue
-        type_, bits = argument.type, _bits(function, argument.type)
-        words = [block.insert_arg(i32, argument.index)]
-        if bits == 64:
-            words.append(block.insert_arg(i32, argument.index))
-        argument.replace_all_uses_with(_number(words, type_, builder))
+        value = _number(function, argument.type, _in_front(argument, told), builder)
+        cast(OpResult, value).op.attributes.update(known)
+        argument.replace_all_uses_with(value)
         block.erase_arg(argument)
     type_ = cast(FunctionType, function.properties["function_type"])
     function.properties["function_type"] = FunctionType.from_lists(
         list(block.arg_types), list(type_.outputs)
     )
-    function.properties.pop("arg_attrs", None)
+    if "arg_attrs" in function.properties:
+        function.properties["arg_attrs"] = ArrayAttr(told)
 
 
-def _number(words: Sequence[SSAValue], type_: Attribute, builder: Builder) -> SSAValue:
-    """What was made words of, again."""
-    value = words[0]
+def _in_front(argument: BlockArgument, told: list[DictionaryAttr]) -> Iterator[SSAValue]:
+    """Words in front of an argument, of which nothing is known."""
+    while True:
+        told.append(DictionaryAttr({}))
+        yield argument.block.insert_arg(i32, argument.index)
+
+
+def _number(
+    function: Operation, type_: Attribute, words: Iterator[SSAValue], builder: Builder
+) -> SSAValue:
+    """What was made words of, again: the result of an operation."""
 
     def insert(made: Operation) -> SSAValue:
         return builder.insert(made).results[0]
 
-    if len(words) == 2:
-        lower, upper = (insert(ExtUIOp(word, i64)) for word in words)
+    if isinstance(type_, ComplexType):
+        (part,) = cast("tuple[Attribute]", type_.parameters)
+        real, imaginary = (_number(function, part, words, builder) for _ in range(2))
+        made = CreateOp.create(operands=[real, imaginary], result_types=[cast(Attribute, type_)])
+        return insert(made)
+    bits = _bits(function, type_)
+    value = next(words)
+    if bits > 32:
+        lower, upper = (insert(ExtUIOp(each, i64)) for each in (value, next(words)))
         shift = insert(ConstantOp(IntegerAttr(32, i64)))
         value = insert(OrIOp(lower, insert(ShLIOp(upper, shift))))
     if isinstance(type_, IndexType):
-        return insert(IndexCastOp(value, type_))
-    if isinstance(type_, FLOATS):
-        if type_.bitwidth < 32:
-            value = insert(TruncIOp(value, IntegerType(type_.bitwidth)))
-        return insert(BitcastOp(value, type_))
-    if isinstance(type_, IntegerType) and value.type != type_:
-        return insert(TruncIOp(value, cast(IntegerType, type_)))
-    return value
+        return insert(IndexCastUIOp.build(operands=[value], result_types=[type_]))
+    if value.type != (whole := IntegerType(bits)):
+        value = insert(TruncIOp(value, whole))
+    return value if type_ == whole else insert(BitcastOp(value, type_))

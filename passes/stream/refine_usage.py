@@ -3,7 +3,8 @@
 Values that are one storage have one lifetime: what is tied, what control flow, calls and globals
 hand on. It is what the program says of one of them, as of what is exported, or what follows from
 what is done with it: a constant is `constant`, what the host loads from and stores to is `staging`,
-a global is `variable` if it changes and else `constant`. What nothing is known of is `transient`.
+a global is `variable` if it changes and else `constant`, what a function without a body takes or
+returns is `external`. What nothing is known of is `transient`.
 
 `stream.async.cast` is dropped where both sides can have one lifetime, and else a copy, as where a
 constant is returned.
@@ -11,8 +12,9 @@ constant is returned.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
 from xdsl.context import Context
@@ -20,6 +22,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.disjoint_set import DisjointSet
 
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncTransferOp
@@ -29,8 +32,8 @@ from ...ir.host_programs import FUNCTIONS, host_operations
 from ...ir.locations import located_builder
 from ...ir.symbols import symbol
 from ...ir.syntax.assembly_format import values
-from .scheduling.aliases import Classes, aliases
-from .scheduling.storage import is_resource
+from .analysis.storage import is_resource
+from .scheduling.aliases import aliases, declared
 
 CAST, CONSTANT = "stream.async.cast", "stream.async.constant"
 OPEN = "*"
@@ -55,7 +58,7 @@ class RefineUsagePass(ModulePass):
                 _copy_constant(operation)
         for operation in op.body.block.ops:
             if operation.name in FUNCTIONS:
-                _retype_function(operation)
+                usage.declare(operation)
         usage.check_globals(op)
 
 
@@ -63,15 +66,15 @@ class Usage:
     """The lifetimes of a module's resources."""
 
     def __init__(self, module: ModuleOp) -> None:
-        self._classes = Classes()
         self._known: dict[Hashable, str] = {}
-        for one, other in aliases(module):
-            if is_resource(one) and is_resource(other):
-                self._classes.join(one, other)
         operations = tuple(host_operations(module))
-        for operation in operations:
-            for thing, lifetime in _known_at(operation):
-                self._learn(thing, lifetime)
+        learned = [found for operation in operations for found in _known_at(operation)]
+        self._classes = DisjointSet[Hashable](list(dict.fromkeys(thing for thing, _ in learned)))
+        for one, other in aliases(module):
+            if is_resource(one):
+                self._classes.union_left(one, other)
+        for thing, lifetime in learned:
+            self._learn(thing, lifetime)
         for operation in operations:
             for one, other in _weakly_joined(operation):
                 self._join_if_alike(one, other)
@@ -85,8 +88,7 @@ class Usage:
                 for argument in block.args:
                     self._set(argument)
         if operation.name == "util.global" and _lifetime(operation.properties["type"]) == OPEN:
-            name = self._lifetime_of(symbol(operation, "sym_name"))
-            operation.properties["type"] = ResourceType(StringAttr(name))
+            operation.properties["type"] = self._type_of(symbol(operation, "sym_name"))
 
     def check_globals(self, module: ModuleOp) -> None:
         """Raise OperationError where a global is accessed with another lifetime than it has."""
@@ -102,13 +104,27 @@ class Usage:
                     )
 
     def _set(self, value: SSAValue) -> None:
-        if is_resource(value):
-            type_ = ResourceType(StringAttr(self._lifetime_of(value)))
-            if value.type != type_:
-                Rewriter.replace_value_with_new_type(value, type_)
+        if is_resource(value) and value.type != (type_ := self._type_of(value)):
+            Rewriter.replace_value_with_new_type(value, type_)
 
     def _lifetime_of(self, thing: Hashable) -> str:
         return self._known.get(self._classes.find(thing), "transient")
+
+    def _type_of(self, thing: Hashable) -> ResourceType:
+        return ResourceType(StringAttr(self._lifetime_of(thing)))
+
+    def declare(self, function: Operation) -> None:
+        """Let a function's type be what its block takes and what it returns, if it has one."""
+        type_ = cast(FunctionType, function.properties["function_type"])
+        types = {"inputs": list(type_.inputs), "outputs": list(type_.outputs)}
+        for slot, each in declared(function):
+            if _lifetime(each):
+                types[slot.group][slot.index] = self._type_of(slot)
+        if (block := function.regions[0].blocks.first) is not None:
+            types["inputs"] = list(block.arg_types)
+        for returned in _returned(function):
+            types["outputs"] = [value.type for value in returned]
+        function.properties["function_type"] = FunctionType.from_lists(*types.values())
 
     def _learn(self, thing: Hashable, lifetime: str) -> None:
         if lifetime != OPEN:
@@ -120,7 +136,7 @@ class Usage:
         one, other = self._classes.find(one), self._classes.find(other)
         known = {self._known[top] for top in (one, other) if top in self._known}
         if len(known) < 2:
-            self._classes.join(one, other)
+            self._classes.union_left(one, other)
             if known:
                 self._known[one] = known.pop()
 
@@ -151,14 +167,22 @@ def _known_at(operation: Operation) -> Iterator[tuple[Hashable, str]]:
             symbol(operation, "sym_name"),
             found if found != OPEN else "variable" if mutable else "constant",
         )
-    elif operation.name in FUNCTIONS and _is_public(operation):
-        for block in operation.regions[0].blocks:
-            given = block.args if block.prev_block is None else ()
-            last = block.last_op
-            returned = last.operands if last is not None and not last.successors else ()
-            for value in (*given, *returned):
+    elif operation.name in FUNCTIONS:
+        for slot, type_ in declared(operation):
+            if lifetime := _lifetime(type_):
+                yield slot, "external" if lifetime == OPEN else lifetime
+        first = operation.regions[0].blocks.first
+        if first is not None and _is_public(operation):
+            for value in (*first.args, *chain.from_iterable(_returned(operation))):
                 if is_resource(value) and _lifetime(value.type) == OPEN:
                     yield value, "external"
+
+
+def _returned(function: Operation) -> Iterator[Sequence[SSAValue]]:
+    """What each end of a function returns."""
+    for block in function.regions[0].blocks:
+        if block.last_op is not None and not block.last_op.successors:
+            yield block.last_op.operands
 
 
 def _is_public(function: Operation) -> bool:
@@ -174,19 +198,6 @@ def _weakly_joined(operation: Operation) -> Iterator[tuple[Hashable, Hashable]]:
         yield operation.results[0], symbol(operation, "global")
     elif operation.name == STORE and is_resource(operation.operands[0]):
         yield operation.operands[0], symbol(operation, "global")
-
-
-def _retype_function(function: Operation) -> None:
-    """Let a function's type be what its block takes and what it returns."""
-    block = function.regions[0].blocks.first
-    if block is None:
-        return
-    type_ = cast(FunctionType, function.properties["function_type"])
-    outputs = list(type_.outputs)
-    for each in function.regions[0].blocks:
-        if each.last_op is not None and not each.last_op.successors:
-            outputs = [value.type for value in each.last_op.operands]
-    function.properties["function_type"] = FunctionType.from_lists(list(block.arg_types), outputs)
 
 
 def _replace_cast(operation: Operation) -> None:

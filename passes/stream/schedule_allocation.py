@@ -21,6 +21,7 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    FunctionType,
     IndexType,
     IntegerAttr,
     ModuleOp,
@@ -28,13 +29,18 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, VarOperandDef
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
 from ...dialects.stream.commands import CmdConcurrentOp, CmdExecuteOp
-from ...dialects.stream.regions import TimepointImmediateOp, TimepointJoinOp, YieldOp
+from ...dialects.stream.regions import (
+    TimepointAwaitOp,
+    TimepointImmediateOp,
+    TimepointJoinOp,
+    YieldOp,
+)
 from ...dialects.stream.resources import (
     ResourceAllocaOp,
     ResourceAllocOp,
@@ -47,6 +53,7 @@ from ...ir.host_programs import host_operations
 from ...ir.index import constant_index
 from ...ir.locations import builder_before, locate, replace_by
 from ...ir.syntax.assembly_format import values
+from ...ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
 from .scheduling.commands import Storage, Translation, to_command
 from .scheduling.lifetimes import CONCURRENT, Lifetimes, Root
 
@@ -67,7 +74,9 @@ class ScheduleAllocationPass(ModulePass):
             if isinstance(operation, AsyncExecuteOp):
                 Allocation(ctx, operation).replace()
         for operation in tuple(host_operations(op)):
-            if operation.name.startswith("stream.async."):
+            if operation.name == "stream.async.func":
+                _declare(ctx, operation)
+            elif operation.name.startswith("stream.async."):
                 _replace_on_host(ctx, operation)
 
 
@@ -79,9 +88,7 @@ class Allocation:
         self._execute = execute
         self._builder = builder_before(execute)
         self._zero = constant_index(0, self._builder)
-        self._place: dict[str, Attribute] = (
-            {} if execute.affinity is None else {"affinity": execute.affinity}
-        )
+        self._place = place_of(execute)
         self._body = Block()
         self._captured: dict[SSAValue, SSAValue] = {}
         self._arguments: dict[SSAValue, SSAValue] = {}
@@ -262,6 +269,17 @@ def _replace_on_host(context: Context, operation: Operation) -> None:
         to.outside.insert(to.make("stream.resource.store", [target, size, offset, value]))
         operation.results[0].replace_all_uses_with(target)
         Rewriter.erase_op(operation)
+    elif operation.name.startswith("stream.async.parameter."):
+        _replace_parameters(to, operation)
+    elif operation.name == "stream.async.alloca":
+        (size,), (result,) = operation.operands, operation.results
+        types = [result.type, TIMEPOINT]
+        alloca = ResourceAllocaOp.build(
+            operands=[size, []], result_types=types, properties=place_of(operation)
+        )
+        made, ready = to.outside.insert(alloca).results
+        wait = TimepointAwaitOp.build(operands=[made, size, ready], result_types=[[result.type]])
+        replace_by(operation, wait)
     elif operation.name == "stream.async.barrier":
         operation.results[0].replace_all_uses_with(operation.operands[0])
         Rewriter.erase_op(operation)
@@ -271,3 +289,55 @@ def _replace_on_host(context: Context, operation: Operation) -> None:
             "is in no stream.async.execute: iree-stream-schedule-execution puts what devices can"
             " do into one",
         )
+
+
+def _replace_parameters(to: Translation, operation: Operation) -> None:
+    """Parameters are read to resources that are there, written from them, or loaded to new ones."""
+    name = operation.name.replace("async", "cmd")
+    definition = cast("type[IRDLOperation]", to.context.get_op(name)).get_irdl_definition()
+    operands: list[SSAValue | Sequence[SSAValue]] = []
+    for each, kind in definition.operands:
+        # An operation on one parameter may be one on a list of them.
+        found = values(operation, each) or values(operation, each.removesuffix("s"))
+        operands.append(found if isinstance(kind, VarOperandDef) else found[0])
+    loads = name.endswith("load")
+    held, done = operation.results
+    made = to.make(
+        name, operands, [[held.type], TIMEPOINT] if loads else [TIMEPOINT], **place_of(operation)
+    )
+    to.outside.insert(made)
+    there = (
+        made.results[0]
+        if loads
+        else (*values(operation, "target"), *values(operation, "source"))[0]
+    )
+    held.replace_all_uses_with(there)
+    done.replace_all_uses_with(made.results[-1])
+    Rewriter.erase_op(operation)
+
+
+def place_of(operation: Operation) -> dict[str, Attribute]:
+    """Where an operation runs, as the property of those that stand for it."""
+    place = operation.properties.get("affinity")
+    return {} if place is None else {"affinity": place}
+
+
+def _declare(context: Context, function: Operation) -> None:
+    """A function outside that commands call: with a range behind each resource, and its results."""
+    type_ = cast(FunctionType, function.properties["function_type"])
+    ties = ties_of(function, len(type_.outputs))
+    own = [each for each, tie in zip(type_.outputs, ties, strict=True) if tie == UNTIED]
+    inputs: list[Attribute] = []
+    for each in (*type_.inputs, *own):
+        inputs += [each, INDEX, INDEX] if each.name == RESOURCE else [each]
+    kept = {
+        name: function.properties[name]
+        for name in ("sym_name", "sym_visibility")
+        if name in function.properties
+    }
+    declared = context.get_op("stream.cmd.func").create(
+        properties={**kept, "function_type": FunctionType.from_lists(inputs, [])},
+        attributes=function.attributes,
+        regions=[function.detach_region(region) for region in tuple(function.regions)],
+    )
+    replace_by(function, declared)

@@ -32,7 +32,8 @@ from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import names_in, numbered_name
 from .analysis.affinity_analysis import AffinityAnalysis, required_affinity
 from .analysis.encoding_resolution import ResolvedTypes
-from .analysis.layout_origin import LayoutOrigins, tied_value
+from .analysis.layout_origin import LayoutOrigins
+from .analysis.storage import stored_in
 from .kernels.exports import Kernel, Kernels, bound_tensor, dispatched_values, entry_points
 
 DISPATCHES = ("stream.tensor.dispatch", "stream.async.dispatch")
@@ -158,7 +159,7 @@ class Planner:
         }
         for name, types in resolved.items():
             self.set_property(operation, name, ArrayAttr(types))
-        untied = [t for i, t in enumerate(results) if tied_value(operation, i) is None]
+        untied = [t for i, t in enumerate(results) if stored_in(operation, i) is None]
         for kernel in kernels:
             readable = {argument for argument, _ in kernel.bindings}
             for index, type_ in enumerate((*operands, *untied)):
@@ -184,14 +185,14 @@ class Planner:
     def _result_type(self, operation: Operation, index: int, type_: Attribute) -> Attribute:
         if not self._types.needs_resolving(type_):
             return type_
-        if (tied := tied_value(operation, index)) is not None:
+        if (tied := stored_in(operation, index)) is not None:
             return self._types.for_value(type_, tied, operation)
         return self._types.for_affinity(type_, required_affinity(operation), operation)
 
     def _untied_result(self, operation: Operation, argument: int) -> int:
         """Which result a kernel's argument stands for: results tied to operands have none."""
         untied = [
-            index for index in range(len(operation.results)) if tied_value(operation, index) is None
+            index for index in range(len(operation.results)) if stored_in(operation, index) is None
         ]
         position = argument - len(dispatched_values(operation))
         if position >= len(untied):

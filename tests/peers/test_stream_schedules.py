@@ -52,7 +52,8 @@ CONVERTED = ",".join(
 )
 READ_BACK = (
     "iree-stream-schedule-execution",
-    "iree-stream-schedule-allocation",
+    "iree-stream-propagate-timepoints",
+    "iree-stream-elide-timepoints",
     "iree-hal-materialize-interfaces",
     "iree-hal-conversion",
 )

@@ -293,8 +293,9 @@ def _chosen(
         (function,) = maker.make(
             "hal.executable.lookup.function", [loaded], [i64], entry_point=entry
         )
-        count = _inlined(export, export.workgroup_count, arguments, maker.builder)
-        return function, *count
+        if not export.workgroup_count.blocks:
+            return function, *[maker.index(1)] * 3
+        return function, *_inlined(export, export.workgroup_count, arguments, maker.builder)
 
     if export.condition_fallback is None:
         return run(maker)

@@ -10,10 +10,9 @@ the default of the scope, or to the module's only device.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
 
 from ....dialects.stream.affinity import (
@@ -23,6 +22,7 @@ from ....dialects.stream.affinity import (
     affinity_of,
     own_affinity,
 )
+from ....ir.attribute_access import boundary_attributes
 from ....ir.host_programs import ABI_AFFINITY, host_operations
 from ....ir.rules import Rules
 
@@ -245,13 +245,8 @@ def only_affinity(context: Context, module: ModuleOp) -> Attribute | None:
 
 def boundary_affinity(function: Operation, group: str, index: int) -> Attribute | None:
     """Where an argument (`arg_attrs`) or result (`res_attrs`) of a function is, if it says."""
-    attributes = function.properties.get(group)
-    if not isinstance(attributes, ArrayAttr):
-        return None
-    entries = cast("ArrayAttr[DictionaryAttr]", attributes).data
-    if index >= len(entries):
-        return None
-    return entries[index].data.get(ABI_AFFINITY) or entries[index].data.get(AFFINITY)
+    told = boundary_attributes(function, group, index)
+    return told.get(ABI_AFFINITY) or told.get(AFFINITY)
 
 
 def _follow_operands(placement: DevicePlacement, operation: Operation) -> None:

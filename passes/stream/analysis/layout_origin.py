@@ -13,17 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.stream.affinity import AFFINITY, affinity_of
-from ....ir.host_programs import ABI_AFFINITY, CALLS, FUNCTIONS, host_operations
+from ....ir.host_programs import CALLS, FUNCTIONS, host_operations
 from ....ir.rules import Rules
 from ....ir.structural_hash import AttributeNumbers
 from ....ir.symbols import symbol
-from ....ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
+from ....ir.syntax.resource_directives import RESOURCE
+from .device_placement import boundary_affinity
+from .storage import stored_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,24 +109,12 @@ flow_rule = Rules[Handler]()
 """How origins flow through operations, by name. Others produce what they return."""
 
 
-def tied_value(operation: Operation, index: int) -> SSAValue | None:
-    """The operand that a result is stored in, if it is stored in one."""
-    ties = ties_of(operation, len(operation.results))
-    if index >= len(ties) or ties[index] == UNTIED:
-        return None
-    for name in ("mixed_operands", "resource_operands", "arguments"):
-        if (operands := getattr(operation, name, None)) is not None:
-            return cast(Sequence[SSAValue], operands)[ties[index]]
-    return None
-
-
 def _produce(state: State, operation: Operation) -> None:
     """The operation lays its results out itself, except for those tied to operands."""
     for index, result in enumerate(operation.results):
         if result.type.name != RESOURCE:
             continue
-        tied = tied_value(operation, index) if "tied_operands" in operation.properties else None
-        if tied is not None:
+        if (tied := stored_in(operation, index)) is not None:
             state.add(result, state.get(tied))
         elif result not in state.values:
             state.add(result, state.origin(affinity_of(operation), operation))
@@ -198,16 +187,8 @@ def _enter_function(state: State, operation: Operation) -> None:
         return
     for index, argument in enumerate(block.args):
         if argument.type.name == RESOURCE:
-            place = _argument_affinity(operation, index) or affinity_of(operation)
+            place = boundary_affinity(operation, "arg_attrs", index) or affinity_of(operation)
             state.add(argument, state.origin(place, operation))
-
-
-def _argument_affinity(function: Operation, index: int) -> Attribute | None:
-    attributes = function.properties.get("arg_attrs")
-    if not isinstance(attributes, ArrayAttr):
-        return None
-    entries = cast("ArrayAttr[DictionaryAttr]", attributes).data[index].data
-    return entries.get(ABI_AFFINITY) or entries.get(AFFINITY)
 
 
 @flow_rule("func.return", "util.return")

@@ -70,7 +70,7 @@ class Kernels:
         self._kernels: dict[SymbolRefAttr, Kernel | None] = {}
         for operation in module.body.block.ops:
             name = operation.properties.get("sym_name")
-            if name is None or not operation.name.endswith(".executable"):
+            if name is None or not operation.name.endswith((".executable", ".executable.source")):
                 continue
             executable = getattr(name, "data", "")
             self._executables[executable] = operation

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.host_programs import CALLS, FUNCTIONS, host_operations
 from ....ir.symbols import symbol
 from ..analysis.device_placement import carried_to
-from .storage import stored_in
+from ..analysis.storage import stored_in
 
 ALIKE = frozenset({"stream.async.slice"})
 """Operations whose result IREE wants to have the lifetime of what it is a part of."""
@@ -24,31 +26,26 @@ PASSED_ON = ALIKE | frozenset(
 IN_REGIONS = frozenset({"stream.async.concurrent", "stream.async.execute"})
 
 
-class Classes:
-    """A partition of things that starts with each alone: union and find."""
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a function without a body takes or returns: it has types, but no values."""
 
-    def __init__(self) -> None:
-        self._above: dict[Hashable, Hashable] = {}
-
-    def find(self, thing: Hashable) -> Hashable:
-        """The one that stands for all of a class."""
-        top = thing
-        while (above := self._above.get(top)) is not None:
-            top = above
-        while thing != top:
-            above = self._above[thing]
-            self._above[thing] = top
-            thing = above
-        return top
-
-    def join(self, one: Hashable, other: Hashable) -> None:
-        """Make two classes one."""
-        one, other = self.find(one), self.find(other)
-        if one != other:
-            self._above[other] = one
+    function: Operation
+    group: str
+    """`inputs` or `outputs`."""
+    index: int
 
 
-def aliases(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue]]:
+def declared(function: Operation) -> Iterator[tuple[Declared, Attribute]]:
+    """What a function takes and returns, with its types, if it has no body."""
+    if function.regions[0].blocks.first is None:
+        type_ = cast(FunctionType, function.properties["function_type"])
+        for group, types in (("inputs", type_.inputs), ("outputs", type_.outputs)):
+            for index, each in enumerate(types):
+                yield Declared(function, group, index), each
+
+
+def aliases(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue | Declared]]:
     """Pairs of values that are one storage; those that are no resources are among them."""
     functions: dict[str, Operation] = {}
     calls: list[Operation] = []
@@ -61,8 +58,13 @@ def aliases(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue]]:
             yield from _aliases_of(operation)
     for call in calls:
         function = functions.get(symbol(call, "callee"))
-        block = function.regions[0].blocks.first if function is not None else None
-        if function is None or block is None:
+        if function is None:
+            continue
+        block = function.regions[0].blocks.first
+        if block is None:
+            for slot, _ in declared(function):
+                values = call.operands if slot.group == "inputs" else call.results
+                yield values[slot.index], slot
             continue
         yield from zip(call.operands, block.args, strict=False)
         for last in (block.last_op for block in function.regions[0].blocks):

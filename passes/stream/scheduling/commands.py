@@ -18,7 +18,7 @@ from ....dialects.stream.dispatch_syntax import ACCESS
 from ....ir.index import BuilderIndices, known
 from ....ir.rules import Rules
 from ....ir.syntax.assembly_format import values
-from .storage import is_resource, stored_in
+from ..analysis.storage import is_resource, stored_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Translation:
         self,
         name: str,
         operands: Sequence[SSAValue | Sequence[SSAValue]],
-        results: Sequence[Attribute] = (),
+        results: Sequence[Attribute | Sequence[Attribute]] = (),
         **properties: Attribute,
     ) -> Operation:
         """An operation by its name."""
@@ -147,19 +147,45 @@ def _collective(to: Translation, op: Operation) -> Sequence[Operation]:
     )
 
 
+def _accessed(op: Operation) -> list[Range]:
+    """The ranges that a dispatch or a call is given, and then those of its own results."""
+    tied = [stored_in(op, index) for index in range(len(op.results))]
+    resources = [value for value in values(op, "resource_operands") if is_resource(value)]
+    starts, lengths = (values(op, f"resource_operand_{name}") for name in ("offsets", "lengths"))
+    ranges: list[Range] = []
+    for resource, start, length in zip(resources, starts, lengths, strict=True):
+        ranges.append(("rw" if resource in tied else "ro", resource, start, length))
+    sizes = values(op, "result_sizes")
+    for result, target, size in zip(op.results, tied, sizes, strict=True):
+        if target is None:
+            ranges.append(("wo", result, 0, size))
+    return ranges
+
+
+@to_command("stream.async.call")
+def _call(to: Translation, op: Operation) -> Sequence[Operation]:
+    """What is called is given its results, too: commands return nothing."""
+    columns, accesses = _columns(to, _accessed(op))
+    resources = iter(columns[0])
+    given = [
+        next(resources) if is_resource(value) else value
+        for value in values(op, "resource_operands")
+    ]
+    return (
+        to.make(
+            "stream.cmd.call",
+            [[*given, *resources], *columns[1:], ()],
+            [[]],
+            callee=op.properties["callee"],
+            resource_operand_accesses=accesses,
+        ),
+    )
+
+
 @to_command("stream.async.dispatch")
 def _dispatch(to: Translation, op: Operation) -> Sequence[Operation]:
     dispatch = cast(AsyncDispatchOp, op)
-    tied = [stored_in(op, index) for index in range(len(op.results))]
-    resources = [value for value in dispatch.resource_operands if is_resource(value)]
-    bounds = zip(dispatch.resource_operand_offsets, dispatch.resource_operand_lengths, strict=True)
-    ranges: list[Range] = []
-    for resource, (start, length) in zip(resources, bounds, strict=True):
-        ranges.append(("rw" if resource in tied else "ro", resource, start, length))
-    for result, target, size in zip(op.results, tied, dispatch.result_sizes, strict=True):
-        if target is None:
-            ranges.append(("wo", result, 0, size))
-    columns, accesses = _columns(to, ranges)
+    columns, accesses = _columns(to, _accessed(op))
     uniform = [value for value in dispatch.resource_operands if not is_resource(value)]
     return (
         CmdDispatchOp.build(

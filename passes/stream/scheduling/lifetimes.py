@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....ir.syntax.assembly_format import values
-from .storage import is_resource, result_sizes, stored_in
+from ..analysis.storage import is_resource, result_sizes, stored_in
 
 CONCURRENT = "stream.async.concurrent"
 

@@ -1,14 +1,17 @@
-"""Keep the constants of a region in one buffer of the host, and bring them to the device.
+"""Keep the constants of a region in buffers of the host, and bring them to the device.
 
-`stream.resource.constants` becomes parts of one resource. Where the device can read the buffer of
-the host, that is the buffer itself, `stream.resource.try_map`; else it is allocated, and the buffer
-is read into it like a file.
+`stream.resource.constants` becomes parts of one resource, or of several where one would be too
+large. Where the device can read the buffer of the host and nothing writes to it, that is the buffer
+itself, `stream.resource.try_map`; else it is allocated, and the buffer is read into it like a file.
+Parameters are loaded, or gathered to where they can be written to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from math import prod
 from typing import cast
 
 from xdsl.builder import Builder
@@ -17,9 +20,11 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
+    DictionaryAttr,
     IndexType,
     IntegerAttr,
     ModuleOp,
+    StringAttr,
     TensorType,
     UnitAttr,
     VectorType,
@@ -29,10 +34,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.scf import IfOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ....dialects.stream.regions import TimepointImmediateOp
+from ....dialects.stream.regions import TimepointImmediateOp, TimepointJoinOp
 from ....dialects.stream.resources import (
     FileConstantOp,
     FileReadOp,
@@ -40,15 +46,16 @@ from ....dialects.stream.resources import (
     ResourceSubviewOp,
     ResourceTryMapOp,
 )
-from ....dialects.stream.types import FileType, TimepointType
+from ....dialects.stream.types import FileType, NamedParameter, ResourceType, TimepointType
 from ....dialects.util.dialect import BufferConstantOp, CompositeAttr
 from ....dialects.util.types import BufferType
 from ....ir.diagnostics import OperationError
 from ....ir.host_programs import host_operations
 from ....ir.index import constant_index, known
 from ....ir.locations import builder_before, located_builder
-from ....ir.slice_packing import ALIGNMENT, aligned
+from ....ir.slice_packing import aligned
 from ....ir.tensor_types import element_named
+from ..analysis.resource_limits import resource_limits
 
 INDEX, TIMEPOINT = IndexType(), TimepointType()
 
@@ -62,33 +69,216 @@ class PackConstantResourcesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for operation in tuple(host_operations(op)):
             if operation.name == "stream.resource.constants":
-                _replace(operation)
+                Packing(ctx, operation).replace()
 
 
-def _replace(operation: Operation) -> None:
-    contents = cast("ArrayAttr[Attribute]", operation.properties["values"]).data
-    sizes = [_known_size(operation, size) for size in operation.operands]
-    builder = builder_before(operation)
-    total = constant_index(sum(aligned(size) for size in sizes), builder)
-    value = _composite(operation, contents, sizes)
-    buffer = builder.insert(
-        BufferConstantOp.build(
-            result_types=[BufferType()],
-            properties={"value": value, "alignment": IntegerAttr(ALIGNMENT, INDEX)},
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One of the constants of an operation, and its bytes."""
+
+    result: SSAValue
+    size: SSAValue
+    length: int
+    value: Attribute
+
+
+class Packing:
+    """The buffers, resources and parameters for the constants of one operation."""
+
+    def __init__(self, context: Context, operation: Operation) -> None:
+        self._context = context
+        self._operation = operation
+        self._builder = builder_before(operation)
+        self._limits = resource_limits(operation)
+        place = operation.properties.get("affinity")
+        self._place: dict[str, Attribute] = {} if place is None else {"affinity": place}
+
+    def replace(self) -> None:
+        """Put what brings the constants in the place of the operation."""
+        *results, done = self._operation.results
+        values = cast("ArrayAttr[Attribute]", self._operation.properties["values"])
+        rows = [
+            Constant(result, size, _known_size(self._operation, size), value)
+            for result, size, value in zip(results, self._operation.operands, values, strict=True)
+        ]
+        here = [row for row in rows if not isinstance(row.value, NamedParameter)]
+        ready = [self._pack(chunk) for chunk in self._chunks(here)]
+        scopes: dict[Attribute, list[Constant]] = {}
+        for row in rows:
+            if isinstance(row.value, NamedParameter):
+                scopes.setdefault(row.value.scope, []).append(row)
+        for parameters in scopes.values():
+            writable = any(_is_written(row) for row in parameters)
+            for chunk in self._chunks(parameters) if writable else (parameters,):
+                ready.append(self._gather(chunk) if writable else self._load(chunk))
+        if len(ready) > 1:
+            join = TimepointJoinOp.build(operands=[ready], result_types=[TIMEPOINT])
+            ready = [self._builder.insert(join).result_timepoint]
+        done.replace_all_uses_with(ready[0])
+        Rewriter.erase_op(self._operation)
+
+    def _chunks(self, rows: Sequence[Constant]) -> Iterator[list[Constant]]:
+        """Constants that are in one resource, each as large as it may be."""
+        chunk: list[Constant] = []
+        for row in rows:
+            largest = self._limits.largest
+            if chunk and largest is not None and self._total([*chunk, row]) > largest:
+                yield chunk
+                chunk = []
+            chunk.append(row)
+        if chunk:
+            yield chunk
+
+    def _total(self, rows: Sequence[Constant]) -> int:
+        return sum(aligned(row.length, self._limits.alignment) for row in rows)
+
+    def _offsets(self, rows: Sequence[Constant]) -> list[SSAValue]:
+        lengths = [aligned(row.length, self._limits.alignment) for row in rows]
+        starts = accumulate(lengths[:-1], initial=0)
+        return [constant_index(start, self._builder) for start in starts]
+
+    def _pack(self, rows: Sequence[Constant]) -> SSAValue:
+        """Bring constants of the program; when they are there."""
+        alignment = self._limits.alignment
+        value = _composite(self._operation, rows, alignment)
+        total = constant_index(self._total(rows), self._builder)
+        buffer = self._builder.insert(
+            BufferConstantOp.build(
+                result_types=[BufferType()],
+                properties={"value": value, "alignment": IntegerAttr(alignment, INDEX)},
+            )
+        ).result
+        immediate = TimepointImmediateOp.build(result_types=[TIMEPOINT])
+        start = self._builder.insert(immediate).result_timepoint
+        if any(_is_written(row) for row in rows):
+            resource, ready = self._read(buffer, total, rows[0].result.type, start, self._builder)
+        else:
+            resource, ready = self._map(buffer, total, rows[0].result.type, start)
+        self._part(resource, total, rows, self._offsets(rows))
+        return ready
+
+    def _part(
+        self,
+        resource: SSAValue,
+        total: SSAValue,
+        rows: Sequence[Constant],
+        offsets: Sequence[SSAValue],
+    ) -> None:
+        """Let constants be parts of a resource."""
+        for row, offset in zip(rows, offsets, strict=True):
+            part = ResourceSubviewOp.build(
+                operands=[resource, total, offset, row.size], result_types=[row.result.type]
+            )
+            row.result.replace_all_uses_with(self._builder.insert(part).result)
+
+    def _map(
+        self, buffer: SSAValue, total: SSAValue, type_: Attribute, start: SSAValue
+    ) -> tuple[SSAValue, SSAValue]:
+        """The buffer as a resource, or a resource that it is read to; and when it is there."""
+        mapped = self._builder.insert(
+            ResourceTryMapOp.build(
+                operands=[buffer, constant_index(0, self._builder), total],
+                result_types=[i1, type_],
+                properties=self._place,
+            )
         )
-    ).result
-    *resources, done = operation.results
-    resource, ready = _bring(operation, buffer, total, builder)
-    offset = 0
-    for result, size, length in zip(resources, operation.operands, sizes, strict=True):
-        part = ResourceSubviewOp.build(
-            operands=[resource, total, constant_index(offset, builder), size],
-            result_types=[result.type],
+        there, read = Block([YieldOp(start, mapped.result)]), Block()
+        inner = located_builder(InsertPoint.at_end(read), self._operation)
+        resource, copied = self._read(buffer, total, type_, start, inner)
+        inner.insert(YieldOp(copied, resource))
+        chosen = IfOp(mapped.did_map, [TIMEPOINT, type_], [there], [read])
+        ready, found = self._builder.insert(chosen).results
+        return found, ready
+
+    def _read(
+        self,
+        buffer: SSAValue,
+        total: SSAValue,
+        type_: Attribute,
+        start: SSAValue,
+        builder: Builder,
+    ) -> tuple[SSAValue, SSAValue]:
+        """A resource that a buffer is read to like a file, and when that has been done."""
+        resource = self._allocate(total, type_, builder)
+        zero = constant_index(0, builder)
+        file = FileConstantOp.build(
+            operands=[buffer, total, zero, total], result_types=[FileType()], properties=self._place
         )
-        result.replace_all_uses_with(builder.insert(part).result)
-        offset += aligned(length)
-    done.replace_all_uses_with(ready)
-    Rewriter.erase_op(operation)
+        first = builder.insert(ConstantOp(IntegerAttr(0, i64))).result
+        read = FileReadOp.build(
+            operands=[builder.insert(file).result, first, resource, total, zero, total, [start]],
+            result_types=[TIMEPOINT],
+            properties=self._place,
+        )
+        return resource, builder.insert(read).result_timepoint
+
+    def _allocate(self, size: SSAValue, type_: Attribute, builder: Builder) -> SSAValue:
+        alloc = ResourceAllocOp.build(
+            operands=[size],
+            result_types=[type_],
+            properties={**self._place, "uninitialized": UnitAttr()},
+        )
+        return builder.insert(alloc).result
+
+    def _load(self, rows: Sequence[Constant]) -> SSAValue:
+        """Load parameters of one scope; when they are there."""
+        sizes = [row.size for row in rows]
+        load = self._parameters(
+            "load", rows, [sizes, []], [[row.result.type for row in rows], TIMEPOINT]
+        )
+        for row, loaded in zip(rows, load.results, strict=False):
+            row.result.replace_all_uses_with(loaded)
+        return load.results[-1]
+
+    def _gather(self, rows: Sequence[Constant]) -> SSAValue:
+        """Gather parameters of one scope in a resource that can be written to."""
+        total = constant_index(self._total(rows), self._builder)
+        resource = self._allocate(total, rows[0].result.type, self._builder)
+        offsets, sizes = self._offsets(rows), [row.size for row in rows]
+        gather = self._parameters(
+            "gather", rows, [resource, total, offsets, sizes, []], [TIMEPOINT]
+        )
+        self._part(resource, total, rows, offsets)
+        return gather.results[-1]
+
+    def _parameters(
+        self,
+        what: str,
+        rows: Sequence[Constant],
+        ends: Sequence[SSAValue | Sequence[SSAValue]],
+        results: Sequence[Attribute | Sequence[Attribute]],
+    ) -> Operation:
+        """An operation on parameters of one scope."""
+        named = [cast(NamedParameter, row.value) for row in rows]
+        scope = named[0].scope
+        scopes = [self._host(scope)] if isinstance(scope, StringAttr) else []
+        keys = [self._host(each.key) for each in named]
+        offsets = [self._builder.insert(ConstantOp(_offset(each))).result for each in named]
+        made = cast("type[IRDLOperation]", self._context.get_op(f"stream.cmd.parameter.{what}"))
+        return self._builder.insert(
+            made.build(
+                operands=[scopes, keys, offsets, *ends],
+                result_types=results,
+                properties=self._place,
+            )
+        )
+
+    def _host(self, text: StringAttr) -> SSAValue:
+        """A text in the memory of the host."""
+        made = BufferConstantOp.build(result_types=[BufferType()], properties={"value": text})
+        return self._builder.insert(made).result
+
+
+def _is_written(row: Constant) -> bool:
+    """Whether something may write to a constant: a variable only starts with its contents."""
+    return cast(ResourceType, row.result.type).lifetime.data != "constant"
+
+
+def _offset(parameter: NamedParameter) -> IntegerAttr:
+    """The byte of its file's entry at which a parameter begins."""
+    config = parameter.config
+    found = config.data.get("offset") if isinstance(config, DictionaryAttr) else None
+    return IntegerAttr(found.value.data if isinstance(found, IntegerAttr) else 0, i64)
 
 
 def _known_size(operation: Operation, size: SSAValue) -> int:
@@ -98,70 +288,28 @@ def _known_size(operation: Operation, size: SSAValue) -> int:
     return number
 
 
-def _composite(
-    operation: Operation, contents: Sequence[Attribute], sizes: Sequence[int]
-) -> CompositeAttr:
+def _composite(operation: Operation, rows: Sequence[Constant], alignment: int) -> CompositeAttr:
     """Constants one after another, each with zeros behind it up to the next."""
     parts: list[Attribute] = []
-    for value, size in zip(contents, sizes, strict=True):
-        parts.append(value)
-        stored = _stored_bytes(operation, value)
-        if stored > size:
+    for row in rows:
+        parts.append(row.value)
+        stored = _stored_bytes(operation, row.value)
+        if stored > row.length:
             raise OperationError(
-                operation, f"keeps a constant of {stored} bytes in a resource of {size}"
+                operation, f"keeps a constant of {stored} bytes in a resource of {row.length}"
             )
-        if padding := aligned(size) - stored:
+        if padding := aligned(row.length, alignment) - stored:
             type_ = VectorType(i8, [padding])
             parts.append(DenseIntOrFPElementsAttr.from_list(type_, [0]))
-    total = sum(aligned(size) for size in sizes)
+    total = sum(aligned(row.length, alignment) for row in rows)
     return CompositeAttr(VectorType(i8, [total]), ArrayAttr(parts))
 
 
 def _stored_bytes(operation: Operation, value: Attribute) -> int:
     """The bytes that constant contents take."""
     type_ = getattr(value, "type", None)
-    if not isinstance(type_, TensorType | VectorType) or not hasattr(value, "data"):
-        raise OperationError(operation, f"keeps {value}: only constants of the program are packed")
+    if not isinstance(type_, TensorType | VectorType):
+        raise OperationError(operation, f"keeps {value}: its bytes are not known here")
     tensor = cast("TensorType[Attribute]", type_)
     bits = element_named(tensor.element_type).storage_bits
-    count = 1
-    for extent in tensor.get_shape():
-        count *= extent
-    return -(-count * bits // 8)
-
-
-def _bring(
-    operation: Operation, buffer: SSAValue, total: SSAValue, builder: Builder
-) -> tuple[SSAValue, SSAValue]:
-    """A resource with the contents of a buffer, and when it has them."""
-    place = operation.properties.get("affinity")
-    properties = {} if place is None else {"affinity": place}
-    type_ = operation.results[0].type
-    start = constant_index(0, builder)
-    ready = builder.insert(TimepointImmediateOp.build(result_types=[TIMEPOINT])).result_timepoint
-    mapped = builder.insert(
-        ResourceTryMapOp.build(
-            operands=[buffer, start, total], result_types=[i1, type_], properties=properties
-        )
-    )
-    there, read = Block([YieldOp(ready, mapped.result)]), Block()
-    inner = located_builder(InsertPoint.at_end(read), operation)
-    alloc = ResourceAllocOp.build(
-        operands=[total],
-        result_types=[type_],
-        properties={**properties, "uninitialized": UnitAttr()},
-    )
-    resource = inner.insert(alloc).result
-    file = FileConstantOp.build(
-        operands=[buffer, total, start, total], result_types=[FileType()], properties=properties
-    )
-    first = inner.insert(ConstantOp(IntegerAttr(0, i64))).result
-    copied = FileReadOp.build(
-        operands=[inner.insert(file).result, first, resource, total, start, total, [ready]],
-        result_types=[TIMEPOINT],
-        properties=properties,
-    )
-    inner.insert(YieldOp(inner.insert(copied).result_timepoint, resource))
-    chosen = IfOp(mapped.did_map, [TIMEPOINT, type_], [there], [read])
-    when, found = builder.insert(chosen).results
-    return found, when
+    return -(-prod(tensor.get_shape()) * bits // 8)

@@ -8,7 +8,7 @@ last group of its device, unless it needs something that needs this group.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -18,7 +18,7 @@ from xdsl.traits import is_side_effect_free
 from ....dialects.stream.affinity import affinity_of
 from ....ir.host_programs import CALLS
 from ....ir.regions import values_read
-from .storage import STREAMABLE, is_resource, storage_operand
+from ..analysis.storage import STREAMABLE, is_resource, stored_in
 
 
 @dataclass(slots=True, eq=False)
@@ -42,14 +42,37 @@ def runs_at(operation: Operation) -> Attribute | None:
     return affinity_of(operation)
 
 
+class DataNeeds:
+    """What each operation of a block must come after: what makes its operands, and those that
+    read what it writes to in place. They are added in order."""
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._readers: dict[SSAValue, list[Operation]] = {}
+
+    def add(self, operation: Operation) -> Iterator[Operation]:
+        """The operations of the block that one of them needs, behind those before it."""
+        for value in values_read(operation):
+            maker = value.owner
+            if isinstance(maker, Operation):
+                within = self._block.find_ancestor_op_in_block(maker)
+                if within is not None and within is not operation:
+                    yield within
+        if operation.name.startswith("stream.async."):
+            for index in range(len(operation.results)):
+                if (written := stored_in(operation, index)) is not None:
+                    yield from self._readers.get(written, ())
+        for value in {value for value in values_read(operation) if is_resource(value)}:
+            self._readers.setdefault(value, []).append(operation)
+
+
 class Partitioning:
     """The groups of a block."""
 
     def __init__(self, block: Block) -> None:
-        self._block = block
         self._groups: list[Group] = []
         self._group_of: dict[Operation, Group] = {}
-        self._readers: dict[SSAValue, list[Operation]] = {}
+        self._data = DataNeeds(block)
         self._last_of: dict[Attribute | None, Group] = {}
         self._last_effect: Operation | None = None
         self._last_scope: Operation | None = None
@@ -98,24 +121,12 @@ class Partitioning:
             for other in self._groups:
                 if other is group or other.before >> group.number & 1:
                     other.before |= added
-        for value in _resources_read(operation):
-            self._readers.setdefault(value, []).append(operation)
 
     def _needs(self, operation: Operation) -> Iterator[Operation]:
         """What must be done before an operation, of this block."""
-        for value in values_read(operation):
-            maker = value.owner
-            if isinstance(maker, Operation):
-                within = self._block.find_ancestor_op_in_block(maker)
-                if within is not None and within is not operation:
-                    yield within
+        yield from self._data.add(operation)
         if operation.name in STREAMABLE and self._last_scope is not None:
             yield self._last_scope
-        if operation.name.startswith("stream.async."):
-            for index in range(len(operation.results)):
-                written = storage_operand(operation, index)
-                if written is not None:
-                    yield from self._readers.get(operation.operands[written], ())
         if operation.name not in STREAMABLE and not is_side_effect_free(operation):
             if self._last_effect is not None:
                 yield self._last_effect
@@ -124,7 +135,3 @@ class Partitioning:
                 # Devices may do something inside, and meet other processes there.
                 yield from (group.operations[-1] for group in self._last_of.values())
                 self._last_scope = operation
-
-
-def _resources_read(operation: Operation) -> Iterable[SSAValue]:
-    return {value for value in values_read(operation) if is_resource(value)}

@@ -31,3 +31,20 @@ util.func public @open(%n: index, %m: index, %o: index) -> (index, index, index,
   %0:5 = stream.resource.pack offset(%o) slices({[0, 1] = %n, [1, 2] = %m, [2, 3] = %n, [0, 3] = %c4}) : index
   util.return %0#0, %0#1, %0#2, %0#3, %0#4 : index, index, index, index, index
 }
+
+// Offsets are multiples of what the device asks for.
+
+// CHECK-LABEL: util.func public @limits
+// CHECK: %[[T:.*]] = arith.constant 48 : index
+// CHECK: %[[A:.*]] = arith.constant 0 : index
+// CHECK: %[[B:.*]] = arith.constant 32 : index
+// CHECK: util.return %[[T]], %[[A]], %[[B]]
+util.func public @limits() -> (index, index, index) attributes {stream.resources = #stream.resource_config<{max_allocation_size = 1024, min_buffer_offset_alignment = 16, max_buffer_range = 1024, min_buffer_range_alignment = 16, index_bits = 32}>} {
+  %c17 = arith.constant 17 : index
+  %c4 = arith.constant 4 : index
+  %0:3 = stream.resource.pack slices({
+    [0, 1] = %c17,
+    [0, 1] = %c4
+  }) : index
+  util.return %0#0, %0#1, %0#2 : index, index, index
+}

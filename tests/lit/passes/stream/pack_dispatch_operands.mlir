@@ -1,11 +1,11 @@
-// RUN: mesh-opt %s --allow-unregistered-dialect --iree-stream-pack-dispatch-operands | filecheck %s
+// RUN: mesh-opt %s --split-input-file --allow-unregistered-dialect --iree-stream-pack-dispatch-operands | filecheck %s
 
-// CHECK: func.func @f(%{{.*}}: !stream.binding, %[[A:.*]]: i32, %[[B:.*]]: i32, %[[C:.*]]: i32, %[[D:.*]]: i32) {
+// CHECK: func.func @f(%{{.*}}: !stream.binding, %[[A:.*]]: i32, %[[B:.*]]: i32, %[[C:.*]]: i32, %[[D:.*]]: i32 {stream.values = [3 : i32]}) {
 // CHECK: %[[L:.*]] = arith.extui %[[A]] : i32 to i64
 // CHECK: %[[U:.*]] = arith.extui %[[B]] : i32 to i64
 // CHECK: %[[S:.*]] = arith.shli %[[U]], %{{.*}} : i64
 // CHECK: %[[O:.*]] = arith.ori %[[L]], %[[S]] : i64
-// CHECK: %[[N:.*]] = arith.index_cast %[[O]] : i64 to index
+// CHECK: %[[N:.*]] = arith.index_castui %[[O]] {stream.alignment = 16 : index} : i64 to index
 // CHECK: %[[T:.*]] = arith.trunci %[[C]] : i32 to i16
 // CHECK: %[[H:.*]] = arith.bitcast %[[T]] : i16 to f16
 // CHECK: stream.binding.subspan %{{.*}}[%[[N]]]
@@ -13,7 +13,7 @@
 stream.executable private @ex {
   stream.executable.export public @f
   builtin.module {
-    func.func @f(%a: !stream.binding, %n: index, %h: f16, %i: i32) {
+    func.func @f(%a: !stream.binding, %n: index {stream.alignment = 16 : index}, %h: f16, %i: i32 {stream.values = [3 : i32]}) {
       %0 = stream.binding.subspan %a[%n] : !stream.binding -> memref<4xf32>
       "test.use"(%h, %i) : (f16, i32) -> ()
       func.return
@@ -22,7 +22,7 @@ stream.executable private @ex {
 }
 
 // CHECK-LABEL: util.func public @main
-// CHECK: %[[W:.*]] = arith.index_cast %n : index to i64
+// CHECK: %[[W:.*]] = arith.index_castui %n : index to i64
 // CHECK: %[[X:.*]] = arith.shrui %[[W]], %{{.*}} : i64
 // CHECK: %[[P:.*]] = arith.trunci %[[W]] : i64 to i32
 // CHECK: %[[Q:.*]] = arith.trunci %[[X]] : i64 to i32
@@ -33,6 +33,41 @@ stream.executable private @ex {
 util.func public @main(%r: !stream.resource<external>, %n: index, %h: f16, %i: i32) -> !stream.timepoint {
   %0 = stream.cmd.execute with(%r as %a: !stream.resource<external>{%n}) {
     stream.cmd.dispatch @ex::@f(%n, %h, %i : index, f16, i32) {rw %a[%n for %n] : !stream.resource<external>{%n}}
+  } => !stream.timepoint
+  util.return %0 : !stream.timepoint
+}
+
+// -----
+
+// Numbers of more than 32 bits are two words whatever their width, complex ones are two numbers.
+
+// CHECK: func.func @f(%{{.*}}: !stream.binding, %[[A:.*]]: i32, %[[B:.*]]: i32, %[[C:.*]]: i32, %[[D:.*]]: i32, %[[E:.*]]: i32) {
+// CHECK: %[[O:.*]] = arith.ori
+// CHECK: %[[W:.*]] = arith.trunci %[[O]] {known} : i64 to i48
+// CHECK: %[[R:.*]] = arith.bitcast %[[C]] : i32 to f32
+// CHECK: %[[I:.*]] = arith.bitcast %[[D]] : i32 to f32
+// CHECK: %[[Z:.*]] = complex.create %[[R]], %[[I]] : complex<f32>
+// CHECK: %[[T:.*]] = arith.trunci %[[E]] : i32 to i8
+// CHECK: %[[F:.*]] = arith.bitcast %[[T]] : i8 to f8E4M3FN
+// CHECK: "test.use"(%[[W]], %[[Z]], %[[F]])
+stream.executable private @ex {
+  stream.executable.export public @f
+  builtin.module {
+    func.func @f(%a: !stream.binding, %w: i48 {known}, %z: complex<f32>, %f: f8E4M3FN) {
+      "test.use"(%w, %z, %f) : (i48, complex<f32>, f8E4M3FN) -> ()
+      func.return
+    }
+  }
+}
+
+// CHECK-LABEL: util.func public @main
+// CHECK: arith.extui %w : i48 to i64
+// CHECK: complex.re %z
+// CHECK: complex.im %z
+// CHECK: stream.cmd.dispatch @ex::@f(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : i32, i32, i32, i32, i32)
+util.func public @main(%r: !stream.resource<external>, %n: index, %w: i48, %z: complex<f32>, %f: f8E4M3FN) -> !stream.timepoint {
+  %0 = stream.cmd.execute with(%r as %a: !stream.resource<external>{%n}) {
+    stream.cmd.dispatch @ex::@f(%w, %z, %f : i48, complex<f32>, f8E4M3FN) {rw %a[%n for %n] : !stream.resource<external>{%n}}
   } => !stream.timepoint
   util.return %0 : !stream.timepoint
 }

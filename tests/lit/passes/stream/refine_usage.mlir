@@ -41,3 +41,36 @@ util.func public @main(%n: index, %v: i32) -> !stream.resource<*> {
   %0 = util.global.load @s : !stream.resource<*>
   util.return %0 : !stream.resource<*>
 }
+
+// -----
+
+// What a function outside takes and returns is external, if it does not say.
+
+// CHECK: util.func private @outside(%{{.*}}: !stream.resource<external>, %{{.*}}: index, %{{.*}}: !stream.resource<constant>) -> !stream.resource<external>
+// CHECK-LABEL: util.func private @main
+// CHECK-SAME: -> !stream.resource<external>
+// CHECK: stream.async.splat %v : i32 -> !stream.resource<external>{%n}
+// CHECK: stream.async.clone %{{.*}} : !stream.resource<external>{%n} -> !stream.resource<transient>{%n}
+util.func private @outside(!stream.resource<*>, index, !stream.resource<constant>) -> !stream.resource<*>
+util.func private @main(%n: index, %v: i32, %c: !stream.resource<constant>) -> !stream.resource<*> {
+  %0 = stream.async.splat %v : i32 -> !stream.resource<*>{%n}
+  %1 = util.call @outside(%0, %n, %c) : (!stream.resource<*>, index, !stream.resource<constant>) -> !stream.resource<*>
+  %2 = stream.async.clone %1 : !stream.resource<*>{%n} -> !stream.resource<*>{%n}
+  util.return %1 : !stream.resource<*>
+}
+
+// -----
+
+// Reading and writing parameters gives the same resource.
+
+// CHECK-LABEL: util.func public @parameters
+// CHECK: stream.async.alloca : !stream.resource<external>{%n}
+// CHECK: stream.async.parameter.read {{.*}} : !stream.resource<external>{%n}
+// CHECK: stream.async.parameter.write {{.*}} : !stream.resource<external>{%n}
+util.func public @parameters(%n: index, %o: i64, %k: !util.buffer) -> (!stream.resource<*>, !stream.timepoint) {
+  %c0 = arith.constant 0 : index
+  %0 = stream.async.alloca : !stream.resource<*>{%n}
+  %1, %t = stream.async.parameter.read %k[%o] -> %0[%c0 to %n for %n] : !stream.resource<*>{%n} => !stream.timepoint
+  %2, %u = stream.async.parameter.write await(%t) %1[%c0 to %n for %n] -> %k[%o] : !stream.resource<*>{%n} => !stream.timepoint
+  util.return %2, %u : !stream.resource<*>, !stream.timepoint
+}

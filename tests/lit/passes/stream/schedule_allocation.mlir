@@ -64,3 +64,46 @@ util.func public @main(%n: index, %v: i32) -> !stream.resource<external> {
   %0 = stream.async.splat %v : i32 -> !stream.resource<external>{%n}
   util.return %0 : !stream.resource<external>
 }
+
+// -----
+
+// A function outside is given its results, too, unless they are stored in what it takes.
+
+// CHECK-LABEL: util.func private @calls
+// CHECK: %[[R:.*]], %{{.*}} = stream.resource.alloca
+// CHECK: stream.cmd.execute {{.*}} with(%x as %[[X:.*]]: {{.*}}, %[[R]] as %[[Y:.*]]: {{.*}}) {
+// CHECK-NEXT: stream.cmd.call @fresh(ro %[[X]][%{{.*}} for %n], %v, wo %[[Y]][%{{.*}} for %n]) : (!stream.resource<external>{%n}, i32, !stream.resource<external>{%n}) -> ()
+// CHECK-NEXT: stream.cmd.call @tied(rw %[[Y]][%{{.*}} for %n]) : (!stream.resource<external>{%n}) -> ()
+// CHECK: stream.cmd.func private @fresh(%{{.*}}[%{{.*}} for %{{.*}}]: !stream.resource<*>, %{{.*}}: i32, %{{.*}}[%{{.*}} for %{{.*}}]: !stream.resource<*>)
+// CHECK: stream.cmd.func private @tied(%{{.*}}[%{{.*}} for %{{.*}}]: !stream.resource<*>)
+util.func private @calls(%n: index, %x: !stream.resource<external>, %v: i32) -> (!stream.resource<external>, !stream.timepoint) {
+  %c0 = arith.constant 0 : index
+  %r, %t = stream.async.execute with(%x as %c: !stream.resource<external>{%n}) -> !stream.resource<external>{%n} {
+    %0 = stream.async.call @fresh(%c[%c0 to %n for %n], %v) : (!stream.resource<external>{%n}, i32) -> !stream.resource<external>{%n}
+    %1 = stream.async.call @tied(%0[%c0 to %n for %n]) : (!stream.resource<external>{%n}) -> %0{%n}
+    stream.yield %1 : !stream.resource<external>{%n}
+  } => !stream.timepoint
+  util.return %r, %t : !stream.resource<external>, !stream.timepoint
+}
+stream.async.func private @fresh(%arg0: !stream.resource<*>, %arg1: i32) -> !stream.resource<*>
+stream.async.func private @tied(%arg0: !stream.resource<*>) -> %arg0
+
+// -----
+
+// Parameters are read, written and loaded by operations of their own; memory of the host is awaited.
+
+// CHECK-LABEL: util.func private @outside
+// CHECK: %[[L:.*]], %[[T:.*]] = stream.cmd.parameter.load {%k[%o] : !stream.resource<constant>{%n}} => !stream.timepoint
+// CHECK: %[[A:.*]]:2 = stream.resource.alloca
+// CHECK: %[[W:.*]] = stream.timepoint.await %[[A]]#1 => %[[A]]#0
+// CHECK: %[[G:.*]] = stream.cmd.parameter.read await(%[[T]]) => %k[%o] -> %[[W]][%{{.*}} for %n] : !stream.resource<transient>{%n} => !stream.timepoint
+// CHECK: %[[P:.*]] = stream.cmd.parameter.write await(%[[G]]) => %[[W]][%{{.*}} for %n] : !stream.resource<transient>{%n} -> %k[%o] => !stream.timepoint
+// CHECK: util.return %[[L]], %[[P]]
+util.func private @outside(%n: index, %o: i64, %k: !util.buffer) -> (!stream.resource<constant>, !stream.timepoint) {
+  %c0 = arith.constant 0 : index
+  %0, %t = stream.async.parameter.load %k[%o] : !stream.resource<constant>{%n} => !stream.timepoint
+  %1 = stream.async.alloca : !stream.resource<transient>{%n}
+  %2, %u = stream.async.parameter.read await(%t) %k[%o] -> %1[%c0 to %n for %n] : !stream.resource<transient>{%n} => !stream.timepoint
+  %3, %w = stream.async.parameter.write await(%u) %2[%c0 to %n for %n] -> %k[%o] : !stream.resource<transient>{%n} => !stream.timepoint
+  util.return %0, %w : !stream.resource<constant>, !stream.timepoint
+}

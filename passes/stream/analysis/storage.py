@@ -8,22 +8,22 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.syntax.assembly_format import values
 from ....ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
-from ..analysis.encoded_globals import operand_index
+from .encoded_globals import operand_index
 
-WRITES_TARGET = frozenset(
-    {
-        "stream.async.collective",
-        "stream.async.copy",
-        "stream.async.fill",
-        "stream.async.store",
-        "stream.async.update",
-    }
-)
-"""Operations that write to a range of a resource and give the same resource."""
+IN_PLACE = frozenset({f"stream.async.{name}" for name in ("collective", "copy", "fill", "update")})
+"""What devices write to a range of a resource, which gives the same resource."""
+
+STORED_IN = {
+    **dict.fromkeys(IN_PLACE | {"stream.async.store"}, "target"),
+    **dict.fromkeys([f"stream.async.parameter.{name}" for name in ("gather", "read")], "target"),
+    **dict.fromkeys([f"stream.async.parameter.{name}" for name in ("scatter", "write")], "source"),
+}
+"""Operations that give the resource that one of their operands is, and the name of that."""
 
 FRESH = frozenset(
     {
         "stream.async.alloca",
+        "stream.async.call",
         "stream.async.clone",
         "stream.async.dispatch",
         "stream.async.slice",
@@ -33,7 +33,10 @@ FRESH = frozenset(
 )
 """Operations whose results are in storage of their own, if they are not tied to operands."""
 
-STREAMABLE = FRESH | (WRITES_TARGET - {"stream.async.store"}) | {"stream.async.constant"}
+TIED_TO = ("mixed_operands", "resource_operands", "arguments")
+"""Operands that results may be tied to: the first of these that an operation has."""
+
+STREAMABLE = FRESH | IN_PLACE | {"stream.async.constant"}
 """What devices do by themselves; the rest is done by the host."""
 
 
@@ -44,12 +47,13 @@ def is_resource(value: SSAValue) -> bool:
 
 def storage_operand(operation: Operation, index: int) -> int | None:
     """Which operand has the storage that a result is in, `None` if it has storage of its own."""
-    if operation.name in WRITES_TARGET:
-        return operand_index(operation, "target")
+    if (given := STORED_IN.get(operation.name)) is not None:
+        return operand_index(operation, given) if index == 0 else None
     ties = ties_of(operation, len(operation.results))
     if index >= len(ties) or ties[index] == UNTIED:
         return None
-    return operand_index(operation, "resource_operands") + ties[index]
+    firsts = (operand_index(operation, name) for name in TIED_TO if hasattr(operation, name))
+    return next(first + ties[index] for first in firsts)
 
 
 def stored_in(operation: Operation, index: int) -> SSAValue | None:

@@ -1,0 +1,34 @@
+"""How large resources may be and where their parts may begin: `stream.resources` of a scope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from ....dialects.stream.attributes import ResourceConfigAttr
+from ....ir.slice_packing import ALIGNMENT
+
+LIMITS = "stream.resources"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceLimits:
+    """What resources of a device may be, in bytes."""
+
+    largest: int | None = None
+    """`None` if that is not known."""
+    alignment: int = ALIGNMENT
+    """What offsets in them are multiples of."""
+
+
+def resource_limits(operation: Operation) -> ResourceLimits:
+    """The limits where an operation stands: of the nearest scope around it that says them."""
+    scope: Operation | None = operation
+    while scope is not None:
+        config = scope.attributes.get(LIMITS)
+        if isinstance(config, ResourceConfigAttr):
+            largest, alignment, *_ = (number.value.data for number in config.numbers)
+            return ResourceLimits(largest, alignment)
+        scope = scope.parent_op()
+    return ResourceLimits()

@@ -1,0 +1,96 @@
+"""Give resources back behind what uses them last, where a block has all that does.
+
+    %r, %t = stream.resource.alloca uninitialized on(A) : !stream.resource<transient>{%n} => ...
+    %u = stream.cmd.execute on(A) await(%t) => with(%r as %a: ...) { ... }
+    %v = stream.cmd.execute on(B) await(%u) => with(%r as %b: ...) { ... }
+
+is followed by
+
+    %w = stream.resource.dealloca on(A) await(%v) => %r : ...
+
+What is returned, exported, stored or carried by control flow lives on: nothing counts references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...dialects.stream.regions import TimepointJoinOp
+from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
+from ...dialects.stream.types import TimepointType
+from ...ir.host_programs import host_operations
+from ...ir.locations import located_builder
+
+TIMEPOINT = TimepointType()
+SAME = frozenset({"stream.resource.subview", "stream.timepoint.await"})
+"""Operations that give a resource another name."""
+
+READS = frozenset({"stream.resource.load", "stream.resource.size", "stream.resource.store"})
+"""What the host does with a resource that is there."""
+
+
+@dataclass(frozen=True)
+class AutomaticReferenceCountingPass(ModulePass):
+    """Give resources back as soon as nothing needs them."""
+
+    name = "iree-stream-automatic-reference-counting"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for operation in tuple(host_operations(op)):
+            if isinstance(operation, ResourceAllocaOp):
+                users = _users(operation)
+                if users is not None:
+                    _give_back(operation, users)
+
+
+def _users(alloca: ResourceAllocaOp) -> set[Operation] | None:
+    """What uses a resource; `None` if it is given back, or goes where it cannot be followed."""
+    names: list[SSAValue] = [alloca.result]
+    users: set[Operation] = set()
+    for name in names:
+        for use in name.uses:
+            user = use.operation
+            if user.parent is not alloca.parent:
+                return None
+            if user.name in SAME:
+                names += [result for result in user.results if _is_name(user, use.index, result)]
+            elif user.name != "stream.cmd.execute" and user.name not in READS:
+                return None
+            users.add(user)
+    return users
+
+
+def _is_name(user: Operation, operand: int, result: SSAValue) -> bool:
+    """Whether a result is the resource that one of the operands is."""
+    return len(user.results) == 1 or result is user.results[operand]
+
+
+def _give_back(alloca: ResourceAllocaOp, users: set[Operation]) -> None:
+    last: Operation = alloca
+    waits: dict[SSAValue, None] = {}
+    following: Operation | None = alloca
+    while following is not None:
+        if following in users:
+            last = following
+            if following.name == "stream.cmd.execute":
+                waits[following.results[-1]] = None
+        following = following.next_op
+    builder = located_builder(InsertPoint.after(last), alloca)
+    joined: Sequence[SSAValue] = list(waits) or [alloca.result_timepoint]
+    if len(joined) > 1:
+        join = TimepointJoinOp.build(operands=[joined], result_types=[TIMEPOINT])
+        joined = [builder.insert(join).result_timepoint]
+    builder.insert(
+        ResourceDeallocaOp.build(
+            operands=[alloca.result, alloca.storage_size, joined],
+            result_types=[TIMEPOINT],
+            properties={} if alloca.affinity is None else {"affinity": alloca.affinity},
+        )
+    )

@@ -1,0 +1,86 @@
+"""Wait for nothing that has been waited for: timepoints that others cover are dropped.
+
+    %u = stream.cmd.execute await(%t) => ...
+    %w = stream.timepoint.join max(%t, %u) => !stream.timepoint
+
+Whoever waits for `%u` has waited for `%t`, so `%w` is `%u`. What the host has waited for, and
+immediate timepoints, nobody needs to wait for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ...dialects.stream.regions import TimepointAwaitOp, TimepointImmediateOp, TimepointJoinOp
+from ...dialects.stream.types import TimepointType
+from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
+from ...ir.syntax.assembly_format import values
+
+TIMEPOINT = TimepointType()
+Timepoints = frozenset[SSAValue]
+
+
+@dataclass(frozen=True)
+class ElideTimepointsPass(ModulePass):
+    """Drop timepoints that have been reached when others have been."""
+
+    name = "iree-stream-elide-timepoints"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if function.name in FUNCTIONS_AND_INITIALIZERS:
+                for block in function.regions[0].blocks:
+                    _elide(block, {}, frozenset())
+
+
+def _elide(block: Block, covered: dict[SSAValue, Timepoints], reached: Timepoints) -> None:
+    """Drop what is covered in a block, given what each timepoint covers and what is reached."""
+
+    def by(timepoint: SSAValue) -> Timepoints:
+        return covered.get(timepoint, frozenset()) | {timepoint}
+
+    for operation in tuple(block.ops):
+        if isinstance(operation, TimepointJoinOp):
+            waits = [each for each in dict.fromkeys(operation.operands) if each not in reached]
+            needed = [
+                each for each in waits if all(each is o or each not in by(o) for o in waits)
+            ] or [operation.operands[0]]
+            if len(needed) == 1:
+                operation.result_timepoint.replace_all_uses_with(needed[0])
+                Rewriter.erase_op(operation)
+                continue
+            operation.operands = needed
+            covered[operation.result_timepoint] = frozenset().union(*map(by, needed))
+        elif isinstance(operation, TimepointImmediateOp):
+            reached |= {operation.result_timepoint}
+        elif isinstance(operation, TimepointAwaitOp):
+            reached = _awaited(operation, reached, by(operation.await_timepoint))
+        else:
+            _note(operation, covered, reached)
+
+
+def _awaited(wait: TimepointAwaitOp, reached: Timepoints, covered: Timepoints) -> Timepoints:
+    """What the host has waited for behind an operation; it is dropped if it waits for nothing."""
+    if wait.await_timepoint in reached:
+        for result, operand in zip(wait.results_, wait.resource_operands, strict=True):
+            result.replace_all_uses_with(operand)
+        Rewriter.erase_op(wait)
+    return reached | covered
+
+
+def _note(operation: Operation, covered: dict[SSAValue, Timepoints], reached: Timepoints) -> None:
+    """What timepoints cover that an operation makes; and the same inside of what the host does."""
+    if operation.name.startswith("stream."):
+        waits = values(operation, "await_timepoint")
+        found = reached.union(waits, *(covered.get(each, ()) for each in waits))
+        covered |= {result: found for result in operation.results if result.type == TIMEPOINT}
+        return
+    for region in operation.regions:
+        for inner in region.blocks:
+            _elide(inner, covered, reached)

@@ -1,0 +1,87 @@
+"""Say what a device may do at the same time: operations of `stream.async.execute` become waves.
+
+    %1 = stream.async.dispatch @ex::@f(%a[...]) : ...
+    %2 = stream.async.dispatch @ex::@g(%a[...]) : ...
+    %3 = stream.async.dispatch @ex::@h(%1[...], %2[...]) : ...
+
+becomes
+
+    %0:2 = stream.async.concurrent with(%a as %b: ...) -> (...) {
+      %1 = stream.async.dispatch @ex::@f(%b[...]) : ...
+      %2 = stream.async.dispatch @ex::@g(%b[...]) : ...
+      stream.yield %1, %2 : ...
+    }
+    %3 = stream.async.dispatch @ex::@h(%0#0[...], %0#1[...]) : ...
+
+From the last operation on, one joins those behind it unless any of them needs it: as IREE has it
+where it favors little memory (`partitionRegionConcurrencyReference`). So the order of the program
+stays, in which processes meet in collectives. What writes in place is never in the wave of what it
+comes after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from ...dialects.stream.async_ops import AsyncConcurrentOp, AsyncExecuteOp
+from ...ir.host_programs import host_operations
+from ...ir.locations import locate
+from .scheduling.captures import enclose
+from .scheduling.partitions import DataNeeds
+
+
+@dataclass(frozen=True)
+class ScheduleConcurrencyPass(ModulePass):
+    """Put what a device may do at the same time into concurrent regions."""
+
+    name = "iree-stream-schedule-concurrency"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for operation in tuple(host_operations(op)):
+            if isinstance(operation, AsyncExecuteOp):
+                _schedule(operation.body.block)
+
+
+def _schedule(block: Block) -> None:
+    last = block.last_op
+    if last is None:
+        return
+    for wave in _waves([each for each in block.ops if each is not last], block):
+        if len(wave) == 1:
+            wave[0].detach()
+            block.insert_op_before(wave[0], last)
+            continue
+        first = wave[0]
+        captures = enclose(wave)
+        taken, given = captures.taken, captures.given
+        concurrent = AsyncConcurrentOp.build(
+            operands=[list(taken), list(taken.values()), list(given.values())],
+            result_types=[[value.type for value in given]],
+            properties=captures.properties,
+            regions=[captures.body],
+        )
+        captures.hand_on(concurrent.results)
+        locate(concurrent, first)
+        block.insert_op_before(concurrent, last)
+
+
+def _waves(operations: Sequence[Operation], block: Block) -> list[list[Operation]]:
+    """What is done at the same time, in order; each wave in the order of the program."""
+    data = DataNeeds(block)
+    needs = {each: set(data.add(each)) for each in operations}
+    waves: list[list[Operation]] = []
+    needed: set[Operation] = set()
+    """By those of the newest wave."""
+    for operation in reversed(operations):
+        if not waves or operation in needed:
+            waves.append([])
+            needed = set()
+        waves[-1].append(operation)
+        needed |= needs[operation]
+    return [wave[::-1] for wave in reversed(waves)]

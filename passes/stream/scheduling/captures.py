@@ -1,0 +1,68 @@
+"""Operations as the region of another one: what it takes, what leaves it, and what is tied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+
+from ....dialects.stream.regions import YieldOp
+from ....ir.regions import values_read
+from ....ir.syntax.resource_directives import UNTIED, tied_operands
+from ..analysis.storage import is_resource, resources_in, result_sizes, stored_in
+
+
+@dataclass(frozen=True, slots=True)
+class Captures:
+    """The resources that a region takes and those that leave it, with their sizes."""
+
+    taken: dict[SSAValue, SSAValue]
+    given: dict[SSAValue, SSAValue]
+    properties: dict[str, Attribute]
+    """Which of the results are stored in what is taken."""
+    body: Region
+
+    def hand_on(self, results: Iterable[SSAValue]) -> None:
+        """Let what is outside of the region read what it gives."""
+        for value, result in zip(tuple(self.given), results, strict=True):
+            result.name_hint = value.name_hint
+            value.replace_uses_with_if(result, lambda use: not self.body.is_ancestor(use.operation))
+
+
+def enclose(operations: Sequence[Operation]) -> Captures:
+    """Move operations to a region. What leaves it is read inside until it is handed on."""
+    inside = set(operations)
+    taken: dict[SSAValue, SSAValue] = {}
+    sizes: dict[SSAValue, SSAValue] = {}
+    given: dict[SSAValue, SSAValue] = {}
+    for operation in operations:
+        sizes |= dict(resources_in(operation))
+        for value in values_read(operation):
+            if is_resource(value) and value.owner not in inside:
+                taken.setdefault(value, sizes[value])
+        results = [result for result in operation.results if is_resource(result)]
+        for result, size in zip(results, result_sizes(operation), strict=True):
+            if any(use.operation not in inside for use in result.uses):
+                given[result] = size
+    ties = [_tie(value, list(taken), inside) for value in given]
+    body = Block(arg_types=[value.type for value in taken])
+    for argument, value in zip(body.args, taken, strict=True):
+        argument.name_hint = value.name_hint
+        value.replace_uses_with_if(argument, lambda use: use.operation in inside)
+    for operation in operations:
+        operation.detach()
+        body.add_op(operation)
+    body.add_op(YieldOp.build(operands=[list(given), list(given.values())]))
+    properties: dict[str, Attribute] = {"tied_operands": tied_operands(ties)} if ties else {}
+    return Captures(taken, given, properties, Region(body))
+
+
+def _tie(value: SSAValue, taken: Sequence[SSAValue], inside: set[Operation]) -> int:
+    """Which of the resources from outside a result is stored in."""
+    while isinstance(value, OpResult) and value.op in inside:
+        target = stored_in(value.op, value.index)
+        if target is None:
+            return UNTIED
+        value = target
+    return taken.index(value)
