@@ -178,3 +178,18 @@ def test_a_rank_starts_no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_arguments_of_ranks() -> None:
     words = ["p.mlir", "--ranks", "2", "-p", "spmd", "--backend=mpi", "--ranks=3", "--check"]
     assert start_ranks.without_option(words) == ["p.mlir", "-p", "spmd", "--check"]
+
+
+def test_a_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was tried, and what to do."""
+    need_ranks()
+    monkeypatch.setenv("MPI4PY_LIBMPI", "/nowhere/libmpi.so")
+    monkeypatch.delenv("MPI4PY_MPIABI", raising=False)
+    command = [sys.executable, "-m", "mesh_opt.tools.mesh_run", "--backend=mpi", "p.mlir"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "mesh-run: --backend=mpi needs mpi4py and an MPI library: /nowhere/libmpi.so: cannot open"
+    )
+    assert "with MPI4PY_LIBMPI=/nowhere/libmpi.so in the environment" in done.stderr
+    assert "pip install 'mesh-opt[mpi]'" in done.stderr
