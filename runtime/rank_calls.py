@@ -44,7 +44,7 @@ def join_ranks() -> MpiCommunicator:
 
 
 def missing_mpi(problem: BaseException) -> str:
-    """What importing mpi4py has met, as "needs ...": the libraries that it has tried, what to do."""
+    """What importing mpi4py has met, as "needs ...": the libraries it has tried, what to do."""
     head, *tried = str(problem).splitlines()
     found = "; ".join(dict.fromkeys((*tried, *([] if tried else [head]))))
     set_here = [f"{name}={os.environ[name]}" for name in _LIBRARY_NAMES if name in os.environ]
