@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from breadth import NIGHTLY, cases
-from mesh_opt import api
+from mesh_opt import api, load
 from mpi_ranks import run_ranks
 from overlap_programs import Writer, inputs
 
@@ -37,7 +37,7 @@ RANKS = """
 import json, sys
 sys.path.insert(0, {helpers!r})
 import numpy as np
-from mesh_opt import api
+from mesh_opt import api, load
 from overlap_programs import inputs
 
 for number, text in enumerate(json.load(open({path!r}))):
@@ -66,3 +66,15 @@ def test_random_programs_on_ranks(ranks: int, devices: int, tmp_path: Path) -> N
     done = run_ranks(ranks, str(script), timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.count("done") == ranks
+
+
+@pytest.mark.parametrize("seed", cases(1, 10))
+def test_random_programs_from_files(seed: int, tmp_path: Path) -> None:
+    program = api.compile(Writer(seed, (2,)).text(), stages=False)
+    want = program["main"].run(inputs())
+    path = tmp_path / "program.meshprog"
+    program.save(path)
+    loaded = load(path)
+    for _ in range(2):
+        for got, expected in zip(loaded.main.run(inputs()), want, strict=True):
+            assert np.array_equal(got, expected)
