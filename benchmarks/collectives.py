@@ -1,12 +1,18 @@
 """Collectives over threads, over our MPI communicator, and MPI's own, in one run.
 
     python -m benchmarks.collectives [--devices 4] [--rounds 3]
+    python -m benchmarks.collectives --overlap [--devices 2] [--rounds 3]
 
 Each round measures threads and then, in ranks of their own, MPI; figures are medians over the
 rounds of the time of one collective in microseconds. "loop" is one of many in a compiled program
 on threads, and "call" a call of a program with one, whole arrays in and out. "mpi" is MPI's own
 collective, "mpi loop" ours in a compiled program, "mpi call" one from Python. Loops and MPI's own
 are the least of several tries, which take turns.
+
+`--overlap` measures collectives that run while kernels do: an all-gather and a product that does
+not need it, each alone and both; and the same with devices of which one after the other comes late
+to the all-gather, by as long as a product takes. What can be hidden is waiting: for who is late,
+and for messages that something else than the cores moves. Copies in memory take the cores' time.
 With more devices than cores, times are those of an oversubscribed machine.
 """
 
@@ -18,11 +24,12 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from mesh_opt.api import compile
 from mesh_opt.runtime.abi.elements import F32
 from mesh_opt.runtime.collectives import Collective, Group
@@ -33,6 +40,9 @@ SIZES = [1 << 10, 1 << 13, 1 << 16, 1 << 20, 1 << 23]
 
 TRIES = 5
 """Of ours and of MPI's own, in turns."""
+
+OVERLAP_TURNS = 10
+"""Of each loop in which collectives run while kernels do."""
 
 Times = dict[str, float]
 
@@ -81,27 +91,113 @@ func.func @main(%a: tensor<{own}xf32>, %n: index) -> tensor<1xf32> {{
 class Loop:
     """A compiled program that carries out a collective as often as it is told."""
 
-    def __init__(self, kind: str, devices: int, size: int, backend: str) -> None:
+    def __init__(self, text: str, inputs: Sequence[npt.NDArray[np.float32]], backend: str) -> None:
+        self._run = compile(text, "", backend=backend, stages=False)["main"]
+        self._inputs = inputs
+        self.seconds(2)
+
+    @staticmethod
+    def of(kind: str, devices: int, size: int, backend: str) -> Loop:
+        """A loop over one collective."""
         whole = size // 4
         own = whole if kind == "all_reduce" else whole // devices
         axis = "" if kind == "all_reduce" else " gather_axis = 0"
         text = LOOP.format(devices=devices, own=own, whole=whole, kind=kind, axis=axis)
-        self._run = compile(text, "", backend=backend, stages=False)["main"]
-        self._source = np.ones(own, np.float32)
-        self.seconds(1)
+        return Loop(text, [np.ones(own, np.float32)], backend)
 
     def seconds(self, count: int) -> float:
         """The time of a call with so many."""
         start = time.perf_counter()
-        self._run(self._source, count)
+        self._run(*self._inputs, count)
         return time.perf_counter() - start
+
+
+BESIDE = """
+shard.grid @g(shape = {devices})
+func.func @main(%a: tensor<{own}xf32>, %x: tensor<{m}x{m}xf32>, %n: index) -> tensor<1xf32> {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %p = shard.process_linear_index on @g : index
+  %first = arith.cmpi eq, %p, %c0 : index
+  %second = arith.cmpi eq, %p, %c1 : index
+  %zero = arith.constant dense<0.0> : tensor<{m}x{m}xf32>
+  %z = arith.constant dense<0.0> : tensor<1xf32>
+  %q = scf.for %i = %c0 to %n step %c1 iter_args(%t = %z) -> (tensor<1xf32>) {{
+    {lines}
+    scf.yield %e : tensor<1xf32>
+  }}
+  return %q : tensor<1xf32>
+}}
+"""
+
+GATHER = """%r{n} = shard.all_gather %a{n} on @g grid_axes = [0] gather_axis = 0
+      : tensor<{own}xf32> -> tensor<{whole}xf32>"""
+PRODUCT = """%y = linalg.matmul ins(%x, %x : tensor<{m}x{m}xf32>, tensor<{m}x{m}xf32>)
+      outs(%zero : tensor<{m}x{m}xf32>) -> tensor<{m}x{m}xf32>"""
+LATE = """%a{n} = scf.if %{who} -> (tensor<{own}xf32>) {{
+      %w = linalg.matmul ins(%x, %x : tensor<{m}x{m}xf32>, tensor<{m}x{m}xf32>)
+        outs(%zero : tensor<{m}x{m}xf32>) -> tensor<{m}x{m}xf32>
+      %v = tensor.extract_slice %w[0, 0] [1, 1] [1, 1] : tensor<{m}x{m}xf32> to tensor<1xf32>
+      %o = tensor.insert_slice %v into %a[0] [1] [1] : tensor<1xf32> into tensor<{own}xf32>
+      scf.yield %o : tensor<{own}xf32>
+    }} else {{
+      scf.yield %a : tensor<{own}xf32>
+    }}"""
+OF_GATHER = "%e = tensor.extract_slice %r{n}[0] [1] [1] : tensor<{whole}xf32> to tensor<1xf32>"
+OF_PRODUCT = (
+    "%{f} = tensor.extract_slice %y[0, 0] [1, 1] [1, 1] : tensor<{m}x{m}xf32> to tensor<1xf32>"
+)
+OF_BOTH = """%e = linalg.add ins(%f, %d : tensor<1xf32>, tensor<1xf32>) outs(%z : tensor<1xf32>)
+      -> tensor<1xf32>"""
+OF_FIRST = OF_GATHER.replace("%e", "%d")
+
+OVERLAPS = {
+    "gather": (GATHER, OF_GATHER),
+    "product": (PRODUCT, OF_PRODUCT.format(f="e", m="{m}")),
+    "both": (GATHER, PRODUCT, OF_PRODUCT.format(f="f", m="{m}"), OF_FIRST, OF_BOTH),
+    "late": (
+        *(LATE.replace("{who}", "first").replace("{n}", "1"), GATHER.replace("{n}", "1")),
+        *(PRODUCT, OF_FIRST.replace("{n}", "1"), OF_PRODUCT.format(f="f", m="{m}")),
+        *(LATE.replace("{who}", "second").replace("{n}", "2"), GATHER.replace("{n}", "2")),
+        OF_GATHER.replace("{n}", "2"),
+    ),
+}
+"""What a turn does. `late`: device 0 comes late to the first all-gather and device 1 to the second;
+a product does not need the first one."""
+
+OVERLAP_SIZES = ((1 << 16, 128), (1 << 18, 256), (1 << 20, 512), (1 << 22, 1024), (1 << 23, 512))
+"""Bytes gathered, and rows and columns of the factors of a product: as in a layer, the bytes of one
+factor, and at last an all-gather of more."""
+
+
+def measure_overlap(devices: int, backend: str) -> Times:
+    times: Times = {}
+    for size, m in OVERLAP_SIZES:
+        own, whole = size // 4 // devices, size // 4
+        arrays = [np.ones(own, np.float32), np.ones((m, m), np.float32)]
+        loops: dict[str, Loop] = {}
+        for name, pieces in OVERLAPS.items():
+            numbers = {"own": own, "whole": whole, "m": m}
+            lines = "\n    ".join(each.format(n="", **numbers) for each in pieces)
+            text = BESIDE.format(devices=devices, lines=lines, **numbers)
+            loops[name] = Loop(text, arrays, backend)
+        tries = [
+            {name: (loop.seconds(OVERLAP_TURNS), loop.seconds(0)) for name, loop in loops.items()}
+            for _ in range(TRIES)
+        ]
+        for name in loops:
+            full, empty = (
+                min(column) for column in zip(*(each[name] for each in tries), strict=True)
+            )
+            times[f"{size} {m} {name}"] = (full - empty) / OVERLAP_TURNS
+    return times
 
 
 def measure_threads(devices: int) -> Times:
     times: Times = {}
     for kind in ("all_reduce", "all_gather"):
         for size in SIZES:
-            ours, count = Loop(kind, devices, size, "numba"), repeats(size)
+            ours, count = Loop.of(kind, devices, size, "numba"), repeats(size)
             tries = [(ours.seconds(count), ours.seconds(0)) for _ in range(TRIES)]
             full, empty = (min(column) for column in zip(*tries, strict=True))
             times[f"{kind} {size} loop"] = (full - empty) / count
@@ -123,7 +219,7 @@ def measure_rank() -> None:
             source = np.ones(wanted.source_shape, np.float32)
             target = np.empty(wanted.result_shape, np.float32)
             run = world.Allreduce if kind == "all_reduce" else world.Allgather
-            ours = Loop(kind, communicator.world.size, size, "mpi")
+            ours = Loop.of(kind, communicator.world.size, size, "mpi")
             tries: list[tuple[float, ...]] = []
             count = repeats(size)
             for _ in range(TRIES):
@@ -140,26 +236,62 @@ def measure_rank() -> None:
         print(json.dumps(times))
 
 
-def measure_mpi(devices: int) -> Times:
+def measure_mpi(devices: int, *options: str) -> Times:
     launcher = Path(sys.prefix) / "bin" / "mpiexec"
     command = [str(launcher), "-n", str(devices), sys.executable, "-m", "mpi4py", __file__]
-    done = subprocess.run([*command, "--rank"], capture_output=True, text=True, check=True)
+    words = [*command, "--rank", *options]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
+
+
+def measure_overlap_on_rank(devices: int) -> None:
+    """One MPI rank: prints its times as JSON if it is the first."""
+    from mpi4py import MPI
+
+    times = measure_overlap(devices, "mpi")
+    if MPI.COMM_WORLD.Get_rank() == 0:
+        print(json.dumps(times))
+
+
+def show_overlap(devices: int, rounds: int) -> None:
+    """A row for each size and engine: the last two columns are of what would hide all waiting."""
+    found = [
+        (
+            measure_overlap(devices, "numba"),
+            measure_mpi(devices, "--overlap", f"--devices={devices}"),
+        )
+        for _ in range(rounds)
+    ]
+    head = "".join(f"{name:>10}" for name in OVERLAPS)
+    print(f"{'microseconds':24}{head}  both / longer  late / 2 products")
+    for number, engine in enumerate(("threads", "mpi")):
+        for size, m in OVERLAP_SIZES:
+            each = {
+                name: statistics.median(times[number][f"{size} {m} {name}"] for times in found)
+                * 1e6
+                for name in OVERLAPS
+            }
+            figures = "".join(f"{value:10.1f}" for value in each.values())
+            hidden = each["both"] / max(each["gather"], each["product"])
+            late = each["late"] / (2 * each["product"])
+            print(f"{f'{engine} {size} {m}':24}{figures}{hidden:15.2f}{late:19.2f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--devices", type=int, default=4)
+    parser.add_argument("--devices", type=int)
+    parser.add_argument("--overlap", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rank", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    devices = options.devices or (2 if options.overlap else 4)
     if options.rank:
-        measure_rank()
+        measure_overlap_on_rank(devices) if options.overlap else measure_rank()
         return
-    rounds = [
-        measure_threads(options.devices) | measure_mpi(options.devices)
-        for _ in range(options.rounds)
-    ]
+    if options.overlap:
+        show_overlap(devices, options.rounds)
+        return
+    rounds = [measure_threads(devices) | measure_mpi(devices) for _ in range(options.rounds)]
     columns = ("loop", "call", "mpi", "mpi loop", "mpi call")
     print(f"{'microseconds':24}" + "".join(f"{each:>10}" for each in columns) + "  mpi loop / mpi")
     for kind in ("all_reduce", "all_gather"):

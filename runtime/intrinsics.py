@@ -14,6 +14,9 @@ from .abi.native_code import Intrinsic, source_of
 SOURCE = source_of(__file__)
 
 _I64 = ir.IntType(64)
+_MADV_HUGEPAGE = 14
+"""As Linux counts."""
+
 _I8, _I16, _I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 
 
@@ -185,6 +188,20 @@ def allocate_aligned(builder: Any, size: Any) -> Any:
     kind = ir.FunctionType(_I64, [_I64, _I64])
     function = _library_function(builder, "aligned_alloc", kind)
     return builder.call(function, [ir.Constant(_I64, 64), size])
+
+
+@intrinsic
+def use_large_pages(builder: Any, address: Any, size: Any) -> None:
+    """Ask Linux for pages of 2 MiB where memory begins that nobody has touched: `madvise`, as NumPy
+    does for arrays of 4 MiB and more."""
+    if "linux" not in builder.module.triple:
+        return
+    function = _library_function(builder, "madvise", ir.FunctionType(_I32, [_I64, _I64, _I32]))
+    page = ir.Constant(_I64, 4096)
+    # Whole pages only; what remains at both ends is left as it is.
+    offset = builder.and_(builder.neg(address), builder.sub(page, ir.Constant(_I64, 1)))
+    start, length = builder.add(address, offset), builder.sub(size, offset)
+    builder.call(function, [start, length, ir.Constant(_I32, _MADV_HUGEPAGE)])
 
 
 @intrinsic

@@ -78,7 +78,7 @@ class MessageContext:
         """Forget messages that a failure has left under way."""
         self._words[messages.POSITION] = self._words[messages.OPEN] = 0
         self._words[messages.AWAITS] = self._words[messages.MEETING] = 0
-        self._words[messages.SAW_NEW] = 0
+        self._words[messages.SAW_NEW] = self._words[messages.HAS_COME] = 0
 
     def reserve(self, scratch_bytes: int, requests: int) -> None:
         """Have so much memory for steps; none may be under way."""

@@ -8,8 +8,8 @@ and an offset in bytes.
 The context is a device's: where it has got to, MPI's functions and handles, and how many messages
 it has exchanged with each other device. While messages are awaited, the function returns `WAITING`
 from time to time, so that Python can look whether other ranks have failed; called again, it goes
-on. The devices of one rank meet in its memory (`PUBLISH`, `MEET`), and each leaves in its context
-where it waits (`hosts.py`).
+on. In the phase `START` it does so at once, and no deadline runs. The devices of one rank meet in
+its memory (`PUBLISH`, `MEET`), and each leaves in its context where it waits (`hosts.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from functools import cache
 from .abi.native_code import Native, source_of
 from .intrinsics import SOURCE as INTRINSICS
 from .intrinsics import (
-    atomic_add,
     atomic_load,
     atomic_store,
     call_kernel,
@@ -39,7 +38,9 @@ from .native import (
     RESIZED,
     SIGNATURE,
     SPINS,
+    START,
     WAITING,
+    arrive,
     back_off,
 )
 from .native import SOURCE as NATIVE
@@ -65,7 +66,9 @@ PUBLISHED_SOURCE, PUBLISHED_RESULT, PUBLISHED_SCRATCH, PUBLISHED_HEADER = range(
 
 POSITION, OPEN, MISMATCH, SCRATCH_START, REQUESTS, STATUS, SENT, RECEIVED = range(8)
 ISEND, IRECV, TEST, COMMUNICATOR, BYTE = range(8, 13)
-ABORT, PROCESS, DEVICES, HEADER, AWAITS, MEETING, GENERATION, TURNS, SAW_NEW = range(13, 22)
+ABORT, PROCESS, DEVICES, HEADER, AWAITS, MEETING, GENERATION, TURNS, SAW_NEW, HAS_COME = range(
+    13, 23
+)
 CONTEXT_WORDS = 24
 """Words of a context: the next step, how many requests are under way, where a message was that did
 not match, the scratch memory, the requests, what MPI calls a status, and counts by device; then the
@@ -74,7 +77,8 @@ is not 0 when all is to end, which device this is, and how many a rank has.
 
 For who asks where the device waits: the header of the collective that it has reached, whether it
 waits for messages, or in which meeting and generation for devices of its rank, and how often it has
-waited and gone on. `SAW_NEW`: whether somebody has told that there are new sizes."""
+waited and gone on. `SAW_NEW`: whether somebody has told that there are new sizes. `HAS_COME`:
+whether it has come to the meeting at the step that it has reached."""
 
 REQUEST_BYTES = 16
 """Of a request: MPI's handle, and the device that is to send, or -1."""
@@ -138,8 +142,9 @@ def count_message(counts: int, process: int) -> None:
     store_word(counts + 8 * process, load_word(counts + 8 * process) + 1)
 
 
-def test_requests(context: int) -> int:
-    """Look once at all that is under way, and forget what is complete."""
+def test_requests(context: int, is_patient: bool) -> int:
+    """Look at what is under way, and forget what is complete. Each look at a request lets MPI get
+    on with all of them, so who `is_patient` looks no further than at one that is not complete."""
     requests = field(context, REQUESTS)
     status = field(context, STATUS)
     count = field(context, OPEN)
@@ -160,15 +165,20 @@ def test_requests(context: int) -> int:
             store_word(request + 8, load_word(last + 8))
             store_word(context + 8 * OPEN, count)
         else:
-            number += 1
+            number = count if is_patient else number + 1
     return 0
 
 
-def wait_for_messages(context: int) -> int:
+def wait_for_messages(context: int, phase: int) -> int:
     """Wait for all that is under way: 0, `FAILED`, `RELEASED`, or `WAITING` after some time."""
+    if phase == START:
+        if test_requests(context, False) != 0:
+            return FAILED
+        return WAITING if field(context, OPEN) != 0 else 0
     store_word(context + 8 * AWAITS, 1)
     for polls in range(POLLS):
-        if test_requests(context) != 0:
+        # At last all, so that Python can say who is awaited.
+        if test_requests(context, polls < POLLS - 1) != 0:
             return FAILED
         if field(context, OPEN) == 0:
             store_word(context + 8 * AWAITS, 0)
@@ -191,14 +201,18 @@ def publish(bindings: Sequence[int], place: int, header: int) -> None:
     store_word(place + PUBLISHED_HEADER, header)
 
 
-def meet_devices(context: int, meeting: int, participants: int) -> int:
-    """Wait for other devices of the rank: 0, or `RELEASED`. A meeting is as in `native.py`."""
-    generation = atomic_load(meeting + 64)
-    if atomic_add(meeting, 1) == participants - 1:
-        atomic_store(meeting, 0)
-        atomic_store(meeting + 64, generation + 1)
+def meet_devices(context: int, meeting: int, participants: int, phase: int) -> int:
+    """Wait for other devices of the rank: 0, `RELEASED`, or `WAITING`. A meeting is as in
+    `native.py`."""
+    if field(context, HAS_COME) == 0:
+        store_word(context + 8 * GENERATION, arrive(meeting, participants))
+        store_word(context + 8 * HAS_COME, 1)
+    generation = field(context, GENERATION)
+    if atomic_load(meeting + 64) == generation and phase == START:
+        return WAITING
+    store_word(context + 8 * HAS_COME, 0)
+    if atomic_load(meeting + 64) != generation:
         return 0
-    store_word(context + 8 * GENERATION, generation)
     atomic_store(context + 8 * MEETING, meeting)
     polls = 0
     while atomic_load(meeting + 64) == generation:
@@ -241,7 +255,9 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
     context = bindings[0]
     at = field(context, POSITION)
     status = 0
+    begin = at
     while status == 0:
+        begin = at
         opcode = constants[at]
         if opcode == END:
             store_word(context + 8 * POSITION, 0)
@@ -251,7 +267,7 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
             status = start_message(context, opcode, address, constants[at + 3], constants[at + 4])
             at += 5
         elif opcode == WAIT:
-            status = wait_for_messages(context)
+            status = wait_for_messages(context, first)
             at += 1
         elif opcode == CHECK:
             address = place(bindings, constants, at + 1)
@@ -273,7 +289,7 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
             publish(bindings, constants[at + 1], constants[at + 2])
             at += 3
         elif opcode == MEET:
-            status = meet_devices(context, constants[at + 1], constants[at + 2])
+            status = meet_devices(context, constants[at + 1], constants[at + 2], first)
             at += 3
         elif opcode == OFFER:
             store_word(constants[at + 1], bindings[SIGNATURE])
@@ -285,7 +301,7 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
             at += 3
         else:
             status = constants[at + 1]
-    store_word(context + 8 * POSITION, at - 1 if status == WAITING else 0)
+    store_word(context + 8 * POSITION, begin if status == WAITING else 0)
     return status
 
 

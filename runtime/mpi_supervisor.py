@@ -23,6 +23,7 @@ from mpi4py import MPI
 
 from .abi.cores import core_numbers
 from .message_context import MessageContext, PlainState, Traffic
+from .mpi_abort import abort, print_error
 from .mpi_mail import Mailbox, Notes
 
 PERIOD = 0.02
@@ -232,8 +233,8 @@ class Supervisor:
             waited = time.monotonic() - start
             if code and waited > GRACE + 1 + self.rank % 16 / 4:
                 # Rank 0 does not answer, and nobody before this one has printed.
-                _print_error(text)
-                _abort(code)
+                print_error(text)
+                abort(code)
             if patience is not None and waited > patience:
                 return code
         if self._exit_code:
@@ -437,14 +438,14 @@ class _Monitor:
             self._has_printed = True
             failed = [rank for rank, (code, _) in self._exits.items() if code]
             rank = self._reporter if self._reporter in failed else min(failed)
-            _print_error(self._exits[rank][1])
+            print_error(self._exits[rank][1])
         if is_complete and not self._is_over:
             self._is_over = True
             code = max(code for code, _ in self._exits.values())
             for rank in range(self._supervisor.size):
                 self._tell(rank, ("end", code))
         elif since > GRACE and not self._is_over:
-            _abort(1)
+            abort(1)
 
 
 def _core_sharers(world: Any) -> int:
@@ -454,17 +455,6 @@ def _core_sharers(world: Any) -> int:
     cores: list[list[int]] = machine.allgather(sorted(own))
     machine.Free()
     return sum(not own.isdisjoint(each) for each in cores)
-
-
-def _print_error(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
-
-
-def _abort(code: int) -> None:
-    """End all ranks at once. What was wrong has been said: MPI need not add that it aborts."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    MPI.COMM_WORLD.Abort(code)
 
 
 def _is_deadlock(before: dict[int, _Status], now: dict[int, _Status]) -> bool:

@@ -6,8 +6,8 @@ everyone publishes where its data are, waits for the others, reads from them wha
 waits again before anybody may overwrite anything.
 
 A meeting is an array of words: `[0]` how many have arrived, `[8]` the generation, then from word
-16 eight words per participant (source, result, size, signature). The state is a device group's:
-`[0]` is set where somebody failed, and every waiting loop looks at it.
+16 eight words per participant (source, result, size, signature, generation). The state is a device
+group's: `[0]` is set where somebody failed, and every waiting loop looks at it.
 """
 
 from __future__ import annotations
@@ -68,6 +68,11 @@ RESIZED = 8
 WAITING = 6
 """Status of a function that waits, and is to be called again when Python has looked around."""
 
+AT_ONCE, START, FINISH = range(3)
+"""Phases of a collective, its third argument: all of it; as far as it comes without waiting, which
+may be `WAITING`; and the rest of one that was started. A function of messages may be started again
+and again, and gets further each time."""
+
 TOO_NARROW = 3
 """Status of a halo exchange with a neighbour that has less than the halo."""
 
@@ -87,27 +92,33 @@ def back_off(spins: int, yields: int) -> None:
         pause()
 
 
-def wait(meeting: int, participants: int, state: int) -> int:
-    """A barrier: 0 once all are here, or RELEASED if somebody failed."""
+def arrive(meeting: int, participants: int) -> int:
+    """Come to a barrier; returns the generation that ends when all have."""
     generation = atomic_load(meeting + 64)
     if atomic_add(meeting, 1) == participants - 1:
         atomic_store(meeting, 0)
         atomic_store(meeting + 64, generation + 1)
-        return 0
+    return generation
+
+
+def wait(meeting: int, generation: int, state: int) -> int:
+    """The rest of a barrier: 0 once all are here, or RELEASED if somebody failed.
+
+    The state is told how often devices have met.
+    """
     spins = 0
     while atomic_load(meeting + 64) == generation:
         if atomic_load(state) != 0:
             return RELEASED
         spins += 1
         back_off(spins, YIELDS)
+    atomic_add(state + 8 * MEETINGS, 1)
     return 0
 
 
 def wait_for_devices(meeting: int, participants: int, state: int) -> int:
-    """`wait`, and let the state tell how often devices have met."""
-    status = wait(meeting, participants, state)
-    atomic_add(state + 8 * MEETINGS, 1)
-    return status
+    """A barrier: 0, or RELEASED."""
+    return wait(meeting, arrive(meeting, participants), state)
 
 
 def slot(meeting: int, participant: int) -> int:
@@ -115,18 +126,23 @@ def slot(meeting: int, participant: int) -> int:
     return meeting + 8 * (FIRST_SLOT + SLOT_WORDS * participant)
 
 
-def publish(bindings: Sequence[int], rank: int, participants: int, size: int) -> int:
-    """Tell the others where the data are, and wait until all have.
+def publish(bindings: Sequence[int], rank: int, participants: int, size: int, phase: int) -> int:
+    """Tell the others where the data are, and wait until all have, as far as the phase says.
 
     Returns MISMATCHED if others came for another collective.
     """
     meeting, state = bindings[0], bindings[1]
     mine = slot(meeting, rank)
-    store_word(mine, bindings[2])
-    store_word(mine + 8, bindings[3])
-    store_word(mine + 16, size)
-    store_word(mine + 24, bindings[SIGNATURE])
-    status = wait_for_devices(meeting, participants, state)
+    if phase != FINISH:
+        store_word(mine, bindings[2])
+        store_word(mine + 8, bindings[3])
+        store_word(mine + 16, size)
+        store_word(mine + 24, bindings[SIGNATURE])
+        # In a slot of its own: another may begin the next generation before this one is seen.
+        store_word(mine + 32, arrive(meeting, participants))
+    if phase == START:
+        return WAITING
+    status = wait(meeting, load_word(mine + 32), state)
     if status != 0:
         return status
     for other in range(participants):
@@ -161,7 +177,7 @@ def all_gather(bindings: Sequence[int], constants: Sequence[int], first: int, la
     """Constants: [participants, rank, root (-1: everybody is), rows, bytes of an own row]."""
     meeting, state = bindings[0], bindings[1]
     participants, rank, root, rows = constants[0], constants[1], constants[2], constants[3]
-    status = publish(bindings, rank, participants, constants[4])
+    status = publish(bindings, rank, participants, constants[4], first)
     if status != 0:
         return status
     pitch = 0
@@ -189,7 +205,7 @@ def all_to_all(bindings: Sequence[int], constants: Sequence[int], first: int, la
     split, middle, joined, inner = constants[3], constants[4], constants[5], constants[6]
     order = constants[7]
     result = bindings[3]
-    status = publish(bindings, rank, participants, joined)
+    status = publish(bindings, rank, participants, joined, first)
     if status != 0:
         return status
     start = shard_start(split, participants, rank)
@@ -247,7 +263,7 @@ def pull(bindings: Sequence[int], constants: Sequence[int], first: int, last: in
     source pitch, source start]; what nobody sends is zero."""
     meeting, state = bindings[0], bindings[1]
     participants, rank, sender = constants[0], constants[1], constants[2]
-    status = publish(bindings, rank, participants, 0)
+    status = publish(bindings, rank, participants, 0, first)
     if status != 0:
         return status
     if sender >= 0:
@@ -292,7 +308,7 @@ def all_reduce(bindings: Sequence[int], constants: Sequence[int], first: int, la
     participants, rank, root, count = constants[0], constants[1], constants[2], constants[3]
     source_bytes, result_bytes, reduction = constants[4], constants[5], constants[6]
     scratch = bindings[4]
-    status = publish(bindings, rank, participants, 0)
+    status = publish(bindings, rank, participants, 0, first)
     if status != 0:
         return status
     if root >= 0 or count * participants <= 4096:
@@ -322,7 +338,7 @@ def reduce_scatter(bindings: Sequence[int], constants: Sequence[int], first: int
     participants, rank, rows, pitch = constants[0], constants[1], constants[2], constants[3]
     start, length = constants[4], constants[5]
     source_bytes, result_bytes, reduction = constants[6], constants[7], constants[8]
-    status = publish(bindings, rank, participants, 0)
+    status = publish(bindings, rank, participants, 0, first)
     if status != 0:
         return status
     for row in range(rows):
@@ -348,7 +364,7 @@ def exchange_halo(bindings: Sequence[int], constants: Sequence[int], first: int,
     participants, rank, rows, size = constants[0], constants[1], constants[2], constants[3]
     inner, low, high = constants[4], constants[5], constants[6]
     result = bindings[3]
-    status = publish(bindings, rank, participants, size)
+    status = publish(bindings, rank, participants, size, first)
     if status != 0:
         return status
     copy_bytes(result, bindings[2], rows * size * inner)

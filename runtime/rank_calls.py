@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
@@ -29,14 +30,29 @@ if TYPE_CHECKING:
     from .mpi import MpiCommunicator
 
 
+_LIBRARY_NAMES = ("MPI4PY_LIBMPI", "MPI4PY_MPIABI")
+"""The environment variables by which mpi4py is told which library to load."""
+
+
 def join_ranks() -> MpiCommunicator:
     """This process among all ranks. Raises InputError without mpi4py or MPI."""
     try:
         from .mpi import world_communicator
     except (ImportError, RuntimeError) as error:
-        message = "running on MPI ranks needs mpi4py and MPI: pip install 'mesh-opt[mpi]'"
-        raise InputError(message) from error
+        raise InputError(f"running on MPI ranks {missing_mpi(error)}") from error
     return world_communicator()
+
+
+def missing_mpi(problem: BaseException) -> str:
+    """What importing mpi4py has met, as "needs ...": the libraries it has tried, what to do."""
+    head, *tried = str(problem).splitlines()
+    found = "; ".join(dict.fromkeys((*tried, *([] if tried else [head]))))
+    set_here = [f"{name}={os.environ[name]}" for name in _LIBRARY_NAMES if name in os.environ]
+    given = f", with {' '.join(set_here)} in the environment" if set_here else ""
+    return (
+        f"needs mpi4py and an MPI library: {found}{given}. pip install 'mesh-opt[mpi]' installs"
+        " mpi4py and MPICH; MPI4PY_LIBMPI=<path of libmpi.so> names the library of another MPI"
+    )
 
 
 def check_rank_count(grid: Grid, communicator: Communicator, devices: int) -> None:

@@ -65,10 +65,9 @@ def run_on_ranks(main: Main) -> int:
         ranks = supervisor()
     except (ImportError, RuntimeError) as problem:
         if all(os.environ.get(name, "0") == "0" for name in _RANKS):
-            sys.stderr.write(
-                f"mesh-run: --backend=mpi needs mpi4py and MPI: {str(problem).splitlines()[0]};"
-                " pip install 'mesh-opt[mpi]' installs both\n"
-            )
+            from ..runtime.rank_calls import missing_mpi
+
+            sys.stderr.write(f"mesh-run: --backend=mpi {missing_mpi(problem)}\n")
         return 1
     end_file = os.environ.get(END_VARIABLE)
     if end_file is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import select
 import shutil
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +24,9 @@ from .ranks import END_VARIABLE, MPI, SIZES, process_file
 OPTIONS = ("--ranks", "-ranks")
 
 _PR_SET_PDEATHSIG = 1
+
+PATIENCE = 30.0
+"""Seconds after which a launcher that has started no rank is named."""
 
 _RULER = "=" * 60
 """How MPICH begins what it says of processes that have died."""
@@ -43,7 +48,7 @@ def start_ranks(
     deaths: list[str] = []
     with tempfile.TemporaryDirectory(prefix="mesh-run-") as folder:
         end = Path(folder) / "end"
-        watch = _Watch(end, count)
+        watch = _Watch(end, count, stderr)
         code = _run(command, {END_VARIABLE: str(end)}, stdout, stderr, (said, deaths))
         first = watch.stop()
         has_ended = end.exists()
@@ -62,9 +67,10 @@ def _rank_text(rank: int, devices: int) -> str:
 
 
 class _Watch:
-    """Watches the processes of ranks, to know who was the first to end (Linux only)."""
+    """Watches the processes of ranks, on Linux: whether they begin, and who ends first."""
 
-    def __init__(self, end: Path, count: int) -> None:
+    def __init__(self, end: Path, count: int, stderr: TextIO) -> None:
+        self._stderr = stderr
         self._files = {process_file(end, rank): rank for rank in range(count)}
         self._first: list[int] = []
         self._is_over = False
@@ -81,7 +87,7 @@ class _Watch:
 
     def _watch(self) -> None:
         files, ranks = dict(self._files), dict[int, int]()
-        poll = select.poll()
+        poll, late = select.poll(), time.monotonic() + PATIENCE
         try:
             while not self._first and not self._is_over:
                 for file in [each for each in files if each.exists()]:
@@ -91,6 +97,12 @@ class _Watch:
                         poll.register(next(reversed(ranks)), select.POLLIN)
                         del files[file]
                 self._first = [ranks[each] for each, _ in poll.poll(20)]
+                if not ranks and time.monotonic() > late:
+                    late = math.inf
+                    self._stderr.write(
+                        f"mesh-run: mpiexec has started no rank for {PATIENCE:g} s: does"
+                        f" `mpiexec -n {len(files)} hostname` end? It is still waited for\n"
+                    )
         except OSError:
             # It has ended already, or the system has no such files.
             return

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from ...interpreter.frames import Device, Frame
 from ...interpreter.shard import resolve_grid
-from ...ir.attribute_access import integers
+from ...ir.attribute_access import integers, operation_name
 from ...ir.diagnostics import OperationError
 from ...runtime.host.exchanges import Exchange
 from ...runtime.host.program import Numbers
@@ -22,7 +22,7 @@ from .collective_calls import ALONE, CollectiveCall
 from .collective_rules import COLLECTIVE_RULES
 from .exchange_recorder import ExchangeRecorder, KnownNumbers, NotRecorded
 from .function_lowering import FunctionLowering
-from .python_steps import call_python
+from .python_steps import call_python, inputs_of
 from .rules import lowers
 from .values import (
     HostTensor,
@@ -62,13 +62,28 @@ def _need_grid(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers(*COLLECTIVE_RULES)
 def _collective(lowering: FunctionLowering, op: Operation) -> None:
+    contents = _contents(lowering, op)
+    collective = _Collective(lowering, op, contents)
+    call_python(lowering, op, "exchange", collective.call, contents, collective.recorded)
+
+
+@lowers("start")
+def _start(lowering: FunctionLowering, op: Operation) -> None:
+    contents = _contents(lowering, op)
+    collective = _Collective(lowering, op, contents)
+    number = lowering.program.python(operation_name(op), collective.call, collective.recorded)
+    lowering.started[op] = number
+    lowering.builder.emit("start", number, inputs_of(contents))
+
+
+def _contents(lowering: FunctionLowering, op: Operation) -> list[HostValue]:
+    """The operands of a collective. Raises NotLowered where it cannot be carried out."""
     if lowering.program.grid is None:
         raise NotLowered(op, ALONE)
     contents = [lowering.value(operand) for operand in op.operands]
     if not isinstance(contents[0], HostTensor):
         raise NotLowered(op, "sends what is no tensor, which has no host code")
-    collective = _Collective(lowering, op, contents)
-    call_python(lowering, op, "exchange", collective.call, contents, collective.recorded)
+    return contents
 
 
 class _Collective:

@@ -173,7 +173,9 @@ class FunctionLowering(ValueLowering):
             leave(end, values)
 
     def _lower_step(self, step: Step) -> None:
-        if step.is_host:
+        if step.starts:
+            lowers["start"](self, step.operation)
+        elif step.is_host:
             self.lower_host(step.operation)
         elif step.kernel is not None:
             lowers["kernel"](self, step)

@@ -37,6 +37,7 @@ from ..kernels.kernel_text import KernelText
 from ..kernels.schedule import Schedule, schedule_block
 from ..kernels.static_values import constant_attribute
 from ..native_kernel import compile_kernels
+from .overlap import overlapped
 from .scalars import has_instructions
 from .values import AlwaysRefused, NotLowered
 
@@ -104,6 +105,8 @@ class ProgramLowering:
         schedule = self._schedules.get(block)
         if schedule is None:
             schedule = schedule_block(block, _is_end, self._equal_kernels, _is_on_host)
+            if self.grid is not None:
+                schedule = overlapped(schedule)
             self._schedules[block] = schedule
         return schedule
 

@@ -72,11 +72,17 @@ def call_python(
     recorded: Callable[[int], Any] | None = None,
 ) -> None:
     """Write a call of Python with what is not known of some values; it gives all results."""
-    number = lowering.program.python(operation_name(op), call, recorded)
+    number = lowering.started.pop(op, None)
+    if number is None:
+        number = lowering.program.python(operation_name(op), call, recorded)
     registers = registers_for(lowering, op, op.results)
-    inputs = tuple(register for each in contents for register in _registers_of(each))
-    lowering.builder.emit(instruction, number, tuple(registers), inputs)
+    lowering.builder.emit(instruction, number, tuple(registers), inputs_of(contents))
     bind_results(lowering, op, registers)
+
+
+def inputs_of(contents: Sequence[HostValue]) -> tuple[Register, ...]:
+    """What Python is given of some values."""
+    return tuple(register for each in contents for register in _registers_of(each))
 
 
 def _known_objects(

@@ -3,8 +3,8 @@
 - `@lowers("scf.for")`: `function(lowering, op)`, which binds the results;
 - `@lowers_branch("cf.br")`: `function(lowering, op, graph)`, for terminators that choose a block.
 
-Three names are no operations: `kernel` lowers a step that a kernel carries out, `python` what the
-interpreter does, and `other` what has no rule.
+Four names are no operations: `kernel` lowers a step that a kernel carries out, `start` one that
+begins a collective, `python` what the interpreter does, and `other` what has no rule.
 """
 
 from __future__ import annotations

@@ -41,6 +41,8 @@ class ValueLowering:
         """Values whose references end in the region that is being lowered."""
         self.dying: frozenset[SSAValue] = frozenset()
         """What nothing reads after the step that is being lowered."""
+        self.started: dict[Operation, int] = {}
+        """The exchanges that were started and are not awaited yet, by their numbers."""
         self.shapes = HostShapes(self.builder, self._known_shape, self.number, self._ask)
         self._noted: dict[SSAValue, Shape] = {}
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.regions import captured
 from .contractions import PackedProduct
 from .equal_kernels import EqualKernels
 from .fusion import FusionPlan, is_pointwise, no_operation, plan_block
-from .kernel_text import Found, KernelText, Number, Portion
+from .kernel_text import KernelText
 from .packed_products import packed_tile
 
 
@@ -22,8 +21,9 @@ class Step:
     What is on the way, or nobody reads, has shapes that must be right all the same.
     `group` are the operations that the kernel carries out, the root and those on the way.
     `product` is another way to the kernel's result that is better where the sizes are large.
-    `dead` are the values that nothing reads after it. `aligned` are those that the kernel reads
-    only at the element that it writes next: its result may lie in their place.
+    `aligned` are the values that the kernel reads only at the element that it writes next: its
+    result may lie in their place. `starts`: a collective that does not wait, and has a step of its
+    own where its result is there.
     """
 
     operation: Operation
@@ -31,20 +31,16 @@ class Step:
     kernel: KernelText | None
     product: PackedProduct | None
     group: tuple[Operation, ...]
-    dead: tuple[SSAValue, ...]
     aligned: frozenset[SSAValue]
+    starts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The steps of a block; the terminator, if there is one, is not among them.
-
-    `own` are the values that end with the block: nothing in another block reads them.
-    """
+    """The steps of a block; the terminator, if there is one, is not among them."""
 
     steps: tuple[Step, ...]
     terminator: Operation | None
-    own: tuple[SSAValue, ...]
 
 
 def schedule_block(
@@ -70,7 +66,6 @@ def schedule_block(
             planned.append(_Planned(operation, True))
         elif operation in plan.shapes:
             planned.append(_Planned(operation, False))
-    dead = _dead_after(block, planned)
     return Schedule(
         tuple(
             Step(
@@ -79,13 +74,11 @@ def schedule_block(
                 each.kernel,
                 each.product,
                 (each.operation, *plan.groups.get(each.operation, ())),
-                tuple(dead.get(position, ())),
                 _aligned(each.operation, each.kernel, plan),
             )
-            for position, each in enumerate(planned)
+            for each in planned
         ),
         terminator,
-        tuple(value for value in _defined(block) if not _escapes(value, block)),
     )
 
 
@@ -97,19 +90,6 @@ class _Planned:
     is_host: bool
     kernel: KernelText | None = None
     product: PackedProduct | None = None
-
-    def reads(self) -> Sequence[SSAValue]:
-        """The values whose contents are needed."""
-        if self.is_host:
-            return [*self.operation.operands, *captured(self.operation)]
-        if self.kernel is None:
-            return ()
-        constants = [
-            constant.value if isinstance(constant, Number) else constant.tensor
-            for constant in self.kernel.constants
-            if not isinstance(constant, Portion | Found)
-        ]
-        return [each for each in (*self.kernel.reads, *constants) if isinstance(each, SSAValue)]
 
 
 def _aligned(
@@ -125,28 +105,3 @@ def _aligned(
     if not is_loop and packed_tile(operation, plan.inline.__contains__) is None:
         return frozenset()
     return frozenset(plan.aligned.get(operation, ()))
-
-
-def _defined(block: Block) -> list[SSAValue]:
-    return [*block.args, *(result for operation in block.ops for result in operation.results)]
-
-
-def _dead_after(block: Block, planned: Sequence[_Planned]) -> dict[int, list[SSAValue]]:
-    last: dict[SSAValue, int] = dict.fromkeys(block.args, -1)
-    for position, each in enumerate(planned):
-        for value in each.reads():
-            if value in last:
-                last[value] = position
-        for result in each.operation.results:
-            last.setdefault(result, position)
-    kept = set(block.last_op.operands) if block.last_op else set[SSAValue]()
-    dead: dict[int, list[SSAValue]] = {}
-    for value, position in last.items():
-        if position >= 0 and value not in kept and not _escapes(value, block):
-            dead.setdefault(position, []).append(value)
-    return dead
-
-
-def _escapes(value: SSAValue, block: Block) -> bool:
-    """Whether another block of the region reads a value."""
-    return any(block.find_ancestor_op_in_block(use.operation) is None for use in value.uses)

@@ -153,5 +153,7 @@ def meeting_of(
     if not is_static and any(command.state is not None for command, _ in rows):
         # Ranks compare sizes in each collective, as a part of its signature.
         is_open = 2 if offer else int(all(command.waits is None for command, _ in rows))
-    kept_memory = list(memory.values())
-    return Meeting(numbers, result.size, rows, sources, results, sizes, is_open, kept_memory)
+    # Messages get on only if somebody looks at them.
+    gets_on = any(command.waits is not None for command, _ in rows)
+    kept = list(memory.values())
+    return Meeting(numbers, result.size, rows, sources, results, sizes, is_open, gets_on, kept)

@@ -220,6 +220,11 @@ _CONTROL = (
         "number:number results:writes values:reads",
         "Meet other devices through a Python function.",
     ),
+    (
+        "start",
+        "number:number values:reads",
+        "Begin an exchange, and go on without waiting for the others.",
+    ),
 )
 """The name, the operands as `name:kind`, and what the instruction does."""
 

@@ -12,7 +12,7 @@ from ..intrinsics import (
     multiply_overflows,
     store_word,
 )
-from ..native import MISMATCHED, RESIZED, SIGNATURE, WAITING
+from ..native import AT_ONCE, FINISH, MISMATCHED, RESIZED, SIGNATURE, START, WAITING
 from .instructions import CONTROL
 from .pool import allocate, own, release, reuse
 from .state import (
@@ -33,10 +33,12 @@ from .state import (
     MEMORY,
     OVERFLOW,
     POOL,
+    PROBLEM,
     PROCESS,
     PYTHON,
     ROW,
     RUNS,
+    STARTED,
     STATUS,
     TEAM,
     TILE,
@@ -53,7 +55,9 @@ CHUNKS = 64
 UNDIVIDED_WORK = 1 << 14
 """The work, in bytes moved and multiplications, below which they are not cut."""
 
-RUN, CHECK_SIZES, EXCHANGE = (CONTROL[name].opcode for name in ("run", "check", "exchange"))
+RUN, CHECK_SIZES, EXCHANGE, START_EXCHANGE = (
+    CONTROL[name].opcode for name in ("run", "check", "exchange", "start")
+)
 ALLOCATE, REUSE, OWN, COPY, SIZE = (
     CONTROL[name].opcode for name in ("allocate", "reuse", "own", "copy", "size")
 )
@@ -121,6 +125,7 @@ def run_kernel(state: int, code: int, frame: int) -> int:
             store_word(state + 8 * STATUS, status)
             return FAILED
         first = last
+        get_on(state)
         if first < tiles:
             reason = time_is_up(state)
             if reason != 0:
@@ -158,19 +163,25 @@ def meet(state: int, code: int, frame: int) -> int:
     if is_new and load_word(known + 48) == 0:
         return PYTHON
     first = 0
+    phase = AT_ONCE
     block = load_word(state + 8 * BLOCK)
     if block != 0:
         first = load_word(state + 8 * ROW)
+        phase = FINISH if load_word(state + 8 * STARTED) != 0 else AT_ONCE
         store_word(state + 8 * BLOCK, 0)
+        store_word(state + 8 * STARTED, 0)
+        if load_word(state + 8 * PROBLEM) != 0:
+            store_word(state + 8 * STATUS, load_word(state + 8 * PROBLEM))
+            return FAILED
     else:
         block = allocate(load_word(state + 8 * POOL), load_word(known + 8))
     if block == 0:
         return MEMORY
-    sizes = known + 8 * (MEETING_WORDS + load_word(known))
-    commands = sizes + 8 * load_word(known + 40)
+    commands = commands_of(known)
     bind_meeting(known, commands, load_word(frame + load_word(values + 8)), block)
     for number in range(first, load_word(known + 16)):
-        reason = meet_once(state, known, commands + 32 * number, is_new)
+        reason = meet_once(state, known, commands + 32 * number, is_new, phase)
+        phase = AT_ONCE
         if reason == PYTHON:
             release(load_word(state + 8 * POOL), block)
             store_word(entry, 0)
@@ -182,9 +193,55 @@ def meet(state: int, code: int, frame: int) -> int:
             return reason
     store_word(frame + load_word(code + 24), block)
     store_word(frame + load_word(code + 32), block)
+    sizes = known + 8 * (MEETING_WORDS + load_word(known))
     for number in range(load_word(known + 40)):
         store_word(frame + load_word(code + 40 + 8 * number), load_word(sizes + 8 * number))
     return 0
+
+
+def commands_of(known: int) -> int:
+    """Where the commands of a meeting are."""
+    return known + 8 * (MEETING_WORDS + load_word(known) + load_word(known + 40))
+
+
+@rare
+def start(state: int, code: int, frame: int) -> None:
+    """Carry out a `start`. What is not known yet the `exchange` does alone."""
+    known = load_word(load_word(state + 8 * MEETINGS) + 8 * load_word(code + 8))
+    if known == 0:
+        return
+    block = allocate(load_word(state + 8 * POOL), load_word(known + 8))
+    if block == 0:
+        return
+    source = load_word(frame + load_word(code + 24))
+    bind_meeting(known, commands_of(known), source, block)
+    store_word(state + 8 * BLOCK, block)
+    store_word(state + 8 * ROW, 0)
+    store_word(state + 8 * STARTED, known)
+    start_commands(state, known)
+
+
+def get_on(state: int) -> None:
+    """Let an exchange that was started get on, without waiting."""
+    known = load_word(state + 8 * STARTED)
+    if known != 0 and load_word(known + 56) != 0:
+        start_commands(state, known)
+
+
+@rare
+def start_commands(state: int, known: int) -> None:
+    """Start the commands of a meeting from the state's row on, until one would have to wait."""
+    status = load_word(state + 8 * PROBLEM)
+    number = load_word(state + 8 * ROW)
+    while status == 0 and number < load_word(known + 16):
+        command = commands_of(known) + 32 * number
+        bindings, constants = load_word(command + 8), load_word(command + 16)
+        status = call_kernel(load_word(command), bindings, constants, START, 1)
+        if status == 0:
+            number += 1
+        elif status != WAITING:
+            store_word(state + 8 * PROBLEM, status)
+    store_word(state + 8 * ROW, number)
 
 
 def bind_meeting(known: int, commands: int, source: int, result: int) -> None:
@@ -198,7 +255,7 @@ def bind_meeting(known: int, commands: int, source: int, result: int) -> None:
         place += 8
 
 
-def meet_once(state: int, known: int, command: int, is_new: bool) -> int:
+def meet_once(state: int, known: int, command: int, is_new: bool, phase: int) -> int:
     """Carry out one command of a meeting: 0, or why the loop has to return.
 
     It is `PYTHON` where devices have to look at their sizes again.
@@ -215,7 +272,7 @@ def meet_once(state: int, known: int, command: int, is_new: bool) -> int:
         load_word(command),
         load_word(command + 8),
         load_word(command + 16),
-        0,
+        phase,
         load_word(command + 24),
     )
     if is_open != 0:
@@ -264,6 +321,9 @@ def carry_out(state: int, opcode: int, code: int, frame: int) -> tuple[int, int]
             return 0, reason
         results = load_word(code + 16)
         return 8 * (4 + results + load_word(code + 24 + 8 * results)), look(state)
+    if opcode == START_EXCHANGE:
+        start(state, code, frame)
+        return 8 * (3 + load_word(code + 16)), 0
     if opcode == SIZE:
         left, right = operand(code, frame, 2), operand(code, frame, 3)
         if multiply_overflows(left, right):

@@ -46,11 +46,13 @@ from .state import (
     GLOBALS,
     MOST_CALLS,
     POOL,
+    PROBLEM,
     PROCESS,
     RETURNED,
     RUNS,
     STACK,
     STACK_END,
+    STARTED,
     STEPPING,
     TILE,
     TOO_DEEP,
@@ -152,6 +154,8 @@ def begin(state: int, function: int) -> None:
     store_word(state + 8 * DEPTH, 0)
     store_word(state + 8 * TILE, 0)
     store_word(state + 8 * BLOCK, 0)
+    store_word(state + 8 * STARTED, 0)
+    store_word(state + 8 * PROBLEM, 0)
     store_word(state + 8 * RUNS, 0)
     set_constants(function, load_word(state + 8 * FRAME))
     begin_run(load_word(state + 8 * POOL))

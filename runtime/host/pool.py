@@ -34,6 +34,7 @@ from ..intrinsics import (
     load_word,
     store_8,
     store_word,
+    use_large_pages,
 )
 from ..native_functions import runtime_function
 
@@ -107,6 +108,10 @@ def release_returned(pool: int) -> None:
     store_word(pool + 8 * RETURNED, 0)
 
 
+LARGE_BLOCK = 4 << 20
+"""Bytes from which on a block has large pages: moving it between processes, page by page, and
+reading it in other orders than its own take up to a third less time."""
+
 HEADER = 64
 GUARD, UNWRITTEN = 0xA5, 0xCB
 """What guard bytes hold, and new blocks that have some."""
@@ -139,6 +144,8 @@ def allocate(pool: int, size: int) -> int:
         memory = allocate_aligned(capacity + HEADER + guard)
         if memory == 0:
             return 0
+        if capacity >= LARGE_BLOCK:
+            use_large_pages(memory, capacity + HEADER + guard)
         block = memory + HEADER
         store_word(memory + 8, number)
         store_word(memory + 24, load_word(pool + 8 * BLOCKS))

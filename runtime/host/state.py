@@ -12,6 +12,7 @@ CODE, FRAME, STACK_END, CALLS, DEPTH, MOST_CALLS = 0, 1, 2, 3, 4, 5
 CANCEL, DEADLINE, POOL, FUNCTIONS, KERNELS, CHECKS = 6, 7, 8, 9, 10, 11
 PROCESS, STATUS, TILE, GUARDED, RUNS, MEETINGS, ROW = 12, 13, 14, 15, 16, 17, 18
 TEAM, GLOBALS, STEPPING, BEGIN, BLOCK = 19, 20, 21, 22, 23
+STARTED, PROBLEM = 24, 25
 STATE_WORDS = 32
 """`CODE` is the next instruction, `CALLS` where return addresses lie, `CANCEL` the address of a
 word that is not 0 when all is to end, `TILE` how far a kernel has got, `RUNS` how many kernels
@@ -19,13 +20,15 @@ have been run, `MEETINGS` the table of what is known of each `exchange`, `ROW` w
 commands has failed or waits, `TEAM` the words of the device's workers: 0 if there is only one, -1
 if others may be called. `STEPPING` is `STEP` to return after each instruction, else 0. `BEGIN` is
 the address of the row of a function that is to begin with what the first frame holds, else 0.
-`BLOCK` is the result of an `exchange` that waits, else 0."""
+`BLOCK` is the result of an `exchange` that waits or was started, else 0, `STARTED` the meeting of
+one that was started, else 0, and `PROBLEM` a status with which it has failed since."""
 
-MEETING_WORDS = 7
+MEETING_WORDS = 8
 """Of a meeting: how many values it is for, the bytes of its result, how many commands it has, how
-many bindings are its source and its result, how many sizes the result has, and whether devices must
-look at all sizes again where one has others. Then the values, the sizes, four words a command (its
-function, bindings, constants, tiles), and the addresses of the bindings."""
+many bindings are its source and its result, how many sizes the result has, whether devices must
+look at all sizes again where one has others, and whether it gets on while kernels run, if it is
+called from time to time. Then the values, the sizes, four words a command (its function, bindings,
+constants, tiles), and the addresses of the bindings."""
 
 FUNCTION_WORDS = 6
 """Of a function: its first instruction, the bytes that a frame needs with what its calls are

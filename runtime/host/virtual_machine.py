@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...sharding.collective_matching import DeviceState
 from ..commands import Bytes, Command, CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
 from ..workers import Team
@@ -43,6 +44,7 @@ class Meeting:
     - `sizes`: of the result, where its type leaves them open;
     - `is_open`: whether all devices must look at their sizes again where one has others: 1 if
       their signatures do not match then, 2 if they say so (`RESIZED`);
+    - `gets_on`: whether the commands, started, get on if they are started again (`native.py`);
     - `kept`: memory that the commands use.
     """
 
@@ -53,6 +55,7 @@ class Meeting:
     results: Sequence[tuple[int, int]]
     sizes: Sequence[int]
     is_open: int
+    gets_on: bool
     kept: Sequence[Bytes]
 
 
@@ -351,7 +354,7 @@ class VirtualMachine:
             case state.FAILED:
                 raise self._failure(at, instruction)
             case state.CANCELLED:
-                raise DeviceFailed
+                raise DeviceFailed(self._started())
             case state.TOO_DEEP:
                 name = self.linked.program.functions[self._callee(at)].name
                 raise VirtualMachineError(
@@ -375,6 +378,14 @@ class VirtualMachine:
         command, _ = self._kept[number].meeting.commands[int(self._state[state.ROW])]
         if command.waits is not None:
             command.waits.look_around()
+
+    def _started(self) -> DeviceState | None:
+        """What the exchange waits for that was started and is not awaited yet, if there is one."""
+        started, row = (int(self._state[each]) for each in (state.STARTED, state.ROW))
+        for meeting, (known, *_) in ((each.meeting, each.words) for each in self._kept.values()):
+            if known.ctypes.data == started and row < len(meeting.commands):
+                return meeting.commands[row][0].state
+        return None
 
     def _callee(self, at: int) -> int:
         """The number of the function that a call is of."""
@@ -451,7 +462,7 @@ class VirtualMachine:
         words = [
             *(len(meeting.numbers), meeting.result_bytes, len(meeting.commands)),
             *(len(meeting.sources), len(meeting.results), len(meeting.sizes)),
-            *(meeting.is_open, *meeting.numbers, *meeting.sizes),
+            *(meeting.is_open, int(meeting.gets_on), *meeting.numbers, *meeting.sizes),
         ]
         for (each, _), own, numbers in zip(meeting.commands, bindings, constants, strict=True):
             words += (each.function.address, own.ctypes.data, numbers.ctypes.data, 1)

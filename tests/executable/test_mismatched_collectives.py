@@ -24,6 +24,8 @@ SAMPLE = [
     "root at run time",
     "size of all_reduce",
     "counts of loops",
+    "a collective that was started",
+    "one that was started or another",
     "axes [0, 1] or [1, 0]",
     "size of a message",
     "second message",

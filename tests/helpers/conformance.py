@@ -37,7 +37,7 @@ GATHERED = [F32, BF16, I1]
 OTHERS = TYPES if NIGHTLY else TYPES[:1]
 """Of collectives other than all-gathers and reductions to all, which are of all types."""
 
-GRIDS = {4: (2, 2), 6: (2, 3), 8: (2, 2, 2)}
+GRIDS = {4: [(2, 2)], 6: [(2, 3)], 8: [(2, 2, 2), (4, 2), (2, 4)]}
 """By their number, grids of processes that are not in one row."""
 
 FLOAT_KINDS = ["sum", "product", "max", "min", "average"]
@@ -102,7 +102,7 @@ class Checker:
 def check(communicator: Communicator) -> None:
     """All collectives over all groups of some grids of as many processes as there are."""
     count = communicator.world.size
-    for shape in ((count,), *([GRIDS[count]] if count in GRIDS else [])):
+    for shape in ((count,), *GRIDS.get(count, [])):
         grid = Grid("g", shape)
         every = range(grid.rank)
         groups = [axes for axis in every for axes in combinations(every, axis + 1)]

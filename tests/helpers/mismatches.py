@@ -144,6 +144,15 @@ _LOOP = """scf.for %i = %c0 to %q step %c1 {
       %r = shard.all_reduce %a on @g grid_axes = [0] : tensor<8x8xf32> -> tensor<8x8xf32>
     }"""
 
+_STARTED = """%l = scf.for %i = %c0 to %q step %c1 iter_args(%t = %a) -> (tensor<8x8xf32>) {
+      %r = shard.all_reduce %t on @g grid_axes = [0] reduction = max
+        : tensor<8x8xf32> -> tensor<8x8xf32>
+      %w = arith.mulf %t, %t : tensor<8x8xf32>
+      %u = arith.addf %w, %r : tensor<8x8xf32>
+      scf.yield %u : tensor<8x8xf32>
+    }"""
+"""From the second turn on, the sum is started in native code before the product."""
+
 
 def _along(axes: str) -> str:
     return _changed("all_reduce", ("grid_axes = [0]", f"grid_axes = {axes}"))
@@ -178,6 +187,8 @@ def mismatches() -> dict[str, Mismatch]:
     add("open sizes or none", gathered, OPERATIONS["all_reduce"])
     add("open sizes on device 1", "", gathered)
     add("counts of loops", _LOOP, _LOOP)
+    add("a collective that was started", _STARTED, _STARTED)
+    add("one that was started or another", f"{_STARTED}\n{OPERATIONS['all_gather']}", _STARTED)
     for first, second in (("[0]", "[1]"), ("[0]", "[0, 1]"), ("[0, 1]", "[1, 0]")):
         add(f"axes {first} or {second}", _along(first), _along(second), "2x2", 4)
     add("axes of which one is missing", _along("[0]"), "", "2x2", 4)

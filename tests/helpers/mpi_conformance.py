@@ -13,7 +13,7 @@ import numpy as np
 from breadth import NIGHTLY
 from conformance import check
 from mesh_opt.runtime import message_steps, message_writer
-from mesh_opt.runtime.abi.elements import F32
+from mesh_opt.runtime.abi.elements import F32, I64
 from mesh_opt.runtime.collectives import Collective, group_of
 from mesh_opt.runtime.communicator import RankError
 from mesh_opt.runtime.mpi import MpiCommunicator
@@ -29,9 +29,9 @@ def check_mismatch(communicator: MpiCommunicator) -> None:
     group = group_of(Grid("g", (count,)), communicator.process, (0,))
     kinds = list(ReductionKind)[:count]
     own = kinds[communicator.process]
-    collective = Collective("all_reduce", group, (2,), F32, (2,), F32, reduction=own)
+    collective = Collective("all_reduce", group, (2,), I64, (2,), I64, reduction=own)
     try:
-        communicator.perform(collective, np.ones(2, np.float32))
+        communicator.perform(collective, np.ones(2, np.int64))
     except RanksFailed as failed:
         states = communicator.mismatch(failed.failure.content).states
         assert len(states) == 2

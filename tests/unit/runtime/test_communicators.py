@@ -134,7 +134,7 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
         "how many ranks of two devices": (
             mesh_run(2, *run, "--input=4x3xf32=1", "--devices-per-rank=2"),
             "mesh-run: grid @g has 2 devices, but 2 ranks of 2 devices run: start it with"
-            " mpiexec -n 1\n",
+            " --ranks=1 or mpiexec -n 1\n",
         ),
         "an operation of one device of a rank": (
             mesh_run(1, str(failing), "--backend=mpi", "--input=1xf32=1", "--devices-per-rank=2"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import threading
@@ -13,8 +14,10 @@ import pytest
 from mesh_opt import api
 from mesh_opt.codegen.compile import compile_program
 from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.runtime import native
 from mesh_opt.runtime.abi.elements import F32
 from mesh_opt.runtime.collectives import Collective
+from mesh_opt.runtime.commands import Buffer, Command
 from mesh_opt.runtime.communicator import Communicator
 from mesh_opt.runtime.threads import ThreadGroup
 from mesh_opt.sharding.collective_matching import ENDED
@@ -50,6 +53,40 @@ def test_a_failing_device_releases_the_others(meeting: Callable) -> None:
         group.run(failing_on(2, meeting))
     assert time.monotonic() - start < 20
     assert group.run(total) == [4.0] * 4
+    group.close()
+
+
+def test_a_collective_that_is_started_does_not_wait() -> None:
+    """Device 1 comes to it after device 0 has met it elsewhere, between its start and its end."""
+
+    def work(communicator: Communicator) -> list[float]:
+        collective = Collective("all_reduce", communicator.world, (8,), F32, (8,), F32)
+        source, result = Buffer(32), Buffer(32)
+        (command,) = communicator.commands(collective, source, result, None)
+        assert isinstance(command, Command)
+        arrays = {buffer: np.ones(buffer.size // 4, np.float32) for buffer in command.buffers}
+        words = np.array(
+            [
+                arrays[each].ctypes.data if isinstance(each, Buffer) else each
+                for each in command.bindings
+            ],
+            np.int64,
+        )
+        constants = np.array(command.constants, np.int64)
+        kind = ctypes.CFUNCTYPE(*[ctypes.c_int64] * 5)
+
+        def call(phase: int) -> int:
+            function = kind(command.function.address)
+            return function(words.ctypes.data, constants.ctypes.data, phase, 1)
+
+        if communicator.process == 0:
+            assert call(native.START) == native.WAITING
+        communicator.exchange(communicator.world, ENDED, (1,))
+        assert call(native.FINISH if communicator.process == 0 else native.AT_ONCE) == 0
+        return arrays[result].tolist()
+
+    group = ThreadGroup(2)
+    assert group.run(work) == [[2.0] * 8] * 2
     group.close()
 
 

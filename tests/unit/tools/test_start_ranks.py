@@ -64,7 +64,7 @@ def test_ranks_are_started(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="needs pidfd_open")
 def test_the_first_rank_to_end_is_known(tmp_path: Path) -> None:
     end = tmp_path / "end"
-    watch = start_ranks._Watch(end, 2)
+    watch = start_ranks._Watch(end, 2, io.StringIO())
     command = [sys.executable, "-c", "input()"]
     ranks = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(2)]
     for rank, process in enumerate(ranks):
@@ -178,3 +178,32 @@ def test_a_rank_starts_no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_arguments_of_ranks() -> None:
     words = ["p.mlir", "--ranks", "2", "-p", "spmd", "--backend=mpi", "--ranks=3", "--check"]
     assert start_ranks.without_option(words) == ["p.mlir", "-p", "spmd", "--check"]
+
+
+def test_a_library_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was tried, and what to do."""
+    need_ranks()
+    monkeypatch.setenv("MPI4PY_LIBMPI", "/nowhere/libmpi.so")
+    monkeypatch.delenv("MPI4PY_MPIABI", raising=False)
+    command = [sys.executable, "-m", "mesh_opt.tools.mesh_run", "--backend=mpi", "p.mlir"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "mesh-run: --backend=mpi needs mpi4py and an MPI library: /nowhere/libmpi.so: cannot open"
+    )
+    assert "with MPI4PY_LIBMPI=/nowhere/libmpi.so in the environment" in done.stderr
+    assert "pip install 'mesh-opt[mpi]'" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ranks are watched on Linux")
+def test_a_launcher_that_starts_nothing_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As MPICH's does where its helper is not beside it: it says nothing, and does not end."""
+    launcher, errors = tmp_path / "mpiexec", io.StringIO()
+    launcher.write_text("#!/bin/sh\nsleep 0.5\n")
+    launcher.chmod(0o755)
+    monkeypatch.setattr(start_ranks, "find_launcher", lambda count: str(launcher))
+    monkeypatch.setattr(start_ranks, "PATIENCE", 0.1)
+    assert start_ranks.start_ranks(2, ["p.mlir"], io.StringIO(), errors) == 1
+    assert errors.getvalue().count("mpiexec has started no rank for 0.1 s: does `mpiexec -n 2") == 1
