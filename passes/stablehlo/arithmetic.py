@@ -468,13 +468,17 @@ _MANTISSAS = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7}
 def _reduce_precision(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """Round to fewer bits of mantissa, then to infinity or zero for fewer bits of exponent."""
     (value,), found = args, operand_kind(op)
-    exponent, mantissa = integer(op, "exponent_bits"), integer(op, "mantissa_bits")
     if found.name != "float":
         raise OperationError(op, f"is not defined on elements of type {found.type}")
-    source: int = _MANTISSAS.get(str(found.type), 0)
-    if not source:
-        raise OperationError(op, f"is not supported on elements of type {found.type}")
-    width = found.width
+    if found.width < 16:
+        wide = _reduced_precision(e, op, e.op("arith.extf", value, to=f32), kind(f32))
+        return e.op("arith.truncf", wide, to=found.type)
+    return _reduced_precision(e, op, value, found)
+
+
+def _reduced_precision(e: Emitter, op: Operation, value: SSAValue, found: Kind) -> SSAValue:
+    exponent, mantissa = integer(op, "exponent_bits"), integer(op, "mantissa_bits")
+    source, width = _MANTISSAS[str(found.type)], found.width
     type_: Any = IntegerType(width)
     bits = e.op("arith.bitcast", value, to=type_)
 
