@@ -186,13 +186,20 @@ refused(ValueError, "torch-mlir has no conversion of aten.mode to stablehlo or l
 refused(ValueError, "conversion of aten.index.Tensor_hacked_twin to linalg", Sampled(), z,
         torch.randn(4, 2, 2, 2), dynamic_shapes={"a": {0: either}, "grid": {0: either}})
 refused(ValueError, "give mesh=(2, 2)", mlp, x, placements={"input": [[0]]})
-refused(ValueError, "placements for y fit nothing; there are 0.weight", mlp, x, mesh=mesh,
-        placements={"y": [[0]]})
-refused(ValueError, "split along axis 5 of 2", mlp, x, mesh=mesh, placements={"input": [[5]]})
-refused(ValueError, "input of type tensor<8x16xf32> cannot lie so: sharding doesn't match", mlp, x,
-        mesh=mesh, placements={"input": [[0], [], [1]]})
-refused(ValueError, "1 placements on a mesh of 2 axes", mlp, x, mesh=mesh,
-        placements={"input": [Shard(0)]})
+refused(ValueError, "for 'y' fits no parameter, buffer or input; there are 0.weight, 0.bias,", mlp,
+        x, mesh=mesh, placements={"y": [[0]]})
+refused(ValueError, "for '0.weigth' fits no parameter, buffer or input; there are 0.weight, 2",
+        mlp, x, mesh=mesh, placements={"0.weigth": [[0]]})
+refused(ValueError, 'input is split along axis 5, but the mesh has "axis_0" of size 2 and "axis_1"',
+        mlp, x, mesh=mesh, placements={"input": [[5]]})
+refused(ValueError, "input of type tensor<8x16xf32> is given 3 dimensions to split, but has 2", mlp,
+        x, mesh=mesh, placements={"input": [[0], [], [1]]})
+refused(ValueError, "input has 1 placements, expected one for each axis of the mesh", mlp, x,
+        mesh=mesh, placements={"input": [Shard(0)]})
+refused(ValueError, "input of rank 2 has the placement Shard(dim=2), expected Shard(0) to Shard(1)",
+        mlp, x, mesh=(2,), placements={"input": [Shard(2)]})
+refused(TypeError, "input has placement 'x', expected a list: the axes that split each", mlp, x,
+        mesh=mesh, placements={"input": "x"})
 refused(ValueError, "dynamic_shapes for y, but the inputs are input", mlp, x,
         dynamic_shapes={"y": {0: None}})
 refused(ValueError, "dynamic_shapes for 2 inputs, but the inputs are input", mlp, x,

@@ -15,6 +15,7 @@ from mesh_opt.ir.diagnostics import remarks_to
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.general.canonicalize import CanonicalizePass
+from mesh_opt.runtime.abi.arguments import InputError
 from mesh_opt.runtime.abi.errors import ExecutionError
 from mesh_opt.runtime.abi.private_cache import CACHE_VARIABLE
 from mesh_opt.tools.driver import new_context
@@ -54,7 +55,8 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def entry(pipeline: str | list[ModulePass] = "", backend: str = "numba") -> EntryPoint:
-    return EntryPoint(parse_module(new_context(), Source(ADD, "add.mlir")), pipeline, backend)
+    module = parse_module(new_context(), Source(ADD, "add.mlir"))
+    return EntryPoint(module, pipeline, backend, ["args[0]['a']", "args[1]"])
 
 
 def test_a_program_is_compiled_once(folder: Path, compiled: list[str]) -> None:
@@ -110,3 +112,8 @@ def test_what_is_not_seen_in_the_text_is_not_kept(
     with remarks_to(lambda remark: None):
         entry()
     assert len(compiled) == 5
+
+
+def test_inputs_that_do_not_fit_are_called_by_their_names() -> None:
+    with pytest.raises(InputError, match=r"^args\[0\]\['a'\] is of int32, expected tensor<\?xf32>"):
+        entry().run([np.ones(2, np.int32), TWO])
