@@ -425,9 +425,8 @@ def _of_shards(entries: Sequence[Any], mesh: Mesh, name: str) -> OfRank:
                 dimension: int = entry.dim
                 if not -rank <= dimension < rank:
                     there = f"Shard(0) to Shard({rank - 1})" if rank else "Replicate() alone"
-                    raise ValueError(
-                        f"{name} of rank {rank} has the placement {entry}, expected {there}"
-                    )
+                    given = f"the placement Shard({dimension})"
+                    raise ValueError(f"{name} of rank {rank} has {given}, expected {there}")
                 dimensions[dimension].append(AxisRef(axis))
         return _sharding(mesh, dimensions)
 

@@ -196,7 +196,7 @@ refused(ValueError, "input of type tensor<8x16xf32> is given 3 dimensions to spl
         x, mesh=mesh, placements={"input": [[0], [], [1]]})
 refused(ValueError, "input has 1 placements, expected one for each axis of the mesh", mlp, x,
         mesh=mesh, placements={"input": [Shard(0)]})
-refused(ValueError, "input of rank 2 has the placement Shard(dim=2), expected Shard(0) to Shard(1)",
+refused(ValueError, "input of rank 2 has the placement Shard(2), expected Shard(0) to Shard(1)",
         mlp, x, mesh=(2,), placements={"input": [Shard(2)]})
 refused(TypeError, "input has placement 'x', expected a list: the axes that split each", mlp, x,
         mesh=mesh, placements={"input": "x"})
