@@ -53,3 +53,16 @@ def index_reduce(
     shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
     index = index.reshape(shape).expand(source.shape)
     return torch.scatter_reduce(x, dim, index, source, reduce, include_self=include_self)
+
+
+def _comparison(name: str) -> None:
+    @decomposition(f"{name}.Scalar")
+    def compare(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        """torch-mlir folds comparisons of constant floats with whole numbers to anything."""
+        if not x.dtype.is_floating_point or not isinstance(y, int):
+            return NotImplemented
+        return getattr(torch.ops.aten, name).Scalar(x, float(y))
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    _comparison(_name)

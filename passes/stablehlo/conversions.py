@@ -185,7 +185,7 @@ def _join_bits(e: Emitter, source: SSAValue, before: Kind, after: Kind) -> SSAVa
     )
 
 
-@tensor_rule("stablehlo.constant")
+@tensor_rule("stablehlo.constant", "chlo.constant")
 def _constant(
     lowering: Lowering, op: Operation, operands: Sequence[SSAValue]
 ) -> Sequence[SSAValue]:

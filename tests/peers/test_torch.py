@@ -236,6 +236,12 @@ x = torch.randn(4, 6)
 same(lambda x, i: (x[i], x[:, i], x[i[:, None], i]), x, tensor([-1, 0, -4]))
 same(lambda x, i: x.index_put((i,), x[:2], accumulate=True), x, tensor([-1, 0]))
 
+# The sign is the divisor's; constants that are compared with whole numbers.
+same(lambda x, y: (torch.remainder(x, y), torch.remainder(x, -2), torch.hypot(x, y)), x, x.flip(0))
+same(lambda x: torch.where(torch.ones(4, 6) == 1, x, 0) + (torch.ones(4, 6) > 0), x)
+same(lambda x, i, y: (x.put(i, y[:, 0], accumulate=True), x.index_reduce(0, i, y, "amax"),
+                      x.roll(3)), x, tensor([2, 0, 3]), torch.randn(3, 6))
+
 # How many elements a mask chooses depends on data.
 same(lambda x: (x[x > 0], x[:, x[0] > 0], torch.masked_select(x, x[0] > 0)), x,
      dynamic_shapes={"inputs[0]": {0: torch.export.Dim.AUTO}})
@@ -291,6 +297,12 @@ same(lambda z: (z * z.conj() + 1, z / 2, z - z.real, z.abs(), z.angle(), (z @ z.
 square = torch.randn(2, 4, 4)
 same(lambda x, y: (torch.linalg.inv(x), torch.linalg.solve(x, y)), square, torch.randn(2, 4, 3))
 same(lambda x, y: torch.linalg.solve(x, y), square[0], torch.randn(4))
+same(lambda x, y: (torch.linalg.lu(x), torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y)),
+     square, torch.randn(2, 4, 3))
+same(torch.linalg.pinv, torch.randn(5, 3) @ torch.randn(3, 3))
+same(lambda x, y: (torch.cholesky_solve(y, x), torch.cholesky_inverse(x),
+                   torch.triangular_solve(y, x, upper=False).solution),
+     torch.randn(3, 3).tril() + 3 * torch.eye(3), torch.randn(3, 2))
 def factors(x):
     # The signs of the vectors are free.
     u, s, v = torch.linalg.svd(x, full_matrices=False)
