@@ -7,6 +7,7 @@ by the width or more) gives what XLA gives.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import ComplexType, IntegerType, f32, f64
@@ -479,19 +480,14 @@ def _reduce_precision(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 def _reduced_precision(e: Emitter, op: Operation, value: SSAValue, found: Kind) -> SSAValue:
     exponent, mantissa = integer(op, "exponent_bits"), integer(op, "mantissa_bits")
     source, width = _MANTISSAS[str(found.type)], found.width
-    type_: Any = IntegerType(width)
-    bits = e.op("arith.bitcast", value, to=type_)
-
-    def number(each: int) -> SSAValue:
-        return e.constant(each, type_)
-
+    bits = e.op("arith.bitcast", value, to=IntegerType(width))
+    number = partial(e.constant, element=bits.type)
     if mantissa < source:
         dropped = source - mantissa
         last = e.op("arith.andi", e.op("arith.shrui", bits, number(dropped)), number(1))
         bias = e.op("arith.addi", last, number((1 << (dropped - 1)) - 1))
         bits = e.op("arith.andi", e.op("arith.addi", bits, bias), number(-(1 << dropped)))
-    exponents = width - 1 - source
-    if exponent < exponents:
+    if exponent < (exponents := width - 1 - source):
         middle, reduced = (1 << (exponents - 1)) - 1, (1 << (exponent - 1)) - 1
         mask = ((1 << exponents) - 1) << source
         own = e.op("arith.andi", bits, number(mask))
