@@ -11,8 +11,11 @@ from .torch_rules import decomposition
 @decomposition("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
 def remainder(torch: Any, x: Any, y: Any) -> Any:
     """It has the sign of the divisor; torch-mlir's has that of the dividend."""
-    if not isinstance(x, torch.Tensor):
-        x = torch.full_like(y, x, dtype=torch.result_type(x, y))
+    dtype = torch.result_type(x, y)
+    x, y = (
+        each if isinstance(each, torch.Tensor) else torch.full((), each, dtype=dtype)
+        for each in (x, y)
+    )
     rest = torch.fmod(x, y)
     return torch.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
 
