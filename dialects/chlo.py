@@ -14,6 +14,7 @@ from ..ir.syntax.assembly_format import Parsed
 from .stablehlo.attributes import ComparisonDirectionAttr as _Direction
 from .stablehlo.attributes import ComparisonTypeAttr as _Type
 from .stablehlo.attributes import StructAttribute, WordAttribute, read_integers
+from .stablehlo.elementwise import ConstantOp
 from .stablehlo.syntax import Custom, define
 
 UNARY = (
@@ -122,6 +123,7 @@ _broadcasting = define(
 )
 
 OPERATIONS: list[type[Operation]] = [
+    variant(ConstantOp, "chlo.constant"),
     *(variant(_unary, f"chlo.{name}") for name in UNARY.split() if name != "constant_like"),
     *(variant(_binary, f"chlo.{name}") for name in BINARY.split()),
     *(variant(_broadcasting, f"chlo.broadcast_{name}") for name in BROADCASTING.split()),

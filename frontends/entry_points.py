@@ -13,12 +13,11 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     ModuleOp,
-    NameLoc,
     StringAttr,
     TensorType,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from ..api import Function, Program, compile
@@ -29,6 +28,7 @@ from ..interpreter.run import boundaries
 from ..ir.diagnostics import remarks_wanted
 from ..ir.symbols import fresh_name, names_in
 from ..ir.text.printer import print_operation
+from ..passes.sharding.shard_annotate import located_name
 from ..runtime.abi.arguments import InputError, check_kind
 from ..saved_programs import LoadedFunction, LoadedProgram
 from ..tools.kept_programs import KeptProgram, kept_program
@@ -48,12 +48,6 @@ def main_function(module: ModuleOp) -> FuncOp:
         if isinstance(operation, FuncOp) and operation.sym_name.data == MAIN:
             return operation
     raise ValueError(f"the program has no function @{MAIN}")
-
-
-def located_name(argument: BlockArgument) -> str:
-    """The name in an argument's location, such as `p['w']`; empty if there is none."""
-    location: Attribute | None = getattr(argument, "location", None)
-    return location.desc.data if isinstance(location, NameLoc) else ""
 
 
 def shape_and_type(value: SSAValue) -> tuple[tuple[int, ...], str] | None:
@@ -81,21 +75,16 @@ OfRank = Callable[[int], TensorSharding]
 
 
 def annotate(
-    function: FuncOp,
-    which: str,
-    shardings: Sequence[OfRank | None],
-    names: Sequence[str] | None = None,
+    function: FuncOp, which: str, shardings: Sequence[OfRank | None], names: Sequence[str]
 ) -> None:
     """Say how arguments (`arg_attrs`) or results (`res_attrs`) lie; `None` says nothing.
 
-    Raises ValueError for one that has a sharding already, or cannot have this one.
+    `names` are what the user calls them. Raises ValueError for one that has a sharding already, or
+    cannot have this one.
     """
     types = (
         function.function_type.inputs if which == "arg_attrs" else function.function_type.outputs
     )
-    what = "argument" if which == "arg_attrs" else "result"
-    if names is None and which == "arg_attrs":
-        names = [located_name(each) for each in function.body.blocks[0].args]
     known = function.properties.get(which)
     held = [
         dict(each.data) if isinstance(each, DictionaryAttr) else dict[str, Attribute]()
@@ -103,12 +92,11 @@ def annotate(
     ]
     module = function.get_toplevel_object()
     assert isinstance(module, ModuleOp)
-    for index, (of_rank, value_type, attributes) in enumerate(
-        zip(shardings, types.data, held, strict=True)
+    for called, of_rank, value_type, attributes in zip(
+        names, shardings, types.data, held, strict=True
     ):
         if of_rank is None:
             continue
-        called = f"{what} {(names and names[index]) or index}"
         if not isinstance(value_type, TensorType):
             raise ValueError(f"{called} of type {value_type} is no tensor, so it lies nowhere")
         rank = value_type.get_num_dims()  # pyright: ignore
@@ -117,16 +105,30 @@ def annotate(
             raise ValueError(f"{called} has a sharding already: {attributes[SDY_SHARDING]}")
         mesh = sharding.mesh
         assert isinstance(mesh, Mesh)
-        fault = sharding.fault(mesh, rank)
+        fault = _fault(sharding, mesh, rank)
         if fault is not None:
-            axes = ", ".join(f"{name}={size}" for name, size in mesh.axes)
-            raise ValueError(
-                f"{called} of type {value_type} cannot lie so on the mesh {axes}: {fault}"  # pyright: ignore
-            )
+            raise ValueError(f"{called} of type {value_type} {fault}")  # pyright: ignore
         named = TensorSharding(mesh_name(module, mesh), sharding.dimensions)
         attributes[SDY_SHARDING] = ShardingAttr(named)
     if any(held):
         function.properties[which] = ArrayAttr([DictionaryAttr(each) for each in held])
+
+
+def _fault(sharding: TensorSharding, mesh: Mesh, rank: int) -> str | None:
+    """What is wrong with a sharding of a tensor of some rank, and what there is to choose from."""
+    if len(sharding.dimensions) > rank:
+        return f"is given {len(sharding.dimensions)} dimensions to split, but has {rank}"
+    for dimension in sharding.dimensions:
+        for axis in dimension.axes:
+            if axis.name not in dict(mesh.axes):
+                return f"is split along the axis {axis}, but the mesh has {axes_phrase(mesh)}"
+    fault = sharding.fault(mesh, rank)
+    return None if fault is None else f"cannot lie so: {fault}"
+
+
+def axes_phrase(mesh: Mesh) -> str:
+    """The axes of a mesh, as `"x" of size 2 and "y" of size 4`."""
+    return " and ".join(f'"{name}" of size {size}' for name, size in mesh.axes) or "no axes"
 
 
 class EntryPoint:
@@ -142,12 +144,13 @@ class EntryPoint:
         backend: str,
         names: Sequence[str],
     ) -> None:
-        """`names` are those of the arguments. Raises CompilationError, ValueError as
+        """`names` are what the user calls the arguments. Raises CompilationError, ValueError as
         `mesh_opt.api.compile` does."""
-        self._names = names
+        self.names = names
         for argument, name in zip(main_function(module).args, names, strict=True):
             # `p['w']` is %p_w; no name begins with a digit.
-            hint = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")
+            label = located_name(argument.location) or name
+            hint = re.sub(r"[^A-Za-z0-9_]+", "_", label).strip("_")
             argument.name_hint = f"_{hint}" if hint[:1].isdigit() else hint or None
         self.text = print_operation(module)
         """The program before all passes."""
@@ -189,10 +192,11 @@ class EntryPoint:
         try:
             results = self.function.run(inputs)
         except InputError:
-            for name, each, kind in zip(
-                self._names, inputs, self.function.types.arguments, strict=True
+            # What it calls by their numbers has names here.
+            for name, value, kind in zip(
+                self.names, inputs, self.function.types.arguments, strict=True
             ):
-                check_kind(f"argument {name}", each.dtype, each.shape, kind)
+                check_kind(name, value.dtype, value.shape, kind)
             raise
         if self._kept is not None and self._program is not None:
             kept, self._kept = self._kept, None

@@ -12,7 +12,6 @@ mesh. Only what JAX documents is used, and JAX is imported when something is com
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -25,6 +24,7 @@ from .. import api
 from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
 from ..ir.text.parser import parse_module
 from ..ir.text.source import Source
+from ..runtime.abi.arguments import InputError
 from ..runtime.abi.value_types import ValueType
 from ..tools.driver import new_context
 from .entry_points import (
@@ -32,7 +32,6 @@ from .entry_points import (
     EntryPoint,
     OfRank,
     annotate,
-    located_name,
     main_function,
     shape_and_type,
     split_axes,
@@ -84,16 +83,18 @@ def compile(
     arguments = function.body.blocks[0].args
     kept = lowered.kept
     if kept is None:
-        taken = [(shape_and_type(each), located_name(each)) for each in arguments]
+        taken = [shape_and_type(each) for each in arguments]
         kept = _kept(taken, list(_expected(jax, lowered.in_avals)))
     own = None if mesh is None else _mesh(jax, mesh)
+    paths = _paths(jax, lowered.in_tree)
+    names = [paths[index] for index in kept]
     if in_shardings is not None:
-        listed = list(_shardings(jax, in_shardings, lowered.in_tree, own, lowered.positional))
-        annotate(function, "arg_attrs", [listed[index] for index in kept])
+        listed = _shardings(jax, in_shardings, lowered.in_tree, own, paths, True)
+        annotate(function, "arg_attrs", [listed[index] for index in kept], names)
     if out_shardings is not None:
-        given = _shardings(jax, out_shardings, lowered.out_tree, own, False)
-        annotate(function, "res_attrs", list(given))
-    names = [located_name(each) or str(index) for index, each in enumerate(arguments)]
+        results = _paths(jax, lowered.out_tree, of_results=True)
+        given = _shardings(jax, out_shardings, lowered.out_tree, own, results, False)
+        annotate(function, "res_attrs", given, results)
     return Compiled(EntryPoint(module, pipeline, backend, names), lowered, tuple(kept))
 
 
@@ -151,30 +152,21 @@ class Compiled:
         return jax.tree.unflatten(self.out_tree, self.program[MAIN].reference(inputs))
 
     def _inputs(self, jax: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
-        given = (tuple(arguments), dict(keywords))
-        leaves, tree = jax.tree.flatten(given if self._lowered.has_keywords else given[0])
+        leaves, tree = jax.tree.flatten((tuple(arguments), dict(keywords)))
         if tree != self.in_tree:
-            expected, found = (self._paths(jax, each) for each in (self.in_tree, tree))
-            missing = [f"without {path}" for path in expected if path not in found]
-            more = [f"with {path}" for path in found if path not in expected]
-            told = ", ".join((missing + more)[:_MOST_PATHS]) or "with other containers"
+            found, expected = _paths(jax, tree), _paths(jax, self.in_tree)
+            missing = [each for each in expected if each not in found]
+            stray = [each for each in found if each not in expected]
             raise ValueError(
-                f"the function was compiled for arguments of the tree {self.in_tree}, but is called"
-                f" {told}"
+                f"the function was compiled for arguments of the tree\n  {self.in_tree}\nbut is"
+                f" called with\n  {tree}"
+                + (f"\nwithout {', '.join(missing)}" if missing else "")
+                + (f"\nwith {', '.join(stray)} besides" if stray else "")
             )
         return [
-            _as_array(jax, leaves[index], kind)
-            for index, kind in zip(self._kept, self._types, strict=True)
+            _as_array(jax, leaves[index], kind, name)
+            for index, kind, name in zip(self._kept, self._types, self._entry.names, strict=True)
         ]
-
-    def _paths(self, jax: Any, tree: Any) -> list[str]:
-        """The leaves of a tree of arguments by their places: `args[0]['w']`."""
-        whole = jax.tree.unflatten(tree, [0] * tree.num_leaves)
-        if self._lowered.has_keywords:
-            whole = {"args": whole[0], "kwargs": whole[1]}
-        leaves = jax.tree_util.tree_leaves_with_path(whole)
-        # The key of the dictionary becomes a name.
-        return [re.sub(r"^\['(\w+)'\]", r"\1", jax.tree_util.keystr(path)) for path, _ in leaves]
 
     @property
     def in_shardings(self) -> Tree:
@@ -202,10 +194,6 @@ class Compiled:
         return specs
 
 
-_MOST_PATHS = 6
-"""Leaves that are named where a call has other ones."""
-
-
 # What JAX gives ----------------------------------------------------------------------------------
 
 
@@ -229,8 +217,6 @@ class _Lowered:
     in_avals: Sequence[Any]
     kept: Sequence[int] | None
     """Which leaves are arguments of the program, if JAX says so."""
-    has_keywords: bool = True
-    positional: bool = True
 
 
 def _lowered(
@@ -284,12 +270,23 @@ def _refuse_examples(what: str, examples: Sequence[Any], keywords: Mapping[str, 
 
 # Arguments ---------------------------------------------------------------------------------------
 
-_Argument = tuple[tuple[tuple[int, ...], str] | None, str]
-"""Shape and element type, and a name."""
+
+def _paths(jax: Any, tree: Any, of_results: bool = False) -> list[str]:
+    """What JAX calls the leaves of a tree: `args[0]['w']`, `kwargs['x']`, `result[0]`."""
+    util = jax.tree_util
+    pairs, _ = util.tree_flatten_with_path(jax.tree.unflatten(tree, range(tree.num_leaves)))
+    if of_results:
+        return [f"result{util.keystr(path)}" for path, _ in pairs]
+    heads = ("args", "kwargs")
+    return [f"{heads[path[0].idx]}{util.keystr(path[1:])}" for path, _ in pairs]
 
 
-def _expected(jax: Any, avals: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], str] | None]:
-    """Shape and element type of each leaf, `None` where only JAX knows them."""
+_Array = tuple[tuple[int, ...], str] | None
+"""Shape and element type, `None` where only JAX knows them."""
+
+
+def _expected(jax: Any, avals: Sequence[Any]) -> Iterator[_Array]:
+    """What each leaf is."""
     for aval in avals:
         try:
             dtype = np.dtype(aval.dtype)
@@ -304,9 +301,7 @@ def _expected(jax: Any, avals: Sequence[Any]) -> Iterator[tuple[tuple[int, ...],
         yield tuple(aval.shape), _ELEMENTS.get(name, name)
 
 
-def _kept(
-    taken: Sequence[_Argument], expected: Sequence[tuple[tuple[int, ...], str] | None]
-) -> list[int]:
+def _kept(taken: Sequence[_Array], expected: Sequence[_Array]) -> list[int]:
     """Which leaves the arguments of the program are: JAX drops those that it does not use.
 
     Raises ValueError where that does not follow from their shapes and element types.
@@ -315,7 +310,7 @@ def _kept(
         return list(range(len(taken)))
 
     def fits(argument: int, leaf: int) -> bool:
-        found, wanted = taken[argument][0], expected[leaf]
+        found, wanted = taken[argument], expected[leaf]
         return found is None or wanted is None or found == wanted
 
     first = _aligned(len(taken), len(expected), fits)
@@ -347,12 +342,17 @@ def _aligned(count: int, available: int, fits: Callable[[int, int], bool]) -> li
     return found
 
 
-def _as_array(jax: Any, leaf: Any, kind: ValueType) -> Any:
-    """A leaf as the program takes it; numbers get their element type as in JAX."""
+def _as_array(jax: Any, leaf: Any, kind: ValueType, name: str) -> Any:
+    """A leaf as the program takes it; numbers get their element type as in JAX.
+
+    Raises InputError with the name of a leaf that is no array of numbers.
+    """
     dtype = getattr(leaf, "dtype", None)
     if dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
         return np.asarray(jax.random.key_data(leaf))
     array = np.asarray(leaf)
+    if array.dtype.kind not in "biufcV":
+        raise InputError(f"{name} is {type(leaf).__name__}, expected {kind}")
     if kind.holds_numbers and array.dtype != kind.dtype:
         canonical = jax.dtypes.canonicalize_dtype(array.dtype)
         if dtype is None or canonical == kind.dtype:
@@ -379,8 +379,13 @@ def _mesh(jax: Any, mesh: Any) -> Mesh:
 
 
 def _shardings(
-    jax: Any, prefix: Tree, tree: Any, mesh: Mesh | None, of_arguments: bool
-) -> Iterator[OfRank | None]:
+    jax: Any,
+    prefix: Tree,
+    tree: Any,
+    mesh: Mesh | None,
+    names: Sequence[str],
+    of_arguments: bool,
+) -> list[OfRank | None]:
     """The sharding of every leaf, from a prefix of the tree."""
     spec_type = jax.sharding.PartitionSpec
 
@@ -395,8 +400,10 @@ def _shardings(
         specs += [None] * len(jax.tree.leaves(keywords))
     else:
         specs = _broadcast(jax, prefix, whole, is_leaf)
-    for spec in specs:
-        yield None if spec is None else _sharding(jax, spec, mesh)
+    return [
+        None if spec is None else _sharding(jax, spec, mesh, name)
+        for name, spec in zip(names, specs, strict=True)
+    ]
 
 
 def _broadcast(jax: Any, prefix: Tree, whole: Tree, is_leaf: Callable[[Any], bool]) -> list[Any]:
@@ -408,18 +415,18 @@ def _broadcast(jax: Any, prefix: Tree, whole: Tree, is_leaf: Callable[[Any], boo
     return jax.tree.leaves(full, is_leaf=is_leaf)
 
 
-def _sharding(jax: Any, spec: Any, mesh: Mesh | None) -> OfRank:
+def _sharding(jax: Any, spec: Any, mesh: Mesh | None, name: str) -> OfRank:
     if isinstance(spec, jax.sharding.NamedSharding):
         mesh, spec = _mesh(jax, spec.mesh), spec.spec
     if not isinstance(spec, jax.sharding.PartitionSpec):
         raise TypeError(
-            f"expected a PartitionSpec or a NamedSharding, got {type(spec).__name__}: other"
+            f"{name}: expected a PartitionSpec or a NamedSharding, got {type(spec).__name__}: other"
             " shardings name devices, which the program does not have yet"
         )
     if mesh is None:
-        raise ValueError(f"{spec} is on no mesh: give mesh=..., or a NamedSharding")
+        raise ValueError(f"{name}: {spec} is on no mesh: give mesh=..., or a NamedSharding")
     if getattr(spec, "unreduced", None):
-        raise ValueError(f"{spec} is a sum that is still to be taken, which is not supported here")
+        raise ValueError(f"{name}: {spec} is a sum that is still to be taken, not supported here")
     return _Spec(mesh, tuple(spec), jax.sharding.PartitionSpec.UNCONSTRAINED).sharding
 
 

@@ -14,10 +14,11 @@ arguments of the program: each call takes those that the module has then.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -33,6 +34,7 @@ from .entry_points import (
     EntryPoint,
     OfRank,
     annotate,
+    axes_phrase,
     main_function,
     split_axes,
 )
@@ -94,9 +96,14 @@ def compile(
         given = list(_placed(aliases, placements or {}, parsed_mesh))
         annotate(function, "arg_attrs", given, names)
         count = len(function.function_type.outputs.data)
-        annotate(function, "res_attrs", _of_results(count, results, parsed_mesh))
+        annotate(
+            function,
+            "res_attrs",
+            _of_results(count, results, parsed_mesh),
+            [f"result {index}" for index in range(count)],
+        )
     entry = EntryPoint(program, pipeline, backend, names)
-    return Compiled(entry, module, names, tuple(keywords), exported.call_spec.out_spec)
+    return Compiled(entry, module, tuple(keywords), exported.call_spec.out_spec)
 
 
 def _with_examples(
@@ -129,7 +136,6 @@ class Compiled:
         self,
         entry: EntryPoint,
         module: Any,
-        names: Sequence[str],
         keywords: tuple[str, ...],
         out_spec: Any,
     ) -> None:
@@ -138,7 +144,6 @@ class Compiled:
         open or torch-mlir converts the module to that alone."""
         self._entry = entry
         self._module = module
-        self._names = names
         self._keywords = keywords
         self._out_spec = out_spec
         self._placed: list[Any] | None = None
@@ -184,7 +189,7 @@ class Compiled:
         weights = self._placed
         if weights is None:
             weights = [_as_array(torch, each) for each in _weights(self._module).values()]
-        count = len(self._names) - len(weights) - len(self._keywords)
+        count = len(self._entry.names) - len(weights) - len(self._keywords)
         if len(inputs) != count or set(keywords) != set(self._keywords):
             raise TypeError(
                 f"expected {count} inputs and the keywords {list(self._keywords)}, got"
@@ -200,7 +205,7 @@ class Compiled:
     @property
     def placements(self) -> dict[str, list[tuple[str, ...]]]:
         """Where each parameter, buffer and input lies: for each dimension the names of axes."""
-        return dict(zip(self._names, split_axes(self.program, 0), strict=True))
+        return dict(zip(self._entry.names, split_axes(self.program, 0), strict=True))
 
     @property
     def result_placements(self) -> list[list[tuple[str, ...]]]:
@@ -358,10 +363,24 @@ def _placed(
         unused.difference_update(fitting)
         yield _of_rank(placements[fitting[0]], mesh, names[0]) if fitting else None
     if unused:
-        known = ", ".join(name for names in aliases for name in names)
-        raise ValueError(
-            f"placements for {', '.join(sorted(unused))} fit nothing; there are {known}"
-        )
+        known = [name for names in aliases for name in names]
+        raise ValueError("; ".join(_unmatched(key, known) for key in sorted(unused)))
+
+
+_SHOWN = 12
+"""Names that an error shows."""
+
+
+def _unmatched(pattern: str, known: Sequence[str]) -> str:
+    """What to tell of a pattern that fits none of the known names: the nearest of them."""
+    near = get_close_matches(pattern, known, _SHOWN, 0.5)
+    # Who leaves out the modules around a parameter has its name right.
+    near = [name for name in known if name.endswith(f".{pattern}")] or near or known
+    more = f" and {len(near) - _SHOWN} others" if len(near) > _SHOWN else ""
+    return (
+        f"the placement for {pattern!r} fits no parameter, buffer or input; there are"
+        f" {', '.join(near[:_SHOWN])}{more}, and '*' stands for any part of a name"
+    )
 
 
 def _of_results(count: int, results: Any, mesh: Mesh) -> list[OfRank | None]:
@@ -369,25 +388,36 @@ def _of_results(count: int, results: Any, mesh: Mesh) -> list[OfRank | None]:
     wanted: Sequence[Any] = [results] if count == 1 else results or [None] * count
     if len(wanted) != count:
         raise ValueError(f"{len(wanted)} placements for {count} results")
-    return [_of_rank(each, mesh, "result") for each in wanted]
+    return [_of_rank(each, mesh, f"result {index}") for index, each in enumerate(wanted)]
 
 
 def _of_rank(placement: Any, mesh: Mesh, name: str) -> OfRank | None:
     """A placement for tensors of any rank. Raises TypeError, ValueError for what is none."""
     if placement is None:
         return None
-    entries = list(placement)
+    if isinstance(placement, str | int) or not isinstance(placement, Iterable):
+        raise TypeError(
+            f"{name} has placement {placement!r}, expected a list: the axes that split each"
+            ' dimension, as [["x"], []], or a placement for each axis of the mesh, as'
+            " [Shard(0), Replicate()]"
+        )
+    entries = list(cast("Iterable[Any]", placement))
     axes = [axis for axis, _ in mesh.axes]
     if entries and all(hasattr(entry, "is_shard") for entry in entries):
         if len(entries) != len(axes):
-            raise ValueError(f"{name} has {len(entries)} placements on a mesh of {len(axes)} axes")
+            raise ValueError(
+                f"{name} has {len(entries)} placements, expected one for each axis of the mesh,"
+                f" {axes_phrase(mesh)}"
+            )
         return _of_shards(entries, mesh, name)
     dimensions: list[tuple[AxisRef, ...]] = []
     for entry in entries:
         listed = [entry] if isinstance(entry, str | int) else [] if entry is None else list(entry)
         for axis in listed:
             if isinstance(axis, int) and not 0 <= axis < len(axes):
-                raise ValueError(f"{name} is to be split along axis {axis} of {len(axes)}")
+                raise ValueError(
+                    f"{name} is split along axis {axis}, but the mesh has {axes_phrase(mesh)}"
+                )
         dimensions.append(
             tuple(AxisRef(axes[axis] if isinstance(axis, int) else str(axis)) for axis in listed)
         )
@@ -406,7 +436,9 @@ def _of_shards(entries: Sequence[Any], mesh: Mesh, name: str) -> OfRank:
             if entry.is_shard():
                 dimension: int = entry.dim
                 if not -rank <= dimension < rank:
-                    raise ValueError(f"{name} of rank {rank} has placement {entry}")
+                    there = f"Shard(0) to Shard({rank - 1})" if rank else "Replicate() alone"
+                    given = f"the placement Shard({dimension})"
+                    raise ValueError(f"{name} of rank {rank} has {given}, expected {there}")
                 dimensions[dimension].append(AxisRef(axis))
         return _sharding(mesh, dimensions)
 

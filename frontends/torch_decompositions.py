@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
-from .torch_functions import complex_numbers, composite_rule, matrices, special_functions, spectra
+from . import torch_elements, torch_matrices
+from .torch_functions import complex_numbers, special_functions
+from .torch_rules import Decompositions, table
+from .torch_spectra import composite_rule, composites
 
-Decompositions = Mapping[Any, Callable[..., Any]]
+RULES = (torch_elements, torch_matrices)
+"""The files that fill the table of rules, beside those above."""
 
 
 def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
@@ -37,11 +41,11 @@ def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
 def decompositions(torch: Any) -> Decompositions:
     """What neither PyTorch nor torch-mlir takes apart, and what they take apart wrongly."""
     groups = (
+        table,
+        composites,
         _views,
-        spectra,
         special_functions,
         complex_numbers,
-        matrices,
         _indices,
         _pools,
         _bags,

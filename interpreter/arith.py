@@ -227,7 +227,9 @@ def maximum(left: Array, right: Array) -> Array:
 
 def minimum(left: Array, right: Array) -> Array:
     """IEEE 754-2019 minimum: NaN wins, and -0 is less than +0."""
-    return -maximum(-left, -right)
+    result = np.minimum(left, right)
+    zeros = (left == 0) & (right == 0)
+    return np.where(zeros, -(-left - right), result) if np.any(zeros) else result
 
 
 def _float_binary(name: str, function: Binary) -> None:

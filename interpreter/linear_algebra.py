@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from math import prod
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ..ir.attribute_access import attribute, flag, integer_list
 from ..ir.diagnostics import OperationError
@@ -39,16 +40,22 @@ def _wide(array: Array) -> Any:
     return array.astype(np.float32)
 
 
+def _zeros(result: SSAValue, batch: Sequence[int]) -> Array:
+    """A result of zeros; the sizes of its batch may be open in its type."""
+    sizes = (static_shape(result.type) or ())[len(batch) :]
+    return np.zeros((*batch, *sizes), dtype_of(result.type))
+
+
 def _batched(op: Operation, operands: Matrices, ranks: Sequence[int], compute: Any) -> list[Any]:
     """Run a function on each matrix of a batch, and stack what it gives."""
     batch = operands[0].shape[: operands[0].ndim - ranks[0]]
     if not batch:
         return list(compute(*operands))
+    count = prod(batch)
     shapes = [each.shape[len(batch) :] for each in operands]
-    rows = [each.reshape(-1, *s) for each, s in zip(operands, shapes, strict=True)]
-    count = rows[0].shape[0]
+    rows = [each.reshape(count, *s) for each, s in zip(operands, shapes, strict=True)]
     if count == 0:
-        return [np.zeros(static_shape(r.type) or (), dtype_of(r.type)) for r in op.results]
+        return [_zeros(result, batch) for result in op.results]
     found = [compute(*(row[number] for row in rows)) for number in range(count)]
     return [
         np.stack([np.asarray(each[place]) for each in found]).reshape(
@@ -79,11 +86,10 @@ def _fft(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         raise OperationError(op, f"is a transform of no known kind: {found}")
     array: Any = np.asarray(operands[0])
     if array.size == 0:
-        result = op.results[0].type
-        return (np.zeros(static_shape(result) or (), dtype_of(result)),)
+        return (_zeros(op.results[0], array.shape[: array.ndim - len(length)]),)
     if kind == "IRFFT":
         kept = array.shape[: array.ndim - len(length)]
-        inner = array.reshape(-1, *array.shape[array.ndim - len(length) :])
+        inner = array.reshape(prod(kept), *array.shape[array.ndim - len(length) :])
         made = fft.irfftn(inner, s=length, axes=axes)
         return _typed(op, [made.reshape(*kept, *length)])
     return _typed(op, [functions[kind](array, axes=axes)])

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
     AnyFunction = Function | LoadedFunction
 
+MAIN = "main"
+"""The function that runs where none is named and there are several."""
+
 
 def main(
     argv: Sequence[str],
@@ -406,6 +409,8 @@ def _function(options: RunOptions, program: Program | LoadedProgram) -> AnyFunct
     name = options.function
     if name is None:
         public = program.functions
+        if len(public) != 1 and MAIN in public:
+            public = [MAIN]
         if len(public) != 1:
             known = ", ".join(f"@{each}" for each in public) or "none"
             raise UsageError(f"--function= must say which function to run; there are {known}")

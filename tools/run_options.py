@@ -63,7 +63,9 @@ examples:
 class Values:
     """What goes in, what comes out, and what that is compared with."""
 
-    function: str | None = text("the function to run; the only public one by default", shown="NAME")
+    function: str | None = text(
+        "the function to run; the only public one or @main by default", shown="NAME"
+    )
     input: tuple[str, ...] = repeated("an input, in order", shown="VALUE")
     random_inputs: int | None = integer(
         "random numbers for the inputs that are not given: floats from the normal distribution,"

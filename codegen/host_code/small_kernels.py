@@ -44,11 +44,11 @@ class _Steps:
         match statement:
             case ast.Assign([ast.Name(name)], value):
                 self._assign(name, value)
-            case ast.Expr(ast.Call(ast.Name(name), [ast.Name(base), place, ast.Name(value)])):
+            case ast.Expr(ast.Call(ast.Name(name), [ast.Name(base), place, value])):
                 kind, element, _ = _parts(name, "store", 3)
                 if self._number(place) != 0:
                     raise _NotSmall
-                self._step("", f"{kind}_{element}", (base, value))
+                self._step("", f"{kind}_{element}", (base, self._variable(value)))
             case ast.For(ast.Name(name), ast.Call(ast.Name("range"), [start, stop]), body):
                 self.known[name] = self._number(start)
                 if self._number(stop) - self._number(start) != 1:

@@ -18,7 +18,7 @@ from .elements import load_element, store_element
 from .function_lowering import FunctionLowering
 from .kernel_steps import dispatch
 from .rules import lowers
-from .values import HostTensor, NotLowered, Shape
+from .values import HostTensor, NotLowered, Shape, element_dtype
 
 
 @lowers(*CONSTANTS)
@@ -135,13 +135,15 @@ def element_address(
 
 @lowers("tensor.extract")
 def _extract(lowering: FunctionLowering, op: Operation) -> None:
+    dtype = element_dtype(op.results[0].type, op)
     tensor = lowering.tensor(op.operands[0])
     address = element_address(lowering, op, tensor, op.operands[1:])
-    lowering.bind(op.results[0], load_element(lowering.builder, address, tensor.dtype))
+    lowering.bind(op.results[0], load_element(lowering.builder, address, dtype))
 
 
 @lowers("tensor.insert")
 def _insert(lowering: FunctionLowering, op: Operation) -> None:
+    dtype = element_dtype(op.operands[0].type, op)
     value = lowering.number(op.operands[0])
     old = lowering.tensor(op.operands[1])
     # Checked before anything is copied.
@@ -150,7 +152,7 @@ def _insert(lowering: FunctionLowering, op: Operation) -> None:
     builder = lowering.builder
     offset = builder.subtract(address, old.address)
     place = builder.hold(builder.add(tensor.address, offset))
-    store_element(builder, place, builder.hold(value), tensor.dtype)
+    store_element(builder, place, builder.hold(value), dtype)
     lowering.bind(op.results[0], tensor)
 
 

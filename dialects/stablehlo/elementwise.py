@@ -135,9 +135,10 @@ class ConstantOp(GenericOperation):
         if parser.parse_optional_punctuation("("):
             # The form for quantised constants, whose attribute has another type.
             parser.parse_punctuation(")")
-            parser.parse_punctuation("<")
-            attributes = parser.parse_optional_attr_dict()
-            parser.parse_punctuation(">")
+            attributes = dict[str, Attribute]()
+            if parser.parse_optional_punctuation("<"):
+                attributes |= parser.parse_optional_attr_dict()
+                parser.parse_punctuation(">")
             attributes |= parser.parse_optional_attr_dict()
             parser.parse_punctuation(":")
             (result,) = parser.parse_function_type().outputs.data

@@ -221,7 +221,7 @@ def printed_names(function: FuncOp) -> dict[SSAValue, str]:
     return names
 
 
-def _located_name(location: Attribute) -> str | None:
+def located_name(location: Attribute) -> str | None:
     """The name in a location such as `loc("p['w']"(...))`, which JAX gives to arguments."""
     return location.desc.data if isinstance(location, NameLoc) else None
 
@@ -238,7 +238,7 @@ def argument_names(function: FuncOp, index: int, printed: str) -> list[str]:
     """What an argument is called: as it is printed, in `jax.arg_info`, where it is from."""
     argument = function.body.blocks[0].args[index]
     found = [printed, _told(function.arg_attrs, index, "jax.arg_info")]
-    return [name for name in (*found, _located_name(argument.location)) if name]
+    return [name for name in (*found, located_name(argument.location)) if name]
 
 
 def result_names(function: FuncOp, index: int) -> list[str]:

@@ -7,6 +7,7 @@ by the width or more) gives what XLA gives.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import ComplexType, IntegerType, f32, f64
@@ -468,26 +469,25 @@ _MANTISSAS = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7}
 def _reduce_precision(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """Round to fewer bits of mantissa, then to infinity or zero for fewer bits of exponent."""
     (value,), found = args, operand_kind(op)
-    exponent, mantissa = integer(op, "exponent_bits"), integer(op, "mantissa_bits")
     if found.name != "float":
         raise OperationError(op, f"is not defined on elements of type {found.type}")
-    source: int = _MANTISSAS.get(str(found.type), 0)
-    if not source:
-        raise OperationError(op, f"is not supported on elements of type {found.type}")
-    width = found.width
-    type_: Any = IntegerType(width)
-    bits = e.op("arith.bitcast", value, to=type_)
+    if found.width < 16:
+        wide = _reduced_precision(e, op, e.op("arith.extf", value, to=f32), kind(f32))
+        return e.op("arith.truncf", wide, to=found.type)
+    return _reduced_precision(e, op, value, found)
 
-    def number(each: int) -> SSAValue:
-        return e.constant(each, type_)
 
+def _reduced_precision(e: Emitter, op: Operation, value: SSAValue, found: Kind) -> SSAValue:
+    exponent, mantissa = integer(op, "exponent_bits"), integer(op, "mantissa_bits")
+    source, width = _MANTISSAS[str(found.type)], found.width
+    bits = e.op("arith.bitcast", value, to=IntegerType(width))
+    number = partial(e.constant, element=bits.type)
     if mantissa < source:
         dropped = source - mantissa
         last = e.op("arith.andi", e.op("arith.shrui", bits, number(dropped)), number(1))
         bias = e.op("arith.addi", last, number((1 << (dropped - 1)) - 1))
         bits = e.op("arith.andi", e.op("arith.addi", bits, bias), number(-(1 << dropped)))
-    exponents = width - 1 - source
-    if exponent < exponents:
+    if exponent < (exponents := width - 1 - source):
         middle, reduced = (1 << (exponents - 1)) - 1, (1 << (exponent - 1)) - 1
         mask = ((1 << exponents) - 1) << source
         own = e.op("arith.andi", bits, number(mask))

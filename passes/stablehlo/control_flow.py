@@ -117,7 +117,7 @@ def _composite(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @tensor_rule("stablehlo.tuple")
 def _tuple(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    if any(use.operation.name != "stablehlo.get_tuple_element" for use in op.results[0].uses):
+    if any(use.operation.name not in _OF_TUPLES for use in op.results[0].uses):
         raise OperationError(op, "makes a tuple that is more than taken apart")
     # Who takes it apart looks at the operands here.
     return operands[:1] or _token(lowering, op, ())
@@ -125,7 +125,17 @@ def _tuple(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @tensor_rule("stablehlo.get_tuple_element")
 def _get_tuple_element(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    return [lowering.value(_part(op))]
+
+
+def _part(op: Operation) -> SSAValue:
+    """What `get_tuple_element` takes out, also of a tuple in a tuple."""
     source = op.operands[0].owner
+    if isinstance(source, Operation) and source.name == "stablehlo.get_tuple_element":
+        source = _part(source).owner
     if not isinstance(source, Operation) or source.name != "stablehlo.tuple":
         raise OperationError(op, "takes a tuple that 'stablehlo.tuple' does not make here")
-    return [lowering.value(source.operands[integer(op, "index")])]
+    return source.operands[integer(op, "index")]
+
+
+_OF_TUPLES = ("stablehlo.tuple", "stablehlo.get_tuple_element")

@@ -33,7 +33,7 @@ def convert(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue
     """A number as one of another kind, as XLA converts it.
 
     Floats become integers towards zero, the nearest that there is if they are too large, and 0 for
-    NaN. Integers wrap. Whatever is not 0 is true.
+    NaN. Integers wrap. Whatever is not 0 is true. Of complex numbers the real part counts.
     """
     if source == target:
         return value
@@ -43,10 +43,10 @@ def convert(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue
             return e.op("complex.create", *pair, to=target.type)
         real = convert(e, value, source, target.part)
         return e.op("complex.create", real, e.constant(0.0, real.type), to=target.type)
-    if target.name == "bool":
-        return _is_not_zero(e, value, source)
     if source.name == "complex":
         return convert(e, parts(e, value)[0], source.part, target)
+    if target.name == "bool":
+        return _is_not_zero(e, value, source)
     if source.name == "float":
         convert_float = _float_to_float if target.name == "float" else float_to_integer
         return convert_float(e, value, source, target)
@@ -60,16 +60,13 @@ def convert(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue
 
 
 def _is_not_zero(e: Emitter, value: SSAValue, source: Kind) -> SSAValue:
-    if source.name == "complex":
-        first, second = (_is_not_zero(e, each, source.part) for each in parts(e, value))
-        return e.either(first, second)
     if source.name == "float":
         return e.compare_floats("une", value, e.constant(0.0, value.type))
     return e.compare_integers("ne", value, e.constant(0, value.type))
 
 
 def _float_to_float(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue:
-    if source.width == target.width:
+    if source.width == target.width or max(source.width, target.width) < 16:
         value, source = e.op("arith.extf", value, to=f32), kind(f32)
     name = "arith.extf" if source.width < target.width else "arith.truncf"
     return value if source == target else e.op(name, value, to=target.type)
@@ -188,7 +185,7 @@ def _join_bits(e: Emitter, source: SSAValue, before: Kind, after: Kind) -> SSAVa
     )
 
 
-@tensor_rule("stablehlo.constant")
+@tensor_rule("stablehlo.constant", "chlo.constant")
 def _constant(
     lowering: Lowering, op: Operation, operands: Sequence[SSAValue]
 ) -> Sequence[SSAValue]:

@@ -244,7 +244,7 @@ class Lowering:
                 attributes=dict(operation.attributes),
             )
             return here.add_op(made).results
-        if name == "stablehlo.constant":
+        if name in ("stablehlo.constant", "chlo.constant"):
             return [self.constant_scalar(operation, here)]
         if name in _SAME_ELEMENT and len(operands) == len(operation.results):
             return operands

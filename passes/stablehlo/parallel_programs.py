@@ -2,6 +2,7 @@
 
 Each process is a copy of its function. Processes run until all of them are at a collective, whose
 results are then made from the operands of all: what StableHLO says of collectives, as tensors.
+What sends waits for nobody, what receives for what was sent; asynchronous operations run at once.
 """
 
 from __future__ import annotations
@@ -42,6 +43,11 @@ Rule = Callable[[Lowering, Operation, Sequence[Tensors]], Received]
 
 collective = Rules[Rule]()
 
+Exchange = Callable[["_World", Lowering, Operation, Tensors], Tensors | None]
+"""What one process receives from the others or from the host; None if that is not there yet."""
+
+exchange = Rules[Exchange]()
+
 
 @dataclass
 class _Running:
@@ -51,25 +57,42 @@ class _Running:
     rest: list[Operation]
     results: Sequence[SSAValue] | None = None
     waiting: Operation | None = None
+    futures: dict[Any, Tensors] = field(default_factory=dict[Any, Tensors])
+    """What operations that were started have given."""
 
     def advance(self) -> None:
         """Convert operations up to the next collective, or to the end."""
         while self.rest:
             operation = self.rest.pop(0)
-            if operation.name in collective:
+            if operation.name in collective or operation.name in exchange:
                 self.waiting = operation
                 return
+            operands = [self.lowering.value(value) for value in operation.operands]
             if operation.name == "func.return":
-                self.results = [self.lowering.value(value) for value in operation.operands]
+                self.results = operands
                 return
-            self.lowering.at(operation).operation(operation, {})
+            if operation.name == "stablehlo.async_start":
+                body = operation.regions[0].block
+                self.lowering.values.update(zip(body.args, operands, strict=True))
+                self.rest[:0] = body.ops
+            elif operation.name == "stablehlo.return":
+                self.futures[operation.parent_op()] = operands
+            elif operation.name == "stablehlo.async_done":
+                results = self.futures[operation.operands[0].owner]
+                self.lowering.values.update(zip(operation.results, results, strict=True))
+            else:
+                self.lowering.at(operation).operation(operation, {})
 
 
 @dataclass
 class _World:
     """All processes of a program."""
 
+    infeed: list[FuncOp]
+    """The functions that give what the host feeds in, one after the other."""
     running: dict[Process, _Running] = field(default_factory=dict[Process, _Running])
+    sent: dict[int, list[Tensors]] = field(default_factory=dict[int, list[Tensors]])
+    """What was sent over each channel and not received yet."""
 
     @property
     def replicas(self) -> int:
@@ -84,7 +107,9 @@ class _World:
 def _run_parallel(
     lowering: Lowering, op: Operation, operands: Sequence[SSAValue]
 ) -> Sequence[SSAValue]:
-    world = _World()
+    infeed = attribute(op, "infeed")
+    queue = cast("ArrayAttr[Any]", infeed).data if infeed is not None else ()
+    world = _World([_function(lowering, op, name) for name in queue])
     given = list(operands)
     for process, function in _programs(lowering, op):
         taken = [given.pop(0) for _ in function.body.block.args]
@@ -92,9 +117,8 @@ def _run_parallel(
         own.values.update(zip(function.body.block.args, taken, strict=True))
         world.running[process] = _Running(own, list(function.body.block.ops))
     while any(each.results is None for each in world.running.values()):
-        for each in world.running.values():
-            if each.results is None:
-                each.advance()
+        while _advance(world):
+            pass
         _meet(lowering, world)
     return [value for each in world.running.values() for value in each.results or ()]
 
@@ -104,17 +128,43 @@ def _programs(lowering: Lowering, op: Operation) -> list[tuple[Process, FuncOp]]
     rows = attribute(op, "programs")
     for replica, row in enumerate(cast("ArrayAttr[Any]", rows).data):
         for partition, name in enumerate(row.data):
-            text = name.string_value() if isinstance(name, SymbolRefAttr) else name.data
-            function = lowering.function(text)
-            if function is None or len(function.body.blocks) != 1:
-                raise OperationError(op, f"runs @{text}, which is no function of one block")
-            found.append(((replica, partition), function))
+            found.append(((replica, partition), _function(lowering, op, name)))
     return found
+
+
+def _function(lowering: Lowering, op: Operation, name: Any) -> FuncOp:
+    text = name.string_value() if isinstance(name, SymbolRefAttr) else name.data
+    function = lowering.function(text)
+    if function is None or len(function.body.blocks) != 1:
+        raise OperationError(op, f"runs @{text}, which is no function of one block")
+    return function
+
+
+def _advance(world: _World) -> bool:
+    """Convert each process up to where it waits; returns whether it sent or received there."""
+    moved = False
+    for each in world.running.values():
+        if each.results is None and each.waiting is None:
+            each.advance()
+        operation = each.waiting
+        if operation is None or operation.name not in exchange:
+            continue
+        at = each.lowering.at(operation)
+        operands = [each.lowering.value(value) for value in operation.operands]
+        results = exchange[operation.name](world, at, operation, operands)
+        if results is not None:
+            each.lowering.values.update(zip(operation.results, results, strict=True))
+            each.waiting = None
+            moved = True
+    return moved
 
 
 def _meet(lowering: Lowering, world: _World) -> None:
     """Carry out the collectives that processes wait at."""
     waiting = {p: each for p, each in world.running.items() if each.waiting is not None}
+    for each in waiting.values():
+        if each.waiting is not None and each.waiting.name in exchange:
+            raise OperationError(each.waiting, "waits for what no other process has sent")
     for operation in dict.fromkeys(each.waiting for each in waiting.values()):
         if operation is None:
             continue
@@ -148,8 +198,7 @@ def _zeros(e: Emitter, like: SSAValue) -> SSAValue:
 
 def process_groups(lowering: Lowering, op: Operation, world: _World) -> list[Group]:
     """Which processes meet, in which order."""
-    channel = attribute(op, "channel_handle")
-    handle = channel.integer("handle") if isinstance(channel, ChannelHandleAttr) else 0
+    handle = _channel(op)
     replicas, partitions = range(world.replicas), range(world.partitions)
     pairs = attribute(op, "source_target_pairs")
     rows = _rows(
@@ -183,6 +232,45 @@ def _rows(lowering: Lowering, op: Operation, name: str, world: _World) -> list[l
     lists = [numbers[row * columns : (row + 1) * columns] for row in range(rows)]
     kept = [[number for number in each if number >= 0] for each in lists]
     return kept if rows else [list(range(world.replicas))]
+
+
+# Sending and receiving ---------------------------------------------------------------------------
+
+
+@exchange("stablehlo.infeed")
+def _infeed(world: _World, lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    if not world.infeed:
+        raise OperationError(op, "takes more than the program's infeed has")
+    block = world.infeed.pop(0).body.block
+    *body, end = block.ops
+    for operation in body:
+        lowering.at(operation).operation(operation, {})
+    return [*(lowering.value(value) for value in end.operands), operands[-1]]
+
+
+@exchange("stablehlo.outfeed")
+def _outfeed(world: _World, lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    del world, lowering, op
+    return operands[-1:]
+
+
+@exchange("stablehlo.send")
+def _send(world: _World, lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    del lowering
+    world.sent.setdefault(_channel(op), []).append(operands[:-1])
+    return operands[-1:]
+
+
+@exchange("stablehlo.recv")
+def _recv(world: _World, lowering: Lowering, op: Operation, operands: Tensors) -> Tensors | None:
+    del lowering
+    queue = world.sent.get(_channel(op))
+    return [*queue.pop(0), *operands] if queue else None
+
+
+def _channel(op: Operation) -> int:
+    channel = attribute(op, "channel_handle")
+    return channel.integer("handle") if isinstance(channel, ChannelHandleAttr) else 0
 
 
 # Collectives -------------------------------------------------------------------------------------

@@ -99,10 +99,18 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
     half = len(operands) // 2
     windows = windows_of(op)
     size = prod(window.size for window in windows)
-    combined = combiner(lowering, op, op.regions[0], half, widen=size > SHORT_WINDOW)
+    running = running_dimension(op, windows)
+    combined = combiner(
+        lowering,
+        op,
+        op.regions[0],
+        half,
+        widen=size > SHORT_WINDOW,
+        # From behind, what comes is what stands before.
+        elements_first=running is not None and running[1],
+    )
     given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
     initial = [e.element(value) for value in operands[half:]]
-    running = running_dimension(op, windows)
     if running is not None:
         place, from_behind = running
         value = reverse(e, operands[0], [place]) if from_behind else operands[0]

@@ -1,4 +1,4 @@
-"""Windows that reach from the first element to each: running sums, products, maxima and minima.
+"""Windows that reach from the first element to each: running sums, maxima and the like.
 
 `jnp.cumsum` of n elements is a `stablehlo.reduce_window` with n windows of n elements, which would
 take n * n steps. Here elements are cut into blocks: each block has its running sum, the totals of
@@ -29,6 +29,9 @@ from .window_loops import combine_windows
 BLOCK = 32
 """Elements of a block: windows of a few elements are computed as they are."""
 
+_ALONE = 2
+"""Operations of a body that is one of its own, and its end."""
+
 _THROUGH = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
 
 
@@ -49,10 +52,14 @@ def running_dimension(op: Operation, windows: Sequence[Window]) -> tuple[int, bo
 
 
 def _has_identity(op: Operation) -> bool:
-    """Whether the initial value leaves every number as it is."""
+    """Whether the initial value leaves every number as it is, and elements may be grouped.
+
+    A body and its initial value have to be a monoid (StableHLO's specification of `reduce`). Of
+    bodies of one operation it is known which are; those of more are taken at their word.
+    """
     body = only_operation(op.regions[0])
     if body is None:
-        return False
+        return len(op.regions[0].block.ops) > _ALONE
     initial = op.operands[1].owner
     while isinstance(initial, Operation) and initial.name in _THROUGH:
         initial = initial.operands[0].owner

@@ -68,10 +68,9 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
     order = _comparator(lowering, comparator.body, operands[:count])
     ordered = in_sorted_order(lowering.emit, operands[:count], along, order)
     e, rank = lowering.emit, len(shape(operands[0]))
-    return [
-        e.extract_slice(value, [0] * rank, list(shape(result)), [1] * rank)
-        for value, result in zip(ordered, op.results, strict=True)
-    ]
+    sizes = list(e.sizes(ordered[0]))
+    sizes[along] = shape(op.results[0])[along]
+    return [e.extract_slice(value, [0] * rank, sizes, [1] * rank) for value in ordered]
 
 
 def _comparator(lowering: Lowering, region: Region, operands: Tensors) -> Order:

@@ -91,3 +91,20 @@ def test_an_initial_value_that_counts_is_added_once_for_each_place() -> None:
     expected = 10 + np.cumsum(ones) + 10 * np.arange(65, -1, -1)
     for backend in ("interpreter", "numba"):
         np.testing.assert_array_equal(main.run([ones], backend=backend)[0], expected)
+
+
+@pytest.mark.parametrize("end", ["first", "last"])
+def test_bodies_of_several_operations_are_applied_in_order(end: str) -> None:
+    """The last number but 0 of each window, which is not the same in the other order."""
+    one = "%s = stablehlo.add %x, %y : tensor<i32>"
+    several = """%c0 = stablehlo.compare NE, %y, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+          %s = stablehlo.select %c0, %y, %x : tensor<i1>, tensor<i32>"""
+    text = program("add", "0", "i32", (70,), 0, end)
+    assert one in text
+    main = api.compile(text.replace(one, several), "spmd")["main"]
+    assert str(main.program.module).count("linalg.generic") > 2
+    values = np.where(np.arange(70) % 3, 0, np.arange(70)).astype(np.int32)
+    windows = [values[: i + 1] if end == "first" else values[i:] for i in range(70)]
+    expected = [next((each for each in window[::-1] if each), 0) for window in windows]
+    for backend in ("interpreter", "numba"):
+        np.testing.assert_array_equal(main.run([values], backend=backend)[0], expected)

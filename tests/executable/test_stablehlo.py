@@ -168,6 +168,63 @@ func.func @main() {
   check.expect_eq_const %d#2, dense<1.0> : tensor<2xf32>
   return
 }""",
+    # Tokens, tuples in tuples, and a loop that stores a constant of one element.
+    "tokens_and_tuples": """
+func.func @main() {
+  %t = stablehlo.create_token : !stablehlo.token
+  %c = stablehlo.constant dense<1> : tensor<i64>
+  %w:2 = stablehlo.while(%a = %c, %b = %t) : tensor<i64>, !stablehlo.token
+   cond {
+    %n = stablehlo.constant dense<5> : tensor<i64>
+    %l = stablehlo.compare LT, %a, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  } do {
+    %n = stablehlo.add %a, %c : tensor<i64>
+    %z = stablehlo.after_all %b : !stablehlo.token
+    stablehlo.return %n, %z : tensor<i64>, !stablehlo.token
+  }
+  %p = stablehlo.tuple %w#0, %c : tuple<tensor<i64>, tensor<i64>>
+  %q = stablehlo.tuple %c, %p : tuple<tensor<i64>, tuple<tensor<i64>, tensor<i64>>>
+  %r = stablehlo.get_tuple_element %q[1] : (tuple<tensor<i64>, tuple<tensor<i64>, tensor<i64>>>) -> tuple<tensor<i64>, tensor<i64>>
+  %s = stablehlo.get_tuple_element %r[0] : (tuple<tensor<i64>, tensor<i64>>) -> tensor<i64>
+  check.expect_eq_const %s, dense<5> : tensor<i64>
+  return
+}""",
+    "processes": """
+func.func @fed() -> tensor<2xi64> {
+  %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+  return %0 : tensor<2xi64>
+}
+func.func @sends(%t: !stablehlo.token) -> !stablehlo.token {
+  %0:2 = "stablehlo.infeed"(%t) {infeed_config = "", layout = []} : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
+  %1 = "stablehlo.send"(%0#0, %0#1) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>} : (tensor<2xi64>, !stablehlo.token) -> !stablehlo.token
+  return %1 : !stablehlo.token
+}
+func.func @receives(%t: !stablehlo.token) -> tensor<2xi64> {
+  %0:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>} : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
+  %1 = stablehlo.add %0#0, %0#0 : tensor<2xi64>
+  %2 = "stablehlo.outfeed"(%1, %0#1) {outfeed_config = ""} : (tensor<2xi64>, !stablehlo.token) -> !stablehlo.token
+  return %1 : tensor<2xi64>
+}
+func.func @gathers(%a: tensor<1xi64>) -> tensor<2xi64> {
+  %0 = "stablehlo.async_start"(%a) ({
+  ^bb0(%x: tensor<1xi64>):
+    %1 = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>} : (tensor<1xi64>) -> tensor<2xi64>
+    stablehlo.return %1 : tensor<2xi64>
+  }) : (tensor<1xi64>) -> !stablehlo.future<tensor<2xi64>>
+  %2 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<2xi64>>) -> tensor<2xi64>
+  return %2 : tensor<2xi64>
+}
+func.func @main() {
+  %t = stablehlo.create_token : !stablehlo.token
+  %0:2 = "interpreter.run_parallel"(%t, %t) {infeed = [@fed], programs = [[@receives], [@sends]]} : (!stablehlo.token, !stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
+  check.expect_eq_const %0#0, dense<[2, 4]> : tensor<2xi64>
+  %a = stablehlo.constant dense<[1]> : tensor<1xi64>
+  %b = stablehlo.constant dense<[2]> : tensor<1xi64>
+  %1:2 = "interpreter.run_parallel"(%a, %b) {programs = [[@gathers], [@gathers]]} : (tensor<1xi64>, tensor<1xi64>) -> (tensor<2xi64>, tensor<2xi64>)
+  check.expect_eq_const %1#0, dense<[2, 1]> : tensor<2xi64>
+  return
+}""",
     # What native code leaves to the interpreter.
     "decompositions": """
 func.func @main() {

@@ -124,6 +124,28 @@ func.func @main() {
   %c8 = stablehlo.constant dense<[4, 3]> : tensor<2xi8>
   %c4 = stablehlo.bitcast_convert %c8 : (tensor<2xi8>) -> tensor<2x2xi4>
   check.expect_eq_const %c4, dense<[[4, 0], [3, 0]]> : tensor<2x2xi4>
+  %l = stablehlo.reduce_precision %g, format = e3m1 : tensor<4xf8E4M3FN>
+  %m = stablehlo.convert %l : (tensor<4xf8E4M3FN>) -> tensor<4xf32>
+  check.expect_eq_const %m, dense<[1.0, 0x7FC00000, 0x7FC00000, -0.0]> : tensor<4xf32>
+  // Floats without a sign, and without a zero.
+  %e = stablehlo.constant dense<[1.0, 4.0]> : tensor<2xf8E8M0FNU>
+  %d = stablehlo.constant dense<2.0> : tensor<2xf8E8M0FNU>
+  %n = stablehlo.minimum %e, %d : tensor<2xf8E8M0FNU>
+  check.expect_eq_const %n, dense<[1.0, 2.0]> : tensor<2xf8E8M0FNU>
+  %x = stablehlo.convert %n : (tensor<2xf8E8M0FNU>) -> tensor<2xf6E2M3FN>
+  check.expect_eq_const %x, dense<[1.0, 2.0]> : tensor<2xf6E2M3FN>
+  return
+}""",
+    # The real part counts; numbers of 128 bits fit no register.
+    "complex": """
+func.func @main() {
+  %a = stablehlo.constant dense<[(0.0, 1.0), (2.0, 0.0)]> : tensor<2xcomplex<f64>>
+  %0 = stablehlo.convert %a : (tensor<2xcomplex<f64>>) -> tensor<2xi1>
+  check.expect_eq_const %0, dense<[false, true]> : tensor<2xi1>
+  %z = stablehlo.constant dense<(3.0, 2.0)> : tensor<complex<f64>>
+  %y = stablehlo.add %z, %z : tensor<complex<f64>>
+  %1 = stablehlo.pad %a, %y, low = [1], high = [0], interior = [0] : (tensor<2xcomplex<f64>>, tensor<complex<f64>>) -> tensor<3xcomplex<f64>>
+  check.expect_eq_const %1, dense<[(6.0, 4.0), (0.0, 1.0), (2.0, 0.0)]> : tensor<3xcomplex<f64>>
   return
 }""",
     # The bits of XLA.

@@ -187,13 +187,20 @@ refused(ValueError, "conversion of aten.index.Tensor_hacked_twin to linalg", Sam
         torch.randn(4, 2, 2, 2), dynamic_shapes={"a": {0: either}, "grid": {0: either}})
 refused(TypeError, "expected a torch.nn.Module or an ExportedProgram, got int", 3, x)
 refused(ValueError, "give mesh=(2, 2)", mlp, x, placements={"input": [[0]]})
-refused(ValueError, "placements for y fit nothing; there are 0.weight", mlp, x, mesh=mesh,
-        placements={"y": [[0]]})
-refused(ValueError, "split along axis 5 of 2", mlp, x, mesh=mesh, placements={"input": [[5]]})
-refused(ValueError, "cannot lie so on the mesh axis_0=2, axis_1=2: sharding doesn't", mlp, x,
-        mesh=mesh, placements={"input": [[0], [], [1]]})
-refused(ValueError, "1 placements on a mesh of 2 axes", mlp, x, mesh=mesh,
-        placements={"input": [Shard(0)]})
+refused(ValueError, "for 'y' fits no parameter, buffer or input; there are 0.weight, 0.bias,", mlp,
+        x, mesh=mesh, placements={"y": [[0]]})
+refused(ValueError, "for '0.weigth' fits no parameter, buffer or input; there are 0.weight, 2",
+        mlp, x, mesh=mesh, placements={"0.weigth": [[0]]})
+refused(ValueError, 'input is split along axis 5, but the mesh has "axis_0" of size 2 and "axis_1"',
+        mlp, x, mesh=mesh, placements={"input": [[5]]})
+refused(ValueError, "input of type tensor<8x16xf32> is given 3 dimensions to split, but has 2", mlp,
+        x, mesh=mesh, placements={"input": [[0], [], [1]]})
+refused(ValueError, "input has 1 placements, expected one for each axis of the mesh", mlp, x,
+        mesh=mesh, placements={"input": [Shard(0)]})
+refused(ValueError, "input of rank 2 has the placement Shard(2), expected Shard(0) to Shard(1)",
+        mlp, x, mesh=(2,), placements={"input": [Shard(2)]})
+refused(TypeError, "input has placement 'x', expected a list: the axes that split each", mlp, x,
+        mesh=mesh, placements={"input": "x"})
 refused(ValueError, "dynamic_shapes for y, but the inputs are input", mlp, x,
         dynamic_shapes={"y": {0: None}})
 refused(ValueError, "dynamic_shapes for 2 inputs, but the inputs are input", mlp, x,
@@ -229,6 +236,12 @@ x = torch.randn(4, 6)
 # Indices that count from the end.
 same(lambda x, i: (x[i], x[:, i], x[i[:, None], i]), x, tensor([-1, 0, -4]))
 same(lambda x, i: x.index_put((i,), x[:2], accumulate=True), x, tensor([-1, 0]))
+
+# The sign is the divisor's; constants that are compared with whole numbers.
+same(lambda x, y: (torch.remainder(x, y), torch.remainder(x, -2), torch.hypot(x, y)), x, x.flip(0))
+same(lambda x: torch.where(torch.ones(4, 6) == 1, x, 0) + (torch.ones(4, 6) > 0), x)
+same(lambda x, i, y: (x.put(i, y[:, 0], accumulate=True), x.index_reduce(0, i, y, "amax"),
+                      x.roll(3)), x, tensor([2, 0, 3]), torch.randn(3, 6))
 
 # How many elements a mask chooses depends on data.
 same(lambda x: (x[x > 0], x[:, x[0] > 0], torch.masked_select(x, x[0] > 0)), x,
@@ -285,6 +298,12 @@ same(lambda z: (z * z.conj() + 1, z / 2, z - z.real, z.abs(), z.angle(), (z @ z.
 square = torch.randn(2, 4, 4)
 same(lambda x, y: (torch.linalg.inv(x), torch.linalg.solve(x, y)), square, torch.randn(2, 4, 3))
 same(lambda x, y: torch.linalg.solve(x, y), square[0], torch.randn(4))
+same(lambda x, y: (torch.linalg.lu(x), torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y)),
+     square, torch.randn(2, 4, 3))
+same(torch.linalg.pinv, torch.randn(5, 3) @ torch.randn(3, 3))
+same(lambda x, y: (torch.cholesky_solve(y, x), torch.cholesky_inverse(x),
+                   torch.triangular_solve(y, x, upper=False).solution),
+     torch.randn(3, 3).tril() + 3 * torch.eye(3), torch.randn(3, 2))
 def factors(x):
     # The signs of the vectors are free.
     u, s, v = torch.linalg.svd(x, full_matrices=False)

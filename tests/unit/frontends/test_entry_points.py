@@ -56,15 +56,17 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def entry(pipeline: str | list[ModulePass] = "", backend: str = "numba") -> EntryPoint:
     module = parse_module(new_context(), Source(ADD, "add.mlir"))
-    return EntryPoint(module, pipeline, backend, ["p['w']", "0.weight"])
+    return EntryPoint(module, pipeline, backend, ["args[0]['a']", "args[1]"])
 
 
 def test_arguments_have_their_names() -> None:
     found = entry()
-    assert "@main(%p_w: tensor<?xf32>, %_0_weight: tensor<?xf32>)" in found.text
-    with pytest.raises(InputError, match=r"argument p\['w'\] is of float64, expected"):
+    assert "@main(%args_0_a: tensor<?xf32>, " in found.text
+    with pytest.raises(InputError, match=r"args\[0\]\['a'\] is of float64, expected"):
         found.run([TWO.astype(np.float64), TWO])
-    assert found.describe("add").startswith("<Compiled add: <Function @main(p_w: tensor<?xf32>, ")
+    assert found.describe("add").startswith(
+        "<Compiled add: <Function @main(args_0_a: tensor<?xf32>"
+    )
     assert "&lt;Compiled add" in found.html("add")
 
 
@@ -121,3 +123,8 @@ def test_what_is_not_seen_in_the_text_is_not_kept(
     with remarks_to(lambda remark: None):
         entry()
     assert len(compiled) == 5
+
+
+def test_inputs_that_do_not_fit_are_called_by_their_names() -> None:
+    with pytest.raises(InputError, match=r"^args\[0\]\['a'\] is of int32, expected tensor<\?xf32>"):
+        entry().run([np.ones(2, np.int32), TWO])

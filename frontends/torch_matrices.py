@@ -1,0 +1,301 @@
+"""Decompositions of matrices by LAPACK's calls, and what is solved with them.
+
+They are for matrices of floats with known sizes. Where PyTorch would raise an error for a singular
+matrix, results are infinite or undefined numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .torch_carried import carry
+from .torch_rules import decomposition
+
+
+def _known(torch: Any, *operands: Any) -> bool:
+    return all(
+        isinstance(size, int) and size > 0 and x.dtype in (torch.float32, torch.float64)
+        for x in operands
+        for size in x.shape
+    )
+
+
+def _none_failed(torch: Any, x: Any) -> Any:
+    return torch.zeros(x.shape[:-2], dtype=torch.int32)
+
+
+def _with_errors(torch: Any, x: Any, found: Any) -> Any:
+    """What the variant of an operation gives that tells which matrices of a batch failed."""
+    return found if found is NotImplemented else (found, _none_failed(torch, x))
+
+
+# Triangles ---------------------------------------------------------------------------------------
+
+
+@decomposition("cholesky.default", "linalg_cholesky.default")
+def cholesky(torch: Any, x: Any, upper: bool = False) -> Any:
+    if not _known(torch, x):
+        return NotImplemented
+    body = "%r = stablehlo.cholesky %a0, lower = true : {r}"
+    found = carry(torch, body, x.shape, x.dtype, x).tril()
+    return found.mT if upper else found
+
+
+@decomposition("linalg_cholesky_ex.default")
+def cholesky_ex(torch: Any, x: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    del check_errors
+    return _with_errors(torch, x, cholesky(torch, x, upper))
+
+
+@decomposition("linalg_solve_triangular.default")
+def solve_triangular(
+    torch: Any, x: Any, y: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Any:
+    if not _known(torch, x, y):
+        return NotImplemented
+    batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    x, y = x.expand(*batch, *x.shape[-2:]), y.expand(*batch, *y.shape[-2:])
+    options = (
+        f"left_side = {str(left).lower()}, lower = {str(not upper).lower()},"
+        f" transpose_a = #stablehlo<transpose NO_TRANSPOSE>,"
+        f" unit_diagonal = {str(unitriangular).lower()}"
+    )
+    body = (
+        f'%r = "stablehlo.triangular_solve"(%a0, %a1) <{{{{{options}}}}}> : ({{0}}, {{1}}) -> {{r}}'
+    )
+    return carry(torch, body, y.shape, y.dtype, x, y)
+
+
+@decomposition("triangular_solve.default")
+def triangular_solve(
+    torch: Any,
+    y: Any,
+    x: Any,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> Any:
+    turned = x.mT if transpose else x
+    found = solve_triangular(
+        torch, turned, y, upper=upper != transpose, unitriangular=unitriangular
+    )
+    return found if found is NotImplemented else (found, x.clone())
+
+
+@decomposition("cholesky_solve.default")
+def cholesky_solve(torch: Any, y: Any, factor: Any, upper: bool = False) -> Any:
+    if not _known(torch, y, factor):
+        return NotImplemented
+    lower = factor.mT if upper else factor
+    found = solve_triangular(torch, lower, y, upper=False)
+    return solve_triangular(torch, lower.mT, found, upper=True)
+
+
+@decomposition("cholesky_inverse.default")
+def cholesky_inverse(torch: Any, factor: Any, upper: bool = False) -> Any:
+    ones = torch.eye(factor.shape[-1], dtype=factor.dtype).expand(factor.shape)
+    return cholesky_solve(torch, ones, factor, upper)
+
+
+# LAPACK ------------------------------------------------------------------------------------------
+
+
+def _of_lapack(
+    torch: Any,
+    call: str,
+    operands: Sequence[Any],
+    results: Sequence[Sequence[int]],
+    config: str = "",
+    integers: Sequence[Sequence[int]] = (),
+) -> list[Any]:
+    """What a LAPACK call gives: results of these shapes, and behind them some of integers."""
+    x = operands[0]
+    kind, letter = ("f32", "s") if x.dtype == torch.float32 else ("f64", "d")
+    shapes = [*results, *integers]
+    kinds = [*[kind] * len(results), *["i32"] * len(integers)]
+    types = ", ".join(
+        f"tensor<{'x'.join([*map(str, shape), each])}>"
+        for shape, each in zip(shapes, kinds, strict=True)
+    )
+    given = ", ".join(f"%a{each}" for each in range(len(operands)))
+    given_types = ", ".join(f"{{{each}}}" for each in range(len(operands)))
+    options = f" {{{{mhlo.backend_config = {{{{{config}}}}}}}}}" if config else ""
+    found: list[Any] = []
+    for index, shape in enumerate(shapes):
+        names = ", ".join("%r" if at == index else f"%o{at}" for at in range(len(shapes)))
+        body = (
+            f"{names} = stablehlo.custom_call @lapack_{letter}{call}_ffi({given}){options}"
+            f" : ({given_types}) -> ({types})"
+        )
+        dtype = x.dtype if index < len(results) else torch.int32
+        found.append(carry(torch, body, shape, dtype, *operands))
+    return found
+
+
+@decomposition("_linalg_eigh.default")
+def eigh(torch: Any, x: Any, uplo: str = "L", compute_v: bool = True) -> Any:
+    if not _known(torch, x):
+        return NotImplemented
+    config = f"mode = {ord('V')} : ui8, uplo = {ord(uplo.upper())} : ui8"
+    shapes = [x.shape, x.shape[:-1]]
+    vectors, values, _ = _of_lapack(torch, "syevd", [x], shapes, config, [x.shape[:-2]])
+    return values, vectors if compute_v else x.new_empty(0)
+
+
+@decomposition("_linalg_svd.default")
+def svd(
+    torch: Any,
+    x: Any,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    *,
+    driver: Any = None,
+) -> Any:
+    del driver
+    if not _known(torch, x):
+        return NotImplemented
+    *batch, rows, columns = x.shape
+    least = min(rows, columns)
+    left, right = (rows, columns) if full_matrices else (least, least)
+    shapes = [x.shape, (*batch, least), (*batch, rows, left), (*batch, right, columns)]
+    config = f"mode = {ord('A' if full_matrices else 'S')} : ui8"
+    _, s, u, v, _ = _of_lapack(torch, "gesdd", [x], shapes, config, [batch])
+    return (u, s, v) if compute_uv else (x.new_empty(0), s, x.new_empty(0))
+
+
+@decomposition("linalg_qr.default")
+def qr(torch: Any, x: Any, mode: str = "reduced") -> Any:
+    if not _known(torch, x) or mode != "reduced":
+        return NotImplemented
+    least = min(x.shape[-2:])
+    sides = (*x.shape[:-2], least)
+    packed, tau = _of_lapack(torch, "geqrf", [x], [x.shape, sides])
+    reflectors = packed[..., :least]
+    (q,) = _of_lapack(torch, "orgqr", [reflectors, tau], [reflectors.shape])
+    return q, packed[..., :least, :].triu()
+
+
+@decomposition("linalg_pinv.atol_rtol_tensor")
+def pinv(torch: Any, x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+    """Singular values up to `atol`, or `rtol` of the largest one, count as 0."""
+    del hermitian
+    found = svd(torch, x)
+    if found is NotImplemented:
+        return NotImplemented
+    u, s, v = found
+    if rtol is None:
+        rtol = 0.0 if atol is not None else torch.finfo(x.dtype).eps * max(x.shape[-2:])
+    least = s.amax(-1, keepdim=True) * _column(rtol)
+    if atol is not None:
+        least = torch.maximum(least, _column(atol) + torch.zeros_like(least))
+    inverse = torch.where(s > least, 1 / s, 0.0)
+    return (v.mT * inverse[..., None, :]) @ u.mT
+
+
+def _column(tolerance: Any) -> Any:
+    return tolerance if isinstance(tolerance, float) else tolerance[..., None]
+
+
+# LU ----------------------------------------------------------------------------------------------
+
+_MOST_SWAPS = 64
+"""Rows up to which the swaps of an LU decomposition are written out."""
+
+
+@decomposition("linalg_lu_factor.default")
+def lu_factor(torch: Any, x: Any, *, pivot: bool = True) -> Any:
+    if not _known(torch, x) or not pivot:
+        return NotImplemented
+    *batch, rows, columns = x.shape
+    integers = [(*batch, min(rows, columns)), batch]
+    lu, pivots, _ = _of_lapack(torch, "getrf", [x], [x.shape], integers=integers)
+    return lu, pivots
+
+
+@decomposition("linalg_lu_factor_ex.default")
+def lu_factor_ex(torch: Any, x: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    del check_errors
+    found = lu_factor(torch, x, pivot=pivot)
+    return found if found is NotImplemented else (*found, _none_failed(torch, x))
+
+
+@decomposition("linalg_lu.default")
+def lu(torch: Any, x: Any, *, pivot: bool = True) -> Any:
+    found = lu_factor(torch, x, pivot=pivot)
+    return found if found is NotImplemented else lu_unpack(torch, *found)
+
+
+@decomposition("lu_unpack.default")
+def lu_unpack(
+    torch: Any, lu: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:
+    if not (unpack_data and unpack_pivots) or not _known(torch, lu):
+        return NotImplemented
+    rows, least = lu.shape[-2], min(lu.shape[-2:])
+    if least > _MOST_SWAPS:
+        return NotImplemented
+    order = _order(torch, pivots, rows)
+    permutation = (torch.arange(rows)[:, None] == order[..., None, :]).to(lu.dtype)
+    lower = lu[..., :least].tril(-1) + torch.eye(rows, least, dtype=lu.dtype)
+    return permutation, lower, lu[..., :least, :].triu()
+
+
+def _order(torch: Any, pivots: Any, rows: int) -> Any:
+    """Which row of a matrix each row of its decomposition is: rows are swapped one by one."""
+    places = torch.arange(rows)
+    order = places.expand(*pivots.shape[:-1], rows)
+    for step in range(pivots.shape[-1]):
+        other = (pivots[..., step : step + 1] - 1).to(torch.int64)
+        here, there = order[..., step : step + 1], order.gather(-1, other)
+        order = torch.where(places == other, here, torch.where(places == step, there, order))
+    return order
+
+
+@decomposition("linalg_lu_solve.default")
+def lu_solve(
+    torch: Any, lu: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False
+) -> Any:
+    if not left or adjoint or not _known(torch, lu, y) or lu.shape[-1] > _MOST_SWAPS:
+        return NotImplemented
+    order = _order(torch, pivots, lu.shape[-1])
+    y = y.gather(-2, order[..., None].expand(y.shape))
+    found = solve_triangular(torch, lu, y, upper=False, unitriangular=True)
+    return solve_triangular(torch, lu, found, upper=True)
+
+
+# Solved by QR ------------------------------------------------------------------------------------
+
+
+def _solved(torch: Any, x: Any, y: Any) -> Any:
+    q, r = qr(torch, x)
+    return solve_triangular(torch, r, q.mT @ y, upper=True)
+
+
+@decomposition("linalg_inv.default", "inverse.default")
+def inverse(torch: Any, x: Any) -> Any:
+    if not _known(torch, x):
+        return NotImplemented
+    return _solved(torch, x, torch.eye(x.shape[-1], dtype=x.dtype).expand(x.shape))
+
+
+@decomposition("linalg_inv_ex.default")
+def inv_ex(torch: Any, x: Any, *, check_errors: bool = False) -> Any:
+    del check_errors
+    return _with_errors(torch, x, inverse(torch, x))
+
+
+@decomposition("linalg_solve.default")
+def solve(torch: Any, x: Any, y: Any, *, left: bool = True) -> Any:
+    if not _known(torch, x, y):
+        return NotImplemented
+    vector = y.dim() == 1 or y.shape == x.shape[:-1]
+    y = y.unsqueeze(-1) if vector else y
+    found = _solved(torch, x, y) if left else _solved(torch, x.mT, y.mT).mT
+    return found.squeeze(-1) if vector else found
+
+
+@decomposition("linalg_solve_ex.default")
+def solve_ex(torch: Any, x: Any, y: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    del check_errors
+    return _with_errors(torch, x, solve(torch, x, y, left=left))

@@ -1,0 +1,98 @@
+"""Fourier transforms of known sizes, dimension by dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from .torch_carried import carry
+from .torch_rules import Decompositions, decomposition
+
+
+def composite_rule(torch: Any, operation: Any) -> Callable[..., Any] | None:
+    """How PyTorch takes apart an operation that is nothing but others, if it is."""
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    if not operation.has_kernel_for_dispatch_key(key):
+        return None
+
+    def rule(*arguments: Any, **keywords: Any) -> Any:
+        # Its `decompose` would be this rule again while this is in use.
+        return operation._op_dk(key, *arguments, **keywords)
+
+    return rule
+
+
+def composites(torch: Any) -> Decompositions:
+    """The transforms that PyTorch writes with those below."""
+    aten = torch.ops.aten
+    names = [name for name in dir(aten) if name.startswith("fft_")]
+    operations = [getattr(aten, name).default for name in names]
+    rules = {each: composite_rule(torch, each) for each in operations}
+    return {each: rule for each, rule in rules.items() if rule is not None}
+
+
+def _transform(
+    torch: Any, x: Any, kind: str, dimension: int, size: int, dtype: Any, scale: float
+) -> Any:
+    """`scale` is what PyTorch multiplies the sums by; StableHLO divides those of inverses."""
+    x = x.movedim(dimension, -1)
+    if kind.startswith("I"):
+        scale *= size
+    length = size // 2 + 1 if kind == "RFFT" else size
+    value = f"({scale}, 0.0)" if dtype.is_complex else f"{scale}"
+    body = (
+        f"%f = stablehlo.fft %a0, type = {kind}, length = [{size}] : ({{0}}) -> {{r}}\n"
+        f"%c = stablehlo.constant dense<{value}> : {{r}}\n"
+        "%r = stablehlo.multiply %f, %c : {r}"
+    )
+    found = carry(torch, body, (*x.shape[:-1], length), dtype, x)
+    return found.movedim(-1, dimension)
+
+
+def _scale(sizes: Sequence[int], normalization: int) -> float:
+    return {0: 1.0, 1: prod(sizes) ** -0.5, 2: 1.0 / prod(sizes)}[normalization]
+
+
+def _known(x: Any, dim: Sequence[int]) -> bool:
+    return all(isinstance(size, int) for size in x.shape) and bool(dim)
+
+
+@decomposition("_fft_c2c.default")
+def complex_to_complex(
+    torch: Any, x: Any, dim: Sequence[int], normalization: int, forward: bool
+) -> Any:
+    if not _known(x, dim):
+        return NotImplemented
+    for each in dim:
+        kind, size = "FFT" if forward else "IFFT", x.shape[each]
+        x = _transform(torch, x, kind, each, size, x.dtype, _scale([size], normalization))
+    return x
+
+
+@decomposition("_fft_r2c.default")
+def real_to_complex(
+    torch: Any, x: Any, dim: Sequence[int], normalization: int, onesided: bool
+) -> Any:
+    if not _known(x, dim):
+        return NotImplemented
+    if not onesided:
+        whole = torch.view_as_complex(torch.stack((x, torch.zeros_like(x)), -1))
+        return complex_to_complex(torch, whole, dim, normalization, True)
+    size = x.shape[dim[-1]]
+    scale = _scale([size], normalization)
+    x = _transform(torch, x, "RFFT", dim[-1], size, x.dtype.to_complex(), scale)
+    return complex_to_complex(torch, x, dim[:-1], normalization, True) if dim[:-1] else x
+
+
+@decomposition("_fft_c2r.default")
+def complex_to_real(
+    torch: Any, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int
+) -> Any:
+    if not _known(x, dim):
+        return NotImplemented
+    if dim[:-1]:
+        x = complex_to_complex(torch, x, dim[:-1], normalization, False)
+    scale = _scale([last_dim_size], normalization)
+    x = x.narrow(dim[-1], 0, last_dim_size // 2 + 1)
+    return _transform(torch, x, "IRFFT", dim[-1], last_dim_size, x.dtype.to_real(), scale)
