@@ -96,12 +96,8 @@ def compile(
         given = list(_placed(aliases, placements or {}, parsed_mesh))
         annotate(function, "arg_attrs", given, names)
         count = len(function.function_type.outputs.data)
-        annotate(
-            function,
-            "res_attrs",
-            _of_results(count, results, parsed_mesh),
-            [f"result {index}" for index in range(count)],
-        )
+        called = [f"result {index}" for index in range(count)]
+        annotate(function, "res_attrs", _of_results(count, results, parsed_mesh), called)
     entry = EntryPoint(program, pipeline, backend, names)
     return Compiled(entry, module, tuple(keywords), exported.call_spec.out_spec)
 

@@ -375,9 +375,9 @@ class VirtualMachine:
 
     def _look_around(self, number: int) -> None:
         """Do what is due while an exchange waits for other processes."""
-        command, _ = self._kept[number].meeting.commands[int(self._state[state.ROW])]
-        if command.waits is not None:
-            command.waits.look_around()
+        waits = self._kept[number].meeting.commands[int(self._state[state.ROW])][0].waits
+        if waits is not None:
+            waits.look_around()
 
     def _started(self) -> DeviceState | None:
         """What the exchange waits for that was started and is not awaited yet, if there is one."""
@@ -390,8 +390,8 @@ class VirtualMachine:
     def _callee(self, at: int) -> int:
         """The number of the function that a call is of."""
         number = self._word(at, 1)
-        is_direct = self.linked.instruction(at).kind.name == "call"
-        return number if is_direct else self._register(number).value
+        name = self.linked.instruction(at).kind.name
+        return number if name == "call" else self._register(number).value
 
     def _failure(self, at: int, instruction: Instruction) -> Exception:
         """Why a kernel, or a command of a collective, has failed."""
@@ -441,8 +441,7 @@ class VirtualMachine:
         self._checks[number] = known.ctypes.data
 
     def _python(self, at: int, name: str) -> None:
-        number = self._word(at, 1)
-        program = self.linked.program
+        number, program = self._word(at, 1), self.linked.program
         if name == "fail":
             raise program.failures[number](self._values(at, 2))
         count = self._word(at, 2)
@@ -486,9 +485,8 @@ class VirtualMachine:
         if size <= self._stack_bytes:
             return
         if size > 8 * MOST_STACK_WORDS:
-            raise VirtualMachineError(
-                source, "needs more memory for the frames of calls than there is"
-            )
+            problem = "needs more memory for the frames of calls than there is"
+            raise VirtualMachineError(source, problem)
         old = self._stack
         stack: Words = np.empty(max(2 * len(old), -(-size // 8)), np.int64)
         stack[: len(old)] = old
