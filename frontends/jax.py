@@ -155,13 +155,11 @@ class Compiled:
         leaves, tree = jax.tree.flatten((tuple(arguments), dict(keywords)))
         if tree != self.in_tree:
             found, expected = _paths(jax, tree), _paths(jax, self.in_tree)
-            missing = [each for each in expected if each not in found]
-            stray = [each for each in found if each not in expected]
+            told = [f"without {each}" for each in expected if each not in found]
+            told += [f"with {each}" for each in found if each not in expected]
             raise ValueError(
-                f"the function was compiled for arguments of the tree\n  {self.in_tree}\nbut is"
-                f" called with\n  {tree}"
-                + (f"\nwithout {', '.join(missing)}" if missing else "")
-                + (f"\nwith {', '.join(stray)} besides" if stray else "")
+                f"the function was compiled for arguments of the tree {self.in_tree}, but is called"
+                f" {', '.join(told[:MOST_PATHS]) or f'with the tree {tree}'}"
             )
         return [
             _as_array(jax, leaves[index], kind, name)
@@ -203,6 +201,10 @@ def _jax() -> Any:
     except ImportError as problem:
         message = "mesh_opt.jax needs JAX: pip install 'mesh-opt[jax]'"
         raise ImportError(message) from problem
+
+
+MOST_PATHS = 6
+"""How many leaves an error names that a call has too many or too few."""
 
 
 @dataclass(frozen=True, slots=True)
