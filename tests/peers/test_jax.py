@@ -136,7 +136,7 @@ for wrong, told in (((x, x), "with args[1]"), (({"x": x},), "without args[0], wi
 try:
     k(x[:1])
 except mesh_opt.InputError as problem:
-    assert str(problem).startswith("argument x has shape ")
+    assert str(problem).startswith("args[0] has shape ")
 """
 
 
