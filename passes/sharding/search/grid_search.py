@@ -37,7 +37,7 @@ AS_PREDICTED = 1.0005
 EVALUATED_OPERATIONS = 400
 """Operations of the programs that are partitioned to better a plan, all together."""
 LEAST_EVALUATIONS = 8
-PRUNED_OPERATIONS = 2400
+PRUNED_OPERATIONS = 600
 """Operations of the programs that are partitioned to drop annotations, all together."""
 MOST_PRUNED = 16
 SMALL = 12
