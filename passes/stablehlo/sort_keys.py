@@ -53,7 +53,7 @@ class Keys:
             if self.is_unsigned:
                 key = scalar.op("arith.extui", key, to=i64)
                 key = scalar.op("arith.subi", key, scalar.constant(1 << LOW_BITS - 1, i64))
-            elif self.width < 64:
+            else:
                 key = scalar.op("arith.extsi", key, to=i64)
             if self.descends:
                 key = scalar.op("arith.xori", key, scalar.constant(-1, i64))

@@ -26,11 +26,7 @@ def propagate_constants(
         instruction.operands = tuple(_replaced(each, values, hold) for each in instruction.operands)
         if not _is_settled(instruction, function, accepts):
             kept.append(instruction)
-    starts.append(len(kept))
-    for label in function.labels:
-        if label.position >= 0:
-            label.position = starts[label.position]
-    function.instructions[:] = kept
+    function.replace(kept, [*starts, len(kept)])
 
 
 def _constant_registers(function: HostFunction) -> dict[Register, Constant]:

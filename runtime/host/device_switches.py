@@ -58,11 +58,7 @@ def place_switches(function: HostFunction) -> None:
             kept.append(switch)
         if instruction.kind.name != "device":
             kept.append(instruction)
-    starts.append(len(kept))
-    for label in function.labels:
-        if label.position >= 0:
-            label.position = starts[label.position]
-    function.instructions[:] = kept
+    function.replace(kept, [*starts, len(kept)])
 
 
 def _possible_devices(instructions: Sequence[Instruction], wanted: Sequence[int]) -> list[set[int]]:

@@ -127,8 +127,4 @@ def _rearrange(
         if position in moved:
             continue
         order += [*before.get(position, ()), position, *after.get(position, ())]
-    places.append(len(order))
-    for label in function.labels:
-        if label.position >= 0:
-            label.position = places[label.position]
-    function.instructions[:] = [old[position] for position in order]
+    function.replace([old[position] for position in order], [*places, len(order)])

@@ -78,6 +78,16 @@ class HostFunction:
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     labels: list[Label] = field(default_factory=list[Label])
 
+    def replace(self, instructions: Sequence[Instruction], places: Sequence[int]) -> None:
+        """Take other instructions, and let labels follow theirs.
+
+        `places` are where those begin that stand for each instruction so far, and for the end.
+        """
+        for label in self.labels:
+            if label.position >= 0:
+                label.position = places[label.position]
+        self.instructions[:] = instructions
+
 
 @dataclass(frozen=True, slots=True)
 class HostKernel:

@@ -40,6 +40,7 @@ LEAST_EVALUATIONS = 8
 PRUNED_OPERATIONS = 600
 """Operations of the programs that are partitioned to drop annotations, all together."""
 MOST_PRUNED = 16
+"""How many of these programs there are at most."""
 SMALL = 12
 """Operations of a program for which changes are tried even if all is as predicted."""
 MEMORY_ROUNDS = 4
