@@ -32,7 +32,7 @@ class DataTilePass(NamedPipeline):
         encode = (SetEncodingPass(self.encode_convolutions), PropagateEncodingsPass())
         tensors = (
             *default_passes("convert-stablehlo-to-linalg", "convert-tm-tensor-to-linalg"),
-            *default_passes("strip-annotations"),
+            *default_passes("simplify-sizes", "strip-annotations"),
             AssignDevicesPass(layouts=self.host_layouts),
             *default_passes("inline-calls", "convert-elementwise-to-linalg"),
         )

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.scf import ExecuteRegionOp, YieldOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -28,6 +29,12 @@ MOST_OPERATIONS = 1 << 20
 
 MOST_OF_SMALL = 32
 """How many operations a small function has."""
+
+SIZE_ARGUMENT = "jax.global_constant"
+"""What `jax.export` says of arguments that are open sizes of the whole program."""
+
+RESULT_NAME = "jax.result_info"
+"""What JAX calls a result."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +82,9 @@ def inline_small_calls(module: ModuleOp) -> None:
     """Inline private functions of a few operations, and remove those that nobody calls then.
 
     Such are what JAX makes of `jnp.where` or `jax.nn.relu`. A call would keep kernels from
-    computing them together with what stands around. Functions whose arguments or results have
-    attributes stay, and those that are named by more than calls.
+    computing them together with what stands around. Larger ones are inlined if they take the
+    program's open sizes as arguments: what these are is known outside. Functions whose arguments or
+    results have other attributes stay, and those that are named by more than calls.
     """
     functions = _functions(module)
     graph = call_graph(functions)
@@ -94,11 +102,12 @@ def inline_small_calls(module: ModuleOp) -> None:
         function = functions[name]
         called = (sizes.get(callee, MOST_OF_SMALL) for callee in graph.callees(name))
         sizes[name] = sum(1 for _ in function.walk()) + sum(called)
-        has_attributes = function.properties.keys() & {"arg_attrs", "res_attrs"}
+        said = _said_of_boundary(function)
+        limit = MOST_OPERATIONS if SIZE_ARGUMENT in said else MOST_OF_SMALL
         is_flat = len(function.regions[0].blocks) == 1 and name not in recursive
-        if sizes[name] > MOST_OF_SMALL or not is_flat:
+        if sizes[name] > limit or not is_flat or said - {SIZE_ARGUMENT, RESULT_NAME}:
             continue
-        if _is_private(function) and not has_attributes and name not in named:
+        if _is_private(function) and name not in named:
             small[name] = function
     if not small:
         return
@@ -121,6 +130,13 @@ def _erase_unused(functions: dict[str, Operation], module: ModuleOp) -> None:
     used = call_graph(functions).reached_from(_roots(functions, module))
     for name in functions.keys() - set(used):
         Rewriter.erase_op(functions[name], safe_erase=False)
+
+
+def _said_of_boundary(function: Operation) -> set[str]:
+    """The names of all attributes of a function's arguments and results."""
+    found = [function.properties.get(name) for name in ("arg_attrs", "res_attrs")]
+    lists = [cast("ArrayAttr[DictionaryAttr]", each) for each in found if each is not None]
+    return {name for each in lists for attributes in each for name in attributes.data}
 
 
 def _is_private(function: Operation) -> bool:

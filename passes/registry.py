@@ -135,6 +135,7 @@ _PASSES = {
     "shard-search": ("sharding.shard_search", "ShardSearchPass"),
     "shard-simplify": ("sharding.shard_simplify", "ShardSimplifyPass"),
     "sharding-propagation": ("sharding.sharding_propagation", "ShardingPropagationPass"),
+    "simplify-sizes": ("sizes.simplify_sizes", "SimplifySizesPass"),
     "specialize-processes": ("hal.specialize_processes", "SpecializeProcessesPass"),
     "spmd": ("sharding.spmd", "SpmdPass"),
     "strip-annotations": ("sharding.strip_annotations", "StripAnnotationsPass"),

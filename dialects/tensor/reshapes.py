@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     UnrankedTensorType,
     i64,
 )
+from xdsl.dialects.tensor import CollapseShapeOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -64,6 +65,22 @@ class Reassociation:
             printer.print_list(groups.data, group)
 
 
+def reassociation_attribute(groups: Sequence[Sequence[int]]) -> ArrayAttr[Attribute]:
+    """Groups of dimensions as operations hold them."""
+    return ArrayAttr([ArrayAttr([IntegerAttr(each, i64) for each in group]) for group in groups])
+
+
+def collapse_shape(
+    source: SSAValue, groups: Sequence[Sequence[int]], result_type: Attribute
+) -> CollapseShapeOp:
+    """`tensor.collapse_shape`: each group of dimensions becomes one."""
+    return CollapseShapeOp.create(
+        operands=[source],
+        result_types=[result_type],
+        properties={"reassociation": reassociation_attribute(groups)},
+    )
+
+
 @irdl_op_definition
 class ExpandShapeOp(SyntaxOperation):
     """A tensor each of whose dimensions is split into several."""
@@ -86,12 +103,11 @@ class ExpandShapeOp(SyntaxOperation):
         result_type: Attribute,
     ) -> None:
         static = [DYNAMIC_INDEX if isinstance(size, SSAValue) else size for size in output_shape]
-        groups = [ArrayAttr(IntegerAttr(each, i64) for each in group) for group in reassociation]
         super().__init__(
             operands=[src, [size for size in output_shape if isinstance(size, SSAValue)]],
             result_types=[result_type],
             properties={
-                "reassociation": ArrayAttr(groups),
+                "reassociation": reassociation_attribute(reassociation),
                 "static_output_shape": DenseArrayBase.from_list(i64, static),
             },
         )

@@ -20,6 +20,7 @@ class SpmdPass(NamedPipeline):
         return default_passes(
             "convert-stablehlo-to-linalg",
             "convert-tm-tensor-to-linalg",
+            "simplify-sizes",
             "convert-mesh-to-shard",
             "convert-sdy-to-shard",
             "sharding-propagation",

@@ -9,18 +9,16 @@ from typing import Any, cast
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
     BytesAttr,
     ComplexType,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    IntegerAttr,
     TensorType,
     i32,
     i64,
 )
 from xdsl.dialects.tensor import (
-    CollapseShapeOp,
+    ConcatOp,
     DimOp,
     EmptyOp,
     ExtractOp,
@@ -37,10 +35,11 @@ from ...dialects.linalg.bodies import YieldOp
 from ...dialects.linalg.dialect import NAMED_CLASSES, GenericOp
 from ...dialects.linalg.structured_view import IteratorType
 from ...dialects.tensor.dialect import BitcastOp, PadOp
-from ...dialects.tensor.reshapes import ExpandShapeOp, ReshapeOp
-from ...ir.attribute_access import element_type
+from ...dialects.tensor.reshapes import ExpandShapeOp, ReshapeOp, collapse_shape
+from ...ir.attribute_access import element_type, is_splat
 from ...ir.index import IndexOrInt, known
 from ...ir.locations import located_builder
+from ..sizes.matching_dimensions import matching_dimensions
 from .scalar_emitter import BOOL, INDEX, ScalarEmitter
 
 Body = Callable[["Emitter", Sequence[SSAValue]], Sequence[SSAValue]]
@@ -81,19 +80,24 @@ class Emitter(ScalarEmitter):
 
     def element(self, value: SSAValue, indices: Sequence[IndexOrInt] = ()) -> SSAValue:
         """An element of a tensor; that of a constant is a constant."""
-        known_element = None if indices else self.constant_element(value)
+        found = _part_of_shape(value, indices)
+        if found is not None:
+            return self.element(*found)
+        known_element = self.constant_element(value, indices)
         if known_element is not None:
             return known_element
         places = [self.index(each) for each in indices]
         return self.insert(ExtractOp(value, places, element_type(value.type)))
 
-    def constant_element(self, value: SSAValue) -> SSAValue | None:
-        """The one element of a constant of rank 0 as a constant, if the tensor is one."""
+    def constant_element(
+        self, value: SSAValue, indices: Sequence[IndexOrInt] = ()
+    ) -> SSAValue | None:
+        """An element of a constant of at most one dimension as a constant, if the tensor is one."""
         found = constant_of(value)
-        if found is None or shape(value):
+        places = [each for each in indices if isinstance(each, int)]
+        if found is None or len(places) != len(shape(value)) or len(places) > 1:
             return None
-        element = element_type(value.type)
-        return self.constant(first_number(found), element)
+        return self.constant(number_of(found, sum(places)), element_type(value.type))
 
     def splat(self, value: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue | None:
         """A constant of rank 0 in another shape, if the tensor is one and the sizes are known."""
@@ -328,22 +332,14 @@ class Emitter(ScalarEmitter):
             return source
         if 0 in new:
             return self.empty(sizes, element_type(source.type))
-        groups = reassociation(old, new)
+        groups = None if min((*old, *new), default=0) < 0 else matching_dimensions(old, new)
         if groups is None:
             return self._reshape_at_run_time(source, sizes, result)
-        if len(old) > len(new):
-            if result.get_num_dims() and min(old, default=0) < 0:
-                return self._reshape_at_run_time(source, sizes, result)
-            return self.insert(
-                CollapseShapeOp.create(
-                    operands=[source],
-                    result_types=[result],
-                    properties={"reassociation": _groups(groups)},
-                )
-            )
-        if min(new, default=0) < 0:
-            return self._reshape_at_run_time(source, sizes, result)
-        return self.insert(ExpandShapeOp(source, sizes, groups, result))
+        if all(len(made) == 1 for _, made in groups):
+            return self.insert(collapse_shape(source, [taken for taken, _ in groups], result))
+        if all(len(taken) == 1 for taken, _ in groups):
+            return self.insert(ExpandShapeOp(source, sizes, [made for _, made in groups], result))
+        return self._reshape_at_run_time(source, sizes, result)
 
     def _reshape_at_run_time(
         self, source: SSAValue, sizes: Sequence[IndexOrInt], result: TensorType[Any]
@@ -387,9 +383,23 @@ def constant_of(value: SSAValue) -> DenseIntOrFPElementsAttr[Any] | None:
     return found if isinstance(found, DenseIntOrFPElementsAttr) else None
 
 
-def first_number(value: DenseIntOrFPElementsAttr[Any]) -> float | complex:
-    """The first number of a dense constant."""
-    number = cast(Any, value.get_values()[0])
+def _part_of_shape(
+    value: SSAValue, indices: Sequence[IndexOrInt]
+) -> tuple[SSAValue, Sequence[IndexOrInt]] | None:
+    """Where an element of a shape comes from that is put together of one number for each size."""
+    owner = value.owner
+    if len(indices) != 1 or not isinstance(indices[0], int):
+        return None
+    if isinstance(owner, ConcatOp) and all(shape(part) == (1,) for part in owner.inputs):
+        return owner.inputs[indices[0]], [0]
+    if isinstance(owner, ExpandShapeOp) and shape(owner.src) == ():
+        return owner.src, []
+    return None
+
+
+def number_of(value: DenseIntOrFPElementsAttr[Any], place: int = 0) -> float | complex:
+    """A number of a dense constant, the first by default."""
+    number = cast(Any, value.get_values()[0 if is_splat(value) else place])
     if not isinstance(number, tuple):
         return cast(float, number)
     real, imaginary = cast("tuple[float, float]", number)
@@ -443,34 +453,3 @@ def _slice_properties(
         "static_strides": numbers(strides),
         "operandSegmentSizes": DenseArrayBase.from_list(i32, [*[1] * operands, *counts, 0]),
     }
-
-
-def _groups(groups: Sequence[Sequence[int]]) -> ArrayAttr[Attribute]:
-    return ArrayAttr([ArrayAttr([IntegerAttr(each, i64) for each in group]) for group in groups])
-
-
-def reassociation(old: Sequence[int], new: Sequence[int]) -> list[list[int]] | None:
-    """Which dimensions of the longer shape make each one of the shorter; `None` if none do.
-
-    [2, 3, 4], [6, 4] -> [[0, 1], [2]]
-    """
-    if min((*old, *new), default=1) <= 0 or len(old) == len(new):
-        return None
-    longer, shorter = (old, new) if len(old) > len(new) else (new, old)
-    groups: list[list[int]] = []
-    place = 0
-    for size in shorter:
-        group, product = [place], longer[place] if place < len(longer) else 0
-        place += 1
-        while product < size and place < len(longer):
-            group.append(place)
-            product *= longer[place]
-            place += 1
-        if product != size:
-            return None
-        groups.append(group)
-    for rest in range(place, len(longer)):
-        if longer[rest] != 1 or not groups:
-            return [] if not shorter and all(each == 1 for each in longer) else None
-        groups[-1].append(rest)
-    return groups

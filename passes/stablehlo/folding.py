@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from .arithmetic import operand_kind, result_kind, word
 from .elements import converted
-from .emitter import Emitter, constant_of, first_number, shape
+from .emitter import Emitter, constant_of, number_of, shape
 
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     **{"EQ": eq, "NE": ne, "GE": ge, "GT": gt, "LE": le, "LT": lt}
@@ -38,7 +38,7 @@ def folded(e: Emitter, op: Operation, operands: Sequence[SSAValue]) -> SSAValue 
 def _number(value: SSAValue) -> int | None:
     """The integer that a constant of rank 0 is."""
     found = None if shape(value) else constant_of(value)
-    number = None if found is None else first_number(found)
+    number = None if found is None else number_of(found)
     return int(number) if isinstance(number, int) else None
 
 

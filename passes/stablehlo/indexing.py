@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.stablehlo.attributes import GatherAttr
 from ...ir.attribute_access import attribute, element_type, number_list
 from ...ir.diagnostics import OperationError
-from ...ir.index import IndexOrInt
+from ...ir.index import IndexOrInt, known
 from .arithmetic import operand_kind
 from .emitter import Emitter, shape
 from .lowering import Lowering
@@ -32,7 +32,7 @@ def _gather(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 def _dynamic_gather(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     rank = len(shape(operands[0]))
-    sizes = index_values(e, operands[2], rank)
+    sizes = [known(size) for size in index_values(e, operands[2], rank)]
     return [gather(e, op, operands, sizes)]
 
 

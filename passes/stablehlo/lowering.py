@@ -23,7 +23,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.locations import located_builder
 from ...ir.symbols import symbol
 from .elements import converted, is_computed, kind
-from .emitter import Emitter, first_number, shape
+from .emitter import Emitter, number_of, shape
 from .folding import folded
 from .rules import scalar_rule, tensor_rule
 
@@ -276,7 +276,7 @@ class Lowering:
     def constant_scalar(self, operation: Operation, emitter: Emitter) -> SSAValue:
         """The one number of a constant."""
         value = cast(Any, attribute(operation, "value"))
-        return emitter.constant(first_number(value), kind(operation.result_types[0]).type)
+        return emitter.constant(number_of(value), kind(operation.result_types[0]).type)
 
 
 _ENDS = ("stablehlo.return", "func.return", "tm_tensor.yield")

@@ -22,7 +22,7 @@ from ...dialects.stablehlo.windows import Window
 from ...ir.attribute_access import attribute, is_splat
 from .combiners import Combiner, only_operation
 from .elements import Kind, kind
-from .emitter import Emitter, dims, first_number, shape
+from .emitter import Emitter, dims, number_of, shape
 from .shapes import pad
 from .window_loops import combine_windows
 
@@ -67,7 +67,7 @@ def _has_identity(op: Operation) -> bool:
     if not isinstance(value, DenseIntOrFPElementsAttr):
         return False
     number = cast("DenseIntOrFPElementsAttr[Any]", value)
-    return is_splat(number) and first_number(number) in _identities(
+    return is_splat(number) and number_of(number) in _identities(
         body.name, kind(op.regions[0].block.args[0].type)
     )
 

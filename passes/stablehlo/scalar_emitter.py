@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.arith.dialect import ExtendedArith
 from ...dialects.linalg.bodies import IndexOp
 from ...dialects.math import ExtendedMath
-from ...ir.index import BuilderIndices
+from ...ir.index import BuilderIndices, known
 from .elements import kind
 
 INDEX = IndexType()
@@ -127,6 +127,9 @@ class ScalarEmitter(BuilderIndices):
         """An integer as an index."""
         if isinstance(value.type, IndexType):
             return value
+        number = known(value)
+        if isinstance(number, int) and number >= 0 and kind(value.type).width > 1:
+            return self.index(number)
         if kind(value.type).width == 1:
             return self.op("arith.index_castui", value, to=INDEX)
         return self.op("arith.index_cast" if signed else "arith.index_castui", value, to=INDEX)

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...ir.attribute_access import attribute, element_type, integer, number_list
-from ...ir.index import IndexOrInt
+from ...ir.index import IndexOrInt, known
 from .arithmetic import operand_kind, result_kind
 from .conversions import convert
 from .elements import Kind, converted, kind
@@ -250,14 +250,13 @@ def clamped_starts(
     return clamped
 
 
-def clamp_index(e: Emitter, number: SSAValue, found: Kind, most: IndexOrInt) -> SSAValue:
+def clamp_index(e: Emitter, number: SSAValue, found: Kind, most: IndexOrInt) -> IndexOrInt:
     """A number as an index from 0 to `most`, whatever its sign and width are."""
-    index = e.to_index(number, found.name == "signed")
-    least, limit = e.index(0), e.index(most)
-    if found.name != "signed":
-        # A number of 64 bits that is too large is negative as an index.
-        return e.op("arith.minui", index, limit)
-    return e.op("arith.minsi", e.op("arith.maxsi", index, least), limit)
+    index = known(e.to_index(number, found.name == "signed"))
+    if found.name == "signed" or isinstance(index, int):
+        return e.minimum(e.maximum(index, 0), most)
+    # A number of 64 bits that is too large is negative as an index.
+    return e.op("arith.minui", index, e.index(most))
 
 
 @tensor_rule("stablehlo.dynamic_slice")

@@ -18,13 +18,10 @@ from xdsl.dialects.arith import CeilDivSIOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
-    ArrayAttr,
     IndexType,
-    IntegerAttr,
     TensorType,
-    i64,
 )
-from xdsl.dialects.tensor import CastOp, CollapseShapeOp, EmptyOp
+from xdsl.dialects.tensor import CastOp, EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
 
@@ -32,7 +29,7 @@ from ....dialects.iree_codegen import QueryTileSizesOp
 from ....dialects.iree_encoding.interfaces import Tensor, plain
 from ....dialects.linalg.packing import PackOp, UnpackOp
 from ....dialects.linalg.region_ops import TransposeOp
-from ....dialects.tensor.reshapes import ExpandShapeOp
+from ....dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ....ir.diagnostics import OperationError
 from ....ir.index import constant_index
 from ....ir.locations import builder_before
@@ -326,12 +323,7 @@ class PackedValues:
     ) -> SSAValue:
         """A tensor with groups of dimensions joined to one each; `None` is any dynamic size."""
         result = typed(cast(Tensor, value.type).element_type, shape)
-        operation = CollapseShapeOp.create(
-            operands=[value],
-            result_types=[result],
-            properties={"reassociation": reassociation(groups)},
-        )
-        return self.builder.insert(operation).results[0]
+        return self.builder.insert(collapse_shape(value, groups, result)).result
 
 
 def layout_of_tiles(layout: PackedLayout) -> PackedLayout:
@@ -366,11 +358,6 @@ def memory_type(tensor: Tensor, layout: PackedLayout) -> Tensor:
 def typed(element: Attribute, shape: Sequence[Size | None]) -> Tensor:
     """The type of a tensor of some sizes."""
     return TensorType(element, [size if isinstance(size, int) else DYNAMIC_INDEX for size in shape])
-
-
-def reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    """Groups of dimensions as reshapes list them."""
-    return ArrayAttr(ArrayAttr(IntegerAttr(each, i64) for each in group) for group in groups)
 
 
 def _factor_groups(rank: int, layout: PackedLayout) -> list[list[int]]:

@@ -12,7 +12,6 @@ from math import prod
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     IndexType,
     IntegerAttr,
     TensorType,
@@ -22,7 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.shard.dialect import AllReduceOp
-from ....dialects.tensor.reshapes import ExpandShapeOp
+from ....dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ....ir.locations import located_builder
 from ....ir.tensor_types import element_bytes, ranked
 from ....sharding.collectives import ALL_REDUCE
@@ -122,12 +121,7 @@ def _flatten(emit: Emit, value: SSAValue, held: TensorType[Attribute], size: int
     if rank == 0:
         element = emit(tensor.ExtractOp(value, [], held.element_type))
         return emit(tensor.FromElementsOp(element, result_type=flat))
-    one_group = ArrayAttr([ArrayAttr(IntegerAttr(dimension, i64) for dimension in range(rank))])
-    return emit(
-        tensor.CollapseShapeOp.create(
-            operands=[value], result_types=[flat], properties={"reassociation": one_group}
-        )
-    )
+    return emit(collapse_shape(value, [range(rank)], flat))
 
 
 def _unflatten(emit: Emit, value: SSAValue, held: TensorType[Attribute]) -> SSAValue:

@@ -1,0 +1,265 @@
+"""Elements of small tensors of integers as scalars: shapes that programs compute as tensors.
+
+    %n = tensor.from_elements %size : tensor<1xi32>
+    %shape = tensor.concat dim(0) %four, %n : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+
+Element 1 of `%shape` is `%size`: no tensor is made to know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.arith import ConstantOp, IndexCastOp
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+)
+from xdsl.dialects.tensor import ExtractOp
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ...dialects.linalg.structured_view import StructuredView, structured_view
+from ...ir.attribute_access import attribute, element_type, integer, is_splat
+from ...ir.rules import Rules
+from ...ir.tensor_types import ranked
+from .dimension_sizes import ELEMENTWISE, DimensionSizes, Size, constant_operand, size_rule
+
+Indices = tuple[int, ...]
+Rule = Callable[["ShapeTensors", OpResult, Indices], SSAValue | None]
+
+element_rule = Rules[Rule]()
+"""What an element of a result is, by operation; `None` where it is not known as a scalar."""
+
+CASTS = ("arith.index_cast", "arith.index_castui")
+"""Operations between indices and integers."""
+
+SIZE_BITS = 32
+"""Integers of so many bits hold the size of any dimension, as StableHLO's `get_dimension_size`
+says, which gives an i32."""
+
+
+class ShapeTensors:
+    """Elements as scalars, each of which is made once, right behind what it is computed from."""
+
+    def __init__(self, sizes: DimensionSizes) -> None:
+        self.sizes = sizes
+        self._elements: dict[tuple[SSAValue, Indices], SSAValue | None] = {}
+
+    def element(self, tensor: SSAValue, indices: Indices) -> SSAValue | None:
+        """An element of a tensor of integers, or `None` where it must be read from the tensor."""
+        if not _is_small(tensor):
+            return None
+        key = tensor, indices
+        if key not in self._elements:
+            self._elements[key] = self._find(tensor, indices)
+        return self._elements[key]
+
+    def element_or_read(self, tensor: SSAValue, indices: Indices) -> SSAValue:
+        """An element of a tensor, read from it where it is not known as a scalar."""
+        found = self.element(tensor, indices)
+        if found is None:
+            places = [self.sizes.constant(index, tensor) for index in indices]
+            builder = self.sizes.builder_behind(tensor)
+            read = ExtractOp(tensor, places, element_type(tensor.type))
+            found = builder.insert(read).result
+            self._elements[tensor, indices] = found
+        return found
+
+    def index(self, tensor: SSAValue, indices: Indices) -> SSAValue:
+        """An element of a tensor as an index."""
+        return self.as_index(self.element_or_read(tensor, indices))
+
+    def as_index(self, value: SSAValue) -> SSAValue:
+        """An integer as an index; of a size that was made an integer, the size."""
+        if isinstance(value.type, IndexType):
+            return value
+        size = cast_size(value)
+        if size is not None:
+            return size
+        return self.sizes.builder_behind(value).insert(IndexCastOp(value, IndexType())).result
+
+    def _find(self, tensor: SSAValue, indices: Indices) -> SSAValue | None:
+        if not isinstance(tensor, OpResult):
+            return None
+        rule = element_rule.get(tensor.op.name)
+        if rule is not None:
+            return rule(self, tensor, indices)
+        if tensor.op.name.startswith(ELEMENTWISE):
+            return _elementwise(self, tensor, indices)
+        view = structured_view(tensor.op)
+        return None if view is None else _of_loops(self, view, tensor, indices)
+
+
+def cast_size(value: SSAValue) -> SSAValue | None:
+    """The size of a dimension that an integer is made of."""
+    if not isinstance(value, OpResult) or value.op.name not in CASTS:
+        return None
+    source = value.op.operands[0]
+    kind = value.type
+    is_wide = isinstance(kind, IntegerType) and kind.bitwidth >= SIZE_BITS
+    is_size = isinstance(source, OpResult) and source.op.name == "tensor.dim"
+    return source if is_wide and is_size else None
+
+
+def _is_small(tensor: SSAValue) -> bool:
+    """Whether a tensor has a known shape, and elements that count something."""
+    found = ranked(tensor)
+    if found is None or min(found.get_shape(), default=0) < 0:
+        return False
+    return isinstance(found.get_element_type(), IntegerType | IndexType)
+
+
+def _shape(tensor: SSAValue) -> tuple[int, ...]:
+    return tuple(cast("TensorType[Any]", tensor.type).get_shape())
+
+
+def _linear(indices: Sequence[int], shape: Sequence[int]) -> int:
+    number = 0
+    for index, size in zip(indices, shape, strict=True):
+        number = number * size + index
+    return number
+
+
+def _place(number: int, shape: Sequence[int]) -> Indices:
+    indices: list[int] = []
+    for size in reversed(shape):
+        number, index = divmod(number, size)
+        indices.append(index)
+    return tuple(reversed(indices))
+
+
+@element_rule("tensor.from_elements")
+def _from_elements(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> SSAValue | None:
+    del tensors
+    return tensor.op.operands[_linear(indices, _shape(tensor))]
+
+
+@element_rule("arith.constant")
+def _constant(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> SSAValue | None:
+    value = attribute(tensor.op, "value")
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        return None
+    values = cast("DenseIntOrFPElementsAttr[Any]", value)
+    number = 0 if is_splat(values) else _linear(indices, _shape(tensor))
+    found = values.get_values()[number]
+    element = cast("IndexType | IntegerType", values.get_element_type())
+    constant = ConstantOp(IntegerAttr(found, element))
+    return tensors.sizes.builder_behind(tensor).insert(constant).result
+
+
+@element_rule("tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape")
+def _same_order(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> SSAValue | None:
+    source = tensor.op.operands[0]
+    shape = _shape(source) if _is_small(source) else None
+    if shape is None or prod(shape) != prod(_shape(tensor)):
+        return None
+    return tensors.element_or_read(source, _place(_linear(indices, _shape(tensor)), shape))
+
+
+@element_rule("tensor.concat")
+def _concatenated(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> SSAValue | None:
+    dimension = cast(IntegerAttr, attribute(tensor.op, "dim")).value.data
+    place = indices[dimension]
+    for part in tensor.op.operands:
+        length = _shape(part)[dimension]
+        if length < 0:
+            return None
+        if place < length:
+            own = (*indices[:dimension], place, *indices[dimension + 1 :])
+            return tensors.element_or_read(part, own) if _is_small(part) else None
+        place -= length
+    return None
+
+
+def _elementwise(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> SSAValue | None:
+    """An operation on tensors, on the elements at the place."""
+    operation = tensor.op
+    operands = [
+        value if ranked(value) is None else tensors.element_or_read(value, indices)
+        for value in operation.operands
+        if ranked(value) is None or _is_small(value)
+    ]
+    if len(operands) != len(operation.operands) or operation.regions:
+        return None
+    element = cast("TensorType[Any]", tensor.type).get_element_type()
+    return _on_scalars(operation, operands, tensors.sizes.builder_behind(tensor), element)
+
+
+def _on_scalars(
+    operation: Operation, operands: Sequence[SSAValue], builder: Builder, result: Any
+) -> SSAValue:
+    made = type(operation).create(
+        operands=operands,
+        result_types=[result],
+        properties=dict(operation.properties),
+        attributes=dict(operation.attributes),
+    )
+    return builder.insert(made).results[0]
+
+
+def _of_loops(
+    tensors: ShapeTensors, view: StructuredView, tensor: OpResult, indices: Indices
+) -> SSAValue | None:
+    """One point of loops whose bodies compute with integers alone."""
+    places = [
+        each.position
+        for each in view.output_maps[tensor.index].results
+        if isinstance(each, AffineDimExpr)
+    ]
+    loops = len(view.iterators)
+    steps = list(view.body.ops)
+    used = [argument for argument in view.body.args if argument.uses]
+    if (
+        sorted(places) != list(range(loops))
+        or any(argument.index >= len(view.inputs) for argument in used)
+        or not all(_is_small_or_scalar(view.inputs[argument.index]) for argument in used)
+        or not all(_is_scalar_step(each) for each in steps[:-1])
+    ):
+        return None
+    point = [indices[places.index(loop)] for loop in range(loops)]
+    values: dict[SSAValue, SSAValue] = {}
+    for argument in used:
+        operand = view.inputs[argument.index]
+        own = tuple(view.maps[argument.index].eval(point, []))
+        is_tensor = ranked(operand) is not None
+        values[argument] = tensors.element_or_read(operand, own) if is_tensor else operand
+    builder = tensors.sizes.builder_behind(tensor)
+    for step in steps[:-1]:
+        result = step.results[0]
+        if step.name == "linalg.index":
+            values[result] = tensors.sizes.constant(point[integer(step, "dim")], tensor)
+        else:
+            own_operands = [values.get(operand, operand) for operand in step.operands]
+            values[result] = _on_scalars(step, own_operands, builder, result.type)
+    yielded = steps[-1].operands[tensor.index]
+    return values.get(yielded, yielded)
+
+
+def _is_small_or_scalar(value: SSAValue) -> bool:
+    return _is_small(value) or isinstance(value.type, IntegerType | IndexType)
+
+
+def _is_scalar_step(operation: Operation) -> bool:
+    if operation.name == "linalg.index":
+        return True
+    return (
+        operation.name.startswith("arith.")
+        and len(operation.results) == 1
+        and not operation.regions
+        and isinstance(operation.results[0].type, IntegerType | IndexType)
+    )
+
+
+@size_rule("tensor.reshape")
+def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    """What the operand that holds the shape says."""
+    found = ShapeTensors(sizes).index(value.op.operands[1], (index,))
+    number = constant_operand(found)
+    return found if number is None else number

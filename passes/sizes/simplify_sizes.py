@@ -1,0 +1,316 @@
+"""`simplify-sizes`: sizes are computed from the sizes of arguments, by arithmetic on scalars.
+
+Programs of open shapes, as `jax.export` makes them, compute shapes as small tensors and ask what
+they have computed for its size. Here each size is traced to where it comes from. Sizes that are the
+same are then seen to be, which tells more of the operations around:
+
+* `tensor.reshape` to a shape whose dimensions are runs of the old ones collapses and expands them;
+* a loop body that reads a tensor at the loops' own indices has it as an operand:
+
+      %repeats = arith.cmpi eq, %n, %one : index            // %n is the size of the loop, too
+      linalg.generic ... { %at = arith.select %repeats, %zero, %i ; tensor.extract %x[%at] }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    IndexType,
+    IntegerType,
+    ModuleOp,
+    ShapedType,
+    TensorType,
+)
+from xdsl.dialects.tensor import CastOp
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from ...dialects.linalg.dialect import GenericOp
+from ...dialects.linalg.structured_view import structured_view
+from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
+from ...ir.attribute_access import element_type, integer
+from ...ir.host_programs import FUNCTIONS
+from ...ir.locations import builder_before
+from ...ir.tensor_types import ranked
+from .dimension_sizes import DimensionSizes, Size, constant_operand
+from .matching_dimensions import matching_dimensions
+from .shape_tensors import CASTS, ShapeTensors, cast_size
+
+EQUAL = 0
+"""The predicate of `arith.cmpi eq`."""
+
+
+@dataclass(frozen=True)
+class SimplifySizesPass(ModulePass):
+    """Compute sizes from those of arguments, and use what that tells of reshapes and broadcasts.
+
+    Functions whose types leave no size open stay as they are.
+    """
+
+    name = "simplify-sizes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if function.name in FUNCTIONS and _has_open_sizes(function):
+                _trace_sizes(function)
+                _Simplifier().run(function)
+                region_dce(function.regions[0])
+
+
+def _has_open_sizes(function: Operation) -> bool:
+    return any(
+        isinstance(result.type, ShapedType) and DYNAMIC_INDEX in result.type.get_shape()
+        for operation in function.walk()
+        for result in operation.results
+    )
+
+
+def _trace_sizes(function: Operation) -> None:
+    """Let sizes and elements of shapes be read from what they are computed of."""
+    sizes = DimensionSizes()
+    shapes = ShapeTensors(sizes)
+    for operation in tuple(_on_tensors(function)):
+        if operation.name == "tensor.extract":
+            tensor, *indices = operation.operands
+            known = tuple(n for n in map(constant_operand, indices) if n is not None)
+            found = shapes.element(tensor, known) if len(known) == len(indices) else None
+            if found is not None:
+                Rewriter.replace_op(operation, [], [found])
+    for block in _blocks(function):
+        sizes.resolve(block)
+    for operation in tuple(function.walk()):
+        if operation.name in CASTS and isinstance(operation.results[0].type, IndexType):
+            size = cast_size(operation.operands[0])
+            if size is not None:
+                Rewriter.replace_op(operation, [], [size])
+
+
+class _Simplifier:
+    """What is known of the sizes of one function that are traced."""
+
+    def __init__(self) -> None:
+        self._sizes = DimensionSizes()
+        self._keys: dict[SSAValue, Hashable] = {}
+
+    def run(self, function: Operation) -> None:
+        """Rewrite a function in place."""
+        for operation in tuple(_on_tensors(function)):
+            if operation.name == "tensor.reshape":
+                self._regroup(operation)
+            elif isinstance(operation, GenericOp):
+                self._take_as_operands(operation)
+
+    # What is equal.
+
+    def _key(self, size: Size) -> int | Hashable:
+        """Equal keys stand for equal numbers; a number that is known stands for itself."""
+        if isinstance(size, int):
+            return size
+        if size not in self._keys:
+            self._keys[size] = self._key_of(size)
+        return self._keys[size]
+
+    def _key_of(self, value: SSAValue) -> Hashable:
+        number = constant_operand(value)
+        if number is not None:
+            return number
+        if not isinstance(value, OpResult):
+            return value
+        operation = value.op
+        if operation.name in ("tensor.dim", "tensor.extract"):
+            tensor, *indices = operation.operands
+            return operation.name, tensor, *map(self._key, indices)
+        if operation.name.startswith("arith.") and _is_number(value) and not operation.regions:
+            properties = tuple(sorted(operation.properties.items()))
+            return operation.name, value.type, properties, *map(self._key, operation.operands)
+        return value
+
+    def _same(self, left: Size, right: Size) -> bool:
+        return self._key(left) == self._key(right)
+
+    # Reshapes.
+
+    def _regroup(self, operation: Operation) -> None:
+        source, result = operation.operands[0], operation.results[0]
+        old = self._sizes.sizes(source)
+        new = self._sizes_of_reshape(old, self._sizes.sizes(result))
+        groups = matching_dimensions(*([self._key(n) for n in sizes] for sizes in (old, new)))
+        if groups is None:
+            return
+        builder, element, value = builder_before(operation), element_type(source.type), source
+        if len(groups) < len(old):
+            taken = [group for group, _ in groups]
+            joined = TensorType(element, [_joined(old, new, *group) for group in groups])
+            value = builder.insert(collapse_shape(value, taken, joined)).result
+        if len(groups) < len(new):
+            made = [group for _, group in groups]
+            split = TensorType(element, [_static(size) for size in new])
+            value = builder.insert(ExpandShapeOp(value, new, made, split)).result
+        if value.type != result.type:
+            cast_ = CastOp.create(operands=[value], result_types=[result.type])
+            value = builder.insert(cast_).results[0]
+        Rewriter.replace_op(operation, [], [value])
+
+    def _sizes_of_reshape(self, old: Sequence[Size], new: Sequence[Size]) -> list[Size]:
+        """The sizes of a new shape; if both have one that is open, it follows from the others.
+
+        [4, %n, 6] and [4, %m, 2, 3] -> [4, %n, 2, 3]
+        """
+        sizes = list(new)
+        known = [[size for size in each if isinstance(size, int)] for each in (old, new)]
+        if len(known[0]) == len(old) - 1 and len(known[1]) == len(new) - 1:
+            (open_,) = (size for size in old if not isinstance(size, int))
+            if prod(known[0]) == prod(known[1]) != 0:
+                sizes = [size if isinstance(size, int) else open_ for size in new]
+        return sizes
+
+    # Loop bodies that read tensors.
+
+    def _take_as_operands(self, generic: GenericOp) -> None:
+        view = structured_view(generic)
+        if view is None:
+            return
+        extents = self._loop_extents(generic)
+        body = generic.body.block
+        added: list[tuple[Operation, AffineMap]] = []
+        for operation in body.ops:
+            if operation.name == "tensor.extract":
+                results = self._loop_indices(operation, extents, body)
+                if results is not None:
+                    added.append((operation, AffineMap(len(extents), 0, tuple(results))))
+        if added:
+            _add_inputs(generic, added)
+
+    def _loop_extents(self, generic: GenericOp) -> list[Size | None]:
+        """How often each loop runs, where an operand has a dimension for it alone."""
+        view = structured_view(generic)
+        assert view is not None
+        extents: list[Size | None] = [None] * len(view.iterators)
+        for operand, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+            if ranked(operand) is None:
+                continue
+            for place, result in enumerate(map_.results):
+                if isinstance(result, AffineDimExpr) and extents[result.position] is None:
+                    extents[result.position] = self._sizes.size(operand, place)
+        return extents
+
+    def _loop_indices(
+        self, read: Operation, extents: Sequence[Size | None], body: Block
+    ) -> list[AffineExpr] | None:
+        """What an element is read at, if these are loops of the dimensions' sizes, or known."""
+        tensor, *indices = read.operands
+        if _is_inside(tensor, body):
+            return None
+        found: list[AffineExpr] = []
+        for place, index in enumerate(indices):
+            size = self._sizes.size(tensor, place)
+            loop, number = self._loop_of(index, extents, size), constant_operand(index)
+            if loop is not None:
+                found.append(AffineExpr.dimension(loop))
+            elif number is not None and isinstance(size, int) and 0 <= number < size:
+                found.append(AffineExpr.constant(number))
+            else:
+                return None
+        return found
+
+    def _loop_of(self, index: SSAValue, extents: Sequence[Size | None], size: Size) -> int | None:
+        """The loop that an index is of, if it runs over the whole dimension.
+
+        `select(size == 1, 0, loop)` is the loop's index, too: a loop that runs once is at 0.
+        """
+        maker = cast(Operation, index.owner)
+        if isinstance(index, OpResult) and maker.name == "arith.select":
+            condition, repeated, index = maker.operands
+            if constant_operand(repeated) != 0 or not self._asks_for_one(condition, size):
+                return None
+            maker = cast(Operation, index.owner)
+        if not isinstance(index, OpResult) or maker.name != "linalg.index":
+            return None
+        loop = integer(maker, "dim")
+        extent = extents[loop]
+        return loop if extent is not None and self._same(extent, size) else None
+
+    def _asks_for_one(self, condition: SSAValue, size: Size) -> bool:
+        """Whether a condition is `size == 1`."""
+        asked = condition.owner
+        if isinstance(asked, Block) or asked.name != "arith.cmpi":
+            return False
+        left, right = asked.operands
+        is_equal = integer(asked, "predicate") == EQUAL
+        return is_equal and self._same(left, size) and constant_operand(right) == 1
+
+
+def _add_inputs(generic: GenericOp, added: Sequence[tuple[Operation, AffineMap]]) -> None:
+    """Give loops tensors as operands that their body reads, in the place of the reads."""
+    body = generic.body.block
+    count = len(generic.inputs)
+    for place, (read, _) in enumerate(added):
+        argument = body.insert_arg(read.results[0].type, count + place)
+        read.results[0].replace_all_uses_with(argument)
+        Rewriter.erase_op(read)
+    maps = [each.data for each in generic.indexing_maps]
+    maps[count:count] = [map_ for _, map_ in added]
+    made = GenericOp(
+        (*generic.inputs, *(read.operands[0] for read, _ in added)),
+        generic.outputs,
+        generic.detach_region(0),
+        maps,
+        [each.data for each in generic.iterator_types],
+        generic.result_types,
+    )
+    made.attributes |= generic.attributes
+    made.location = generic.location
+    Rewriter.replace_op(generic, made)
+
+
+def _on_tensors(function: Operation) -> Iterator[Operation]:
+    """The operations of a function that are in no loop body over elements."""
+    for region in function.regions:
+        for block in region.blocks:
+            for operation in block.ops:
+                yield operation
+                if structured_view(operation) is None:
+                    yield from _on_tensors(operation)
+
+
+def _blocks(function: Operation) -> Iterator[Block]:
+    for operation in (function, *function.walk()):
+        for region in operation.regions:
+            yield from region.blocks
+
+
+def _is_number(value: SSAValue) -> bool:
+    return isinstance(value.type, IndexType | IntegerType)
+
+
+def _is_inside(value: SSAValue, block: Block) -> bool:
+    owner = value.owner
+    return (
+        owner is block
+        if isinstance(value, BlockArgument)
+        else cast(Operation, owner).parent is block
+    )
+
+
+def _static(size: Size) -> int:
+    return size if isinstance(size, int) else DYNAMIC_INDEX
+
+
+def _joined(
+    old: Sequence[Size], new: Sequence[Size], taken: Sequence[int], made: Sequence[int]
+) -> int:
+    """The size of dimensions that are joined to one, if it is known."""
+    for sizes, places in ((old, taken), (new, made)):
+        known = [size for size in (sizes[place] for place in places) if isinstance(size, int)]
+        if len(known) == len(places):
+            return prod(known)
+    return DYNAMIC_INDEX

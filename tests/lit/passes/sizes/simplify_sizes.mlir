@@ -1,0 +1,75 @@
+// RUN: mesh-opt %s --simplify-sizes | filecheck %s
+// RUN: mesh-run %s --function=shapes --input=4x5x6xf32=2 --input=i32=20 -p simplify-sizes --backend=interpreter --check
+// RUN: mesh-run %s --function=reads --input=4x1xf32=2 --input=3x4xf32=3 -p simplify-sizes --check
+// RUN: mesh-run %s --function=reads --input=1x1xf32=2 --input=3x4xf32=3 -p simplify-sizes --check
+
+// Elements of a shape are known where it is put together of numbers. A size that follows from the
+// others is that of the source; of %n nothing is known.
+// CHECK-LABEL: func.func @shapes(%x: tensor<4x?x6xf32>, %n: tensor<i32>)
+// CHECK:         %[[SIZE:.*]] = tensor.dim %x, %{{.*}} : tensor<4x?x6xf32>
+// CHECK:         %[[N:.*]] = tensor.extract %n[] : tensor<i32>
+// CHECK-NOT:     tensor.concat
+// CHECK:         tensor.expand_shape %x {{\[\[0\], \[1\], \[2, 3\]\]}} output_shape [4, %[[SIZE]], 2, 3]
+// CHECK:         arith.muli %number, %[[N]] : i32
+// CHECK:         tensor.reshape %x
+func.func @shapes(%x: tensor<4x?x6xf32>, %n: tensor<i32>) -> (tensor<4x?x2x3xf32>, tensor<?x6xf32>) {
+  %one = arith.constant 1 : index
+  %four = arith.constant dense<4> : tensor<1xi32>
+  %rest = arith.constant dense<[2, 3]> : tensor<2xi32>
+  %size = tensor.dim %x, %one : tensor<4x?x6xf32>
+  %number = arith.index_cast %size : index to i32
+  %scalar = tensor.from_elements %number : tensor<i32>
+  %own = tensor.expand_shape %scalar [] output_shape [1] : tensor<i32> into tensor<1xi32>
+  %shape = tensor.concat dim(0) %four, %own, %rest : (tensor<1xi32>, tensor<1xi32>, tensor<2xi32>) -> tensor<4xi32>
+  %a = tensor.reshape %x(%shape) : (tensor<4x?x6xf32>, tensor<4xi32>) -> tensor<4x?x2x3xf32>
+  %five = arith.constant dense<5> : tensor<i32>
+  %times = arith.muli %scalar, %n : tensor<i32>
+  %rows = arith.divsi %times, %five : tensor<i32>
+  %t = tensor.extract %rows[] : tensor<i32>
+  %t_index = arith.index_cast %t : i32 to index
+  %six = arith.constant 6 : index
+  %other = tensor.from_elements %t_index, %six : tensor<2xindex>
+  %b = tensor.reshape %x(%other) : (tensor<4x?x6xf32>, tensor<2xindex>) -> tensor<?x6xf32>
+  func.return %a, %b : tensor<4x?x2x3xf32>, tensor<?x6xf32>
+}
+
+// What a body reads at the loops' own indices becomes an operand; a row that is known, too. The last
+// loop has another size than the dimension that it reads: only where this is 1 is the read in bounds.
+// CHECK-LABEL: func.func @reads
+// CHECK:         linalg.generic {{.*}} ins(%x : tensor<?x1xf32>)
+// CHECK:         linalg.generic {indexing_maps = [#[[ROW:.*]], #{{.*}}], {{.*}} ins(%y : tensor<3x?xf32>)
+// CHECK:         linalg.generic
+// CHECK-NOT:     ins
+// CHECK:         tensor.extract %x
+func.func @reads(%x: tensor<?x1xf32>, %y: tensor<3x?xf32>) -> (tensor<?x5xf32>, tensor<?xf32>, tensor<?x5xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %n = tensor.dim %x, %zero : tensor<?x1xf32>
+  %m = tensor.dim %y, %one : tensor<3x?xf32>
+  %is_one = arith.cmpi eq, %n, %one : index
+  %e = tensor.empty(%n) : tensor<?x5xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<?x5xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %at = arith.select %is_one, %zero, %i : index
+    %v = tensor.extract %x[%at, %zero] : tensor<?x1xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x5xf32>
+  %f = tensor.empty(%m) : tensor<?xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%f : tensor<?xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %v = tensor.extract %y[%two, %i] : tensor<3x?xf32>
+    linalg.yield %v : f32
+  } -> tensor<?xf32>
+  %g = tensor.empty(%m) : tensor<?x5xf32>
+  %q = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} outs(%g : tensor<?x5xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %at = arith.select %is_one, %zero, %i : index
+    %v = tensor.extract %x[%at, %zero] : tensor<?x1xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x5xf32>
+  func.return %r, %s, %q : tensor<?x5xf32>, tensor<?xf32>, tensor<?x5xf32>
+}
