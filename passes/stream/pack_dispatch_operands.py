@@ -187,9 +187,7 @@ def _number(
 
     if isinstance(type_, ComplexType):
         (part,) = cast("tuple[Attribute]", type_.parameters)
-        real, imaginary = (
-            _number(function, part, words, builder, index_bits) for _ in range(2)
-        )
+        real, imaginary = (_number(function, part, words, builder, index_bits) for _ in range(2))
         made = CreateOp.create(operands=[real, imaginary], result_types=[cast(Attribute, type_)])
         return insert(made)
     bits = _bits(function, type_, index_bits)
