@@ -64,6 +64,8 @@ from ..stream.analysis.device_placement import boundary_affinity
 
 INDEX = IndexType()
 BUFFER_VIEW = BufferViewType()
+STUB = "iree.abi.stub"
+"""On functions that callers see as they are."""
 INTERFACE = frozenset(f"iree.abi.{name}" for name in ("affinity", "encoding", "output"))
 """What arguments and results say of what callers see."""
 
@@ -114,7 +116,7 @@ def _keep_inside(module: ModuleOp, function: Operation) -> None:
 def _is_entry_point(function: Operation) -> bool:
     visibility = function.properties.get("sym_visibility")
     private = isinstance(visibility, StringAttr) and visibility.data == "private"
-    if private or not function.regions[0].blocks:
+    if private or STUB in function.attributes or not function.regions[0].blocks:
         return False
     type_ = cast(FunctionType, function.properties["function_type"])
     if function.name == "func.func":
@@ -159,7 +161,7 @@ class Wrapper:
                 properties[name] = kept
         attributes: dict[str, Attribute] = {
             **function.attributes,
-            "iree.abi.stub": UnitAttr(),
+            STUB: UnitAttr(),
             "iree.reflection": DictionaryAttr(
                 {"iree.abi.declaration": StringAttr(self._declaration)}
             ),

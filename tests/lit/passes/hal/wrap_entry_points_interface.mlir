@@ -43,3 +43,12 @@ func.func @of_func(%a: tensor<4xf32>) -> tensor<4xf32> {
 util.func public @told(%a: tensor<?x8xf32> {iree.abi.name = "aa"}, %b: !hal.buffer {iree.abi.output = 1 : index}, %c: tensor<4x8xf32> {iree.abi.consume, iree.abi.encoding = tensor<4x2xf64>}) -> (tensor<4x8xf32> {iree.abi.encoding = tensor<8x4xf32>}, tensor<?x8xf32> {iree.abi.name = "rr"}) {
   util.return %c, %a : tensor<4x8xf32>, tensor<?x8xf32>
 }
+
+// -----
+
+// What has the interface of callers already stays as it is.
+
+// CHECK: util.func public @stub(%a: tensor<4xf32>) -> tensor<4xf32> attributes {iree.abi.stub} {
+util.func public @stub(%a: tensor<4xf32>) -> tensor<4xf32> attributes {iree.abi.stub} {
+  util.return %a : tensor<4xf32>
+}
