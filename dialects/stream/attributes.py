@@ -53,7 +53,7 @@ _NUMBERS = (
 )
 _ALIAS = "alias_mutable_bindings"
 _MODEL = "memory_model"
-MEMORY_MODELS = ("unified", "discrete")
+MEMORY_MODELS = ("Discrete", "Unified")
 
 
 @irdl_attr_definition
@@ -103,9 +103,8 @@ class ResourceConfigAttr(ParametrizedAttribute):
 
 
 def _memory_model(parser: AttrParser) -> str:
-    """A word that iree-opt prints with a capital and reads without."""
     position = parser.pos
-    word = parser.parse_identifier().lower()
+    word = parser.parse_identifier().capitalize()
     if word not in MEMORY_MODELS:
         parser.raise_error(f"expected one of {', '.join(MEMORY_MODELS)}", position)
     return word

@@ -46,6 +46,9 @@ INDEX = IndexType()
 class Captures:
     """`(%r as %a: T{%size}, ...) {...}`: a region that sees only the resources it is given."""
 
+    ends_plainly: ClassVar[bool] = True
+    """Whether a `stream.yield` of nothing is left out."""
+
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         self.parse_region(parser, parsed, self.parse_captures(parser, parsed))
 
@@ -103,7 +106,7 @@ class Captures:
         printer.print_region(
             region,
             print_entry_block_args=False,
-            print_block_terminators=not is_plain(region.block.last_op),
+            print_block_terminators=not (self.ends_plainly and is_plain(region.block.last_op)),
         )
 
     def verify(self, operation: Operation) -> None:
@@ -147,6 +150,8 @@ RESULTS = TiedResultTypes(
 @dataclass(frozen=True, slots=True)
 class ResourceRegion(Captures):
     """`(%r as %a: T{%size}) -> U{%size} {...}`: captures, then what the region gives."""
+
+    ends_plainly: ClassVar[bool] = False
 
     @property
     def printed_attributes(self) -> tuple[str, ...]:

@@ -7,7 +7,12 @@ becomes
     util.func public @f(%a: !hal.buffer_view) -> !hal.buffer_view attributes {iree.abi.stub, ...}
 
 whose body imports what was passed on the device that the argument names, and exports the results.
-Calls are synchronous: results are ready on return.
+Calls are synchronous: results are ready on return. A function that the program calls itself stays,
+as a private one on tensors that the new one calls.
+
+Arguments and results may say how callers name them (`iree.abi.name`), which type these see
+(`iree.abi.encoding`), and that an argument is the buffer that a result is stored in
+(`iree.abi.output`).
 """
 
 from __future__ import annotations
@@ -27,21 +32,31 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
     StringAttr,
+    SymbolRefAttr,
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.func import CallOp as CallOfFunc
+from xdsl.dialects.func import ReturnOp as ReturnOfFunc
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint
 
-from ...dialects.hal.buffers import BufferViewDimOp, TensorExportOp, TensorImportOp
-from ...dialects.hal.types import BufferViewType
+from ...dialects.hal.buffers import (
+    BufferViewDimOp,
+    TensorAliasOp,
+    TensorExportOp,
+    TensorImportOp,
+)
+from ...dialects.hal.types import BufferType, BufferViewType
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
-from ...dialects.util.functions import FuncOp, ReturnOp
+from ...dialects.util.functions import CallOp, FuncOp, ReturnOp
 from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
+from ...ir.host_programs import FUNCTIONS, calls_in
 from ...ir.locations import builder_before, located_builder, replace_by
+from ...ir.symbols import fresh_name, names_in, symbol
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
@@ -49,6 +64,10 @@ from ..stream.analysis.device_placement import boundary_affinity
 
 INDEX = IndexType()
 BUFFER_VIEW = BufferViewType()
+STUB = "iree.abi.stub"
+"""On functions that callers see as they are."""
+INTERFACE = frozenset(f"iree.abi.{name}" for name in ("affinity", "encoding", "output"))
+"""What arguments and results say of what callers see."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +77,46 @@ class WrapEntryPointsPass(ModulePass):
     name = "iree-abi-wrap-entry-points"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        called = {name for _, name in calls_in(op)}
         for function in tuple(op.body.block.ops):
-            if function.name in ("func.func", "util.func") and _is_entry_point(function):
+            if function.name in FUNCTIONS and _is_entry_point(function):
+                if symbol(function, "sym_name") in called:
+                    _keep_inside(op, function)
                 Wrapper(function).wrap()
+
+
+def _keep_inside(module: ModuleOp, function: Operation) -> None:
+    """Leave a function to the program under another name, and only call it for others."""
+    name = symbol(function, "sym_name")
+    inside = SymbolRefAttr(fresh_name(f"_{name}", names_in(module)))
+    kept = function.clone()
+    kept.location = function.location
+    kept.properties |= {
+        "sym_name": inside.root_reference,
+        "sym_visibility": StringAttr("private"),
+    }
+    cast(Block, function.parent).insert_op_after(kept, function)
+    for call, callee in tuple(calls_in(module)):
+        if callee == name:
+            call.properties["callee"] = inside
+    type_ = cast(FunctionType, function.properties["function_type"])
+    block = Block(arg_types=list(type_.inputs))
+    ties = {k: v for k, v in function.properties.items() if k == "tied_operands"}
+    call = (CallOp if function.name == "util.func" else CallOfFunc).create(
+        operands=block.args, result_types=list(type_.outputs), properties={"callee": inside, **ties}
+    )
+    end = (ReturnOp if function.name == "util.func" else ReturnOfFunc).create(operands=call.results)
+    block.add_ops((call, end))
+    for made in block.ops:
+        made.location = function.location
+    function.detach_region(function.regions[0])
+    function.add_region(Region(block))
 
 
 def _is_entry_point(function: Operation) -> bool:
     visibility = function.properties.get("sym_visibility")
     private = isinstance(visibility, StringAttr) and visibility.data == "private"
-    if private or not function.regions[0].blocks:
+    if private or STUB in function.attributes or not function.regions[0].blocks:
         return False
     type_ = cast(FunctionType, function.properties["function_type"])
     if function.name == "func.func":
@@ -81,11 +131,14 @@ class Wrapper:
         self._function = function
         self._type = cast(FunctionType, function.properties["function_type"])
         self._declaration = declaration(function)
+        self._outputs: dict[int, SSAValue] = {}
+        """By the numbers of results the buffers that they are stored in."""
 
     def wrap(self) -> None:
         """Replace the function."""
         function = self._function
         region = function.regions[0]
+        self._find_outputs(region.blocks[0])
         self._import_arguments(region.blocks[0])
         for block in region.blocks:
             if block.last_op is None:
@@ -103,12 +156,12 @@ class Wrapper:
         if self._type.outputs:
             properties["tied_operands"] = tied_operands([UNTIED] * len(self._type.outputs))
         for name in ("arg_attrs", "res_attrs"):
-            kept = _without_affinities(function.properties.get(name))
+            kept = _without_interface(function.properties.get(name))
             if kept is not None:
                 properties[name] = kept
         attributes: dict[str, Attribute] = {
             **function.attributes,
-            "iree.abi.stub": UnitAttr(),
+            STUB: UnitAttr(),
             "iree.reflection": DictionaryAttr(
                 {"iree.abi.declaration": StringAttr(self._declaration)}
             ),
@@ -116,6 +169,23 @@ class Wrapper:
         body = function.detach_region(region)
         new = FuncOp.create(properties=properties, attributes=attributes, regions=[body])
         replace_by(function, new)
+
+    def _told(self, group: str, index: int, name: str, default: Attribute) -> Attribute:
+        """What an argument or a result says of what callers see."""
+        return boundary_attributes(self._function, group, index).get(f"iree.abi.{name}", default)
+
+    def _find_outputs(self, block: Block) -> None:
+        """Find the buffers that results are stored in."""
+        for index, argument in enumerate(block.args):
+            output = self._told("arg_attrs", index, "output", UnitAttr())
+            if isinstance(output, IntegerAttr):
+                if not isinstance(argument.type, BufferType | BufferViewType):
+                    raise OperationError(
+                        self._function,
+                        f"stores result #{output.value.data} in argument #{index}, which is no"
+                        f" !hal.buffer, but of type {argument.type}",
+                    )
+                self._outputs[output.value.data] = argument
 
     def _import_arguments(self, block: Block) -> None:
         builder = located_builder(InsertPoint.at_start(block), self._function)
@@ -145,9 +215,11 @@ class Wrapper:
                 )
                 dynamic.append(builder.insert(operation).result)
         properties: dict[str, Attribute] = {
-            "target_encoding": tensor,
-            "name": StringAttr(f"input{index}"),
+            "target_encoding": self._told("arg_attrs", index, "encoding", tensor),
+            "name": self._told("arg_attrs", index, "name", StringAttr(f"input{index}")),
         }
+        if "iree.abi.consume" in boundary_attributes(self._function, "arg_attrs", index):
+            properties["consume"] = UnitAttr()
         if (place := boundary_affinity(self._function, "arg_attrs", index)) is not None:
             properties["affinity"] = place
         operation = TensorImportOp.build(
@@ -169,15 +241,25 @@ class Wrapper:
                     end, f"returns an encoded tensor, which a caller cannot read: {tensor}"
                 )
             properties: dict[str, Attribute] = {
-                "source_encoding": tensor,
-                "name": StringAttr(f"output{index}"),
+                "source_encoding": self._told("res_attrs", index, "encoding", tensor),
+                "name": self._told("res_attrs", index, "name", StringAttr(f"output{index}")),
             }
+            dims = sizes.dynamic_sizes(value)
+            places: dict[str, Attribute] = {}
             if (place := boundary_affinity(self._function, "res_attrs", index)) is not None:
-                properties["affinity"] = place
+                places["affinity"] = place
+            source = value
+            if (storage := self._outputs.get(index)) is not None:
+                alias = TensorAliasOp.build(
+                    operands=[value, dims, storage, ()],
+                    result_types=[value.type],
+                    properties=places,
+                )
+                source = builder.insert(alias).result
             operation = TensorExportOp.build(
-                operands=[value, sizes.dynamic_sizes(value)],
+                operands=[source, dims],
                 result_types=[BUFFER_VIEW],
-                properties=properties,
+                properties=properties | places,
             )
             returned.append(builder.insert(operation).target)
         replace_by(end, ReturnOp.build(operands=[returned]))
@@ -188,12 +270,12 @@ def _passed(type_: Attribute) -> Attribute:
     return BUFFER_VIEW if isinstance(type_, TensorType) else type_
 
 
-def _without_affinities(attributes: Attribute | None) -> Attribute | None:
-    """Attributes of arguments or results but for their places, which imports and exports name."""
+def _without_interface(attributes: Attribute | None) -> Attribute | None:
+    """Attributes of arguments or results but for those that imports and exports stand for."""
     if not isinstance(attributes, ArrayAttr):
         return None
     kept = [
-        DictionaryAttr({k: v for k, v in entry.data.items() if k != "iree.abi.affinity"})
+        DictionaryAttr({k: v for k, v in entry.data.items() if k not in INTERFACE})
         for entry in cast("ArrayAttr[DictionaryAttr]", attributes)
     ]
     return ArrayAttr(kept) if any(entry.data for entry in kept) else None
@@ -211,10 +293,12 @@ def declaration(function: Operation) -> str:
 def _declared(function: Operation, group: str, types: tuple[Attribute, ...], what: str) -> str:
     texts: list[str] = []
     for index, type_ in enumerate(types):
-        text = f"%{what}{index}: {type_}"
-        if told := boundary_attributes(function, group, index):
+        told = dict(boundary_attributes(function, group, index))
+        name = told.pop("iree.abi.name", None)
+        text = f"%{name.data if isinstance(name, StringAttr) else f'{what}{index}'}: {type_}"
+        if told:
             stream = StringIO()
-            Printer(stream=stream).print_attr_dict(dict(told))
+            Printer(stream=stream).print_attr_dict(told)
             text += f" {stream.getvalue()}"
         texts.append(text)
     return ", ".join(texts)

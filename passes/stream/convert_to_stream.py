@@ -37,11 +37,12 @@ from .conversion import boundary, dispatches  # noqa: F401  # pyright: ignore[re
 from .conversion.control_flow import (
     CONTROL_FLOW,
     blocks_in_order,
+    carried,
     convert_control_flow,
     expand_arguments,
-    retype_function,
 )
 from .conversion.executables import StoredGlobals, convert_executables
+from .conversion.expansions import retype_function
 from .conversion.flow_tensors import load_element
 from .conversion.outside import convert_declarations
 from .conversion.rules import Host, conversion, dynamic_count, operands_of
@@ -125,7 +126,7 @@ class HostProgram:
 
     def convert_function(self, function: Operation) -> None:
         """Convert a function in place."""
-        retype_function(function, with_dims=self.carries_dims)
+        retype_function(function, carried(self))
         for region in function.regions:
             self.convert_region(region)
         for operation in reversed(self._done):

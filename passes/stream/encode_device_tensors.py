@@ -74,12 +74,20 @@ def stored_type(type_: Attribute) -> Attribute:
     return TensorType(IntegerType(bits), tensor.shape, tensor.encoding)
 
 
+def _is_packed(type_: Attribute) -> bool:
+    """Whether memory holds elements of less than a byte as they are."""
+    bound = type_.bound_type if isinstance(type_, DispatchTensor) else type_
+    if not isinstance(bound, TensorType):
+        return False
+    return isinstance(tensor_encoding(cast(Tensor, bound)), PackedStorageAttr)
+
+
 def _encode_load(operation: Operation) -> None:
     """Load what is stored, then truncate."""
     result = operation.results[0]
     wanted = result.type
     stored = stored_type(wanted)
-    if stored == wanted:
+    if stored == wanted or _is_packed(operation.operands[0].type):
         return
     result = Rewriter.replace_value_with_new_type(result, stored)
     builder = located_builder(InsertPoint.after(operation), operation)
@@ -93,7 +101,7 @@ def _encode_store(operation: Operation) -> None:
     """Widen, then store."""
     value = operation.operands[0]
     stored = stored_type(value.type)
-    if stored == value.type:
+    if stored == value.type or _is_packed(operation.operands[1].type):
         return
     builder = builder_before(operation)
     widened = builder.insert(

@@ -1,7 +1,8 @@
 """Give kernels numbers in words of 32 bits: that is what devices pass on with a dispatch.
 
-An index or another number of more than 32 bits is two words, the lower one first. Smaller ones are
-extended, and complex ones are two numbers. Kernels put their arguments together again.
+A number of more than 32 bits is two words, the lower one first, and so is an index, unless the
+limits of resources (`stream.resources`) say everywhere that indices have 32 bits. Smaller numbers
+are extended, and complex ones are two numbers. Kernels put their arguments together again.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, located_builder
+from .analysis.resource_limits import resource_limits
 from .kernels.exports import Kernels, entry_points
 
 Words = dict[tuple[Operation, SSAValue], Sequence[SSAValue]]
@@ -53,20 +55,22 @@ class PackDispatchOperandsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = Kernels(op)
         functions: dict[Operation, None] = {}
-        words: Words = {}
-        for operation in tuple(host_operations(op)):
-            if not isinstance(operation, CmdDispatchOp):
-                continue
-            for entry in entry_points(operation):
-                kernel = kernels.of_entry_point(entry, operation)
+        dispatches = [each for each in host_operations(op) if isinstance(each, CmdDispatchOp)]
+        for dispatch in dispatches:
+            for entry in entry_points(dispatch):
+                kernel = kernels.of_entry_point(entry, dispatch)
                 if kernel is not None:
                     functions[kernel.function] = None
-            _split_operands(operation, words)
+        both = (*dispatches, *functions)
+        index_bits = max((resource_limits(each).index_bits for each in both), default=64)
+        words: Words = {}
+        for dispatch in dispatches:
+            _split_operands(dispatch, words, index_bits)
         for function in functions:
-            _join_arguments(function)
+            _join_arguments(function, index_bits)
 
 
-def _split_operands(dispatch: CmdDispatchOp, made_words: Words) -> None:
+def _split_operands(dispatch: CmdDispatchOp, made_words: Words, index_bits: int) -> None:
     scope: Operation = dispatch
     while (parent := scope.parent_op()) is not None and parent.name.startswith("stream.cmd."):
         scope = parent
@@ -74,7 +78,7 @@ def _split_operands(dispatch: CmdDispatchOp, made_words: Words) -> None:
     words: list[SSAValue] = []
     for value in dispatch.uniform_operands:
         if (scope, value) not in made_words:
-            made_words[scope, value] = _words(dispatch, value, builder)
+            made_words[scope, value] = _words(dispatch, value, builder, index_bits)
         words += made_words[scope, value]
     if words == list(dispatch.uniform_operands):
         return
@@ -97,31 +101,36 @@ def _split_operands(dispatch: CmdDispatchOp, made_words: Words) -> None:
     Rewriter.replace_op(dispatch, made)
 
 
-def _words(operation: Operation, value: SSAValue, builder: Builder) -> Sequence[SSAValue]:
+def _words(
+    operation: Operation, value: SSAValue, builder: Builder, index_bits: int
+) -> Sequence[SSAValue]:
     """A number as words."""
     if isinstance(value.type, ComplexType):
         parts = (builder.insert(part(value)).results[0] for part in (ReOp, ImOp))
-        return tuple(word for part in parts for word in _words(operation, part, builder))
+        return tuple(
+            word for part in parts for word in _words(operation, part, builder, index_bits)
+        )
     type_: Attribute = value.type
-    bits = _bits(operation, type_)
+    bits = _bits(operation, type_, index_bits)
+    whole = i64 if bits > 32 else i32
     if isinstance(type_, IndexType):
-        value = builder.insert(IndexCastUIOp.build(operands=[value], result_types=[i64])).result
+        value = builder.insert(IndexCastUIOp.build(operands=[value], result_types=[whole])).result
     elif not isinstance(type_, IntegerType):
         value = builder.insert(BitcastOp(value, IntegerType(bits))).result
-    whole = i64 if bits > 32 else i32
     if value.type != whole:
         value = builder.insert(ExtUIOp(value, whole)).result
     if bits <= 32:
         return (value,)
+    lower = builder.insert(TruncIOp(value, i32)).result
     shift = builder.insert(ConstantOp(IntegerAttr(32, i64))).result
     upper = builder.insert(ShRUIOp(value, shift)).result
-    return tuple(builder.insert(TruncIOp(each, i32)).result for each in (value, upper))
+    return lower, builder.insert(TruncIOp(upper, i32)).result
 
 
-def _bits(operation: Operation, type_: Attribute) -> int:
+def _bits(operation: Operation, type_: Attribute, index_bits: int) -> int:
     """The bits of a number. Raises OperationError for what is passed in no words."""
     if isinstance(type_, IndexType):
-        return 64
+        return 32 if index_bits <= 32 else 64
     if isinstance(type_, FixedBitwidthType) and type_.bitwidth <= 64:
         return type_.bitwidth
     raise OperationError(
@@ -129,7 +138,7 @@ def _bits(operation: Operation, type_: Attribute) -> int:
     )
 
 
-def _join_arguments(function: Operation) -> None:
+def _join_arguments(function: Operation, index_bits: int) -> None:
     """Let a kernel take words, and make the numbers of them that it had.
 
     What is known of a number, as its divisor, is told where it is made.
@@ -144,7 +153,8 @@ def _join_arguments(function: Operation) -> None:
         if isinstance(argument.type, BindingType) or argument.type == i32:
             told.append(DictionaryAttr(known))
             continue
-        value = _number(function, argument.type, _in_front(argument, told), builder)
+        words = _in_front(argument, told)
+        value = _number(function, argument.type, words, builder, index_bits)
         cast(OpResult, value).op.attributes.update(known)
         argument.replace_all_uses_with(value)
         block.erase_arg(argument)
@@ -164,7 +174,11 @@ def _in_front(argument: BlockArgument, told: list[DictionaryAttr]) -> Iterator[S
 
 
 def _number(
-    function: Operation, type_: Attribute, words: Iterator[SSAValue], builder: Builder
+    function: Operation,
+    type_: Attribute,
+    words: Iterator[SSAValue],
+    builder: Builder,
+    index_bits: int,
 ) -> SSAValue:
     """What was made words of, again: the result of an operation."""
 
@@ -173,10 +187,10 @@ def _number(
 
     if isinstance(type_, ComplexType):
         (part,) = cast("tuple[Attribute]", type_.parameters)
-        real, imaginary = (_number(function, part, words, builder) for _ in range(2))
+        real, imaginary = (_number(function, part, words, builder, index_bits) for _ in range(2))
         made = CreateOp.create(operands=[real, imaginary], result_types=[cast(Attribute, type_)])
         return insert(made)
-    bits = _bits(function, type_)
+    bits = _bits(function, type_, index_bits)
     value = next(words)
     if bits > 32:
         lower, upper = (insert(ExtUIOp(each, i64)) for each in (value, next(words)))

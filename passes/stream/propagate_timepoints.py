@@ -8,30 +8,31 @@ becomes
     %r, %u = stream.async.execute on(B) await(%t) => with(%0 as %2: ...) ...
 
 A region that writes in place to what earlier ones of its block use also waits for these: no value
-says so. The host waits where it needs something first, and for nothing that only regions need.
-What branches, loops, calls and globals carry is there, so the host waits in front of them.
+says so. What private functions, branches, loops and globals carry goes along with its timepoint
+(`scheduling/carried_timepoints.py`), unless some region writes in place to what it cannot see all
+readers of: then the host waits in front of them. It waits where it needs something first, and for
+nothing that only regions need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
-from ...dialects.stream.regions import TimepointAwaitOp, TimepointJoinOp
+from ...dialects.stream.regions import TimepointAwaitOp, TimepointBarrierOp
 from ...dialects.stream.types import TimepointType
 from ...ir.attribute_access import block_of
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, replace_by
+from ...ir.locations import replace_by
 from ...ir.syntax.assembly_format import values
-from .analysis.storage import stored_in
-from .scheduling.lifetimes import Lifetimes
+from .scheduling.carried_timepoints import CarriedTimepoints, awaited, joined
+from .scheduling.followed_writes import all_writes_are_followed, root_of, written
 
 Users = dict[tuple[Block | None, SSAValue], list[SSAValue]]
 """When the regions of a block that use a resource are done."""
@@ -44,37 +45,40 @@ class PropagateTimepointsPass(ModulePass):
     name = "iree-stream-propagate-timepoints"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        operations = tuple(host_operations(op))
+        carried = CarriedTimepoints(op) if all_writes_are_followed(op) else None
+        if carried is not None:
+            carried.expand()
         users: Users = {}
-        for operation in operations:
+        for operation in tuple(host_operations(op)):
             if isinstance(operation, AsyncExecuteOp):
                 _wait(operation, users)
-        for operation in operations:
+            elif isinstance(operation, TimepointBarrierOp):
+                _announce(operation)
+        if carried is not None:
+            carried.hand_on()
+        for operation in tuple(host_operations(op)):
             if isinstance(operation, TimepointAwaitOp):
                 _sink(operation)
+        if carried is not None:
+            carried.clear()
 
 
 def _wait(execute: AsyncExecuteOp, users: Users) -> None:
     """Let a region wait for what makes its operands, and for those whose bytes it changes."""
     waits = dict.fromkeys(values(execute, "await_timepoint"))
-    written = set(_written(execute))
+    writes = set(written(execute))
     taken: list[SSAValue] = []
     roots: list[SSAValue] = []
     for index, operand in enumerate(execute.resource_operands):
-        value: SSAValue = operand
-        while isinstance(value, OpResult) and isinstance(value.op, TimepointAwaitOp):
-            waits[value.op.await_timepoint] = None
-            value = value.op.resource_operands[value.index]
+        value, own = awaited(operand)
+        waits |= dict.fromkeys(own)
         taken.append(value)
-        roots.append(_root(value))
-        if index in written:
+        roots.append(root_of(value))
+        if index in writes:
             waits |= dict.fromkeys(users.get((execute.parent, roots[-1]), ()))
-    joined = list(waits)
-    if len(waits) > 1:
-        join = TimepointJoinOp.build(operands=[joined], result_types=[TimepointType()])
-        joined = [builder_before(execute).insert(join).result_timepoint]
+    awaits = [joined(list(waits), execute)] if waits else []
     made = AsyncExecuteOp.build(
-        operands=[taken, execute.resource_operand_sizes, execute.result_sizes, joined],
+        operands=[taken, execute.resource_operand_sizes, execute.result_sizes, awaits],
         result_types=[[each.type for each in execute.results_], TimepointType()],
         properties={
             name: execute.properties[name]
@@ -89,26 +93,13 @@ def _wait(execute: AsyncExecuteOp, users: Users) -> None:
         users.setdefault((made.parent, root), []).append(made.result_timepoint)
 
 
-def _root(value: SSAValue) -> SSAValue:
-    """The resource that a value is, under whatever name."""
-    while isinstance(value, OpResult):
-        if isinstance(value.op, TimepointAwaitOp):
-            value = value.op.resource_operands[value.index]
-        elif (target := stored_in(value.op, value.index)) is not None:
-            value = target
-        else:
-            break
-    return value
-
-
-def _written(execute: AsyncExecuteOp) -> Iterator[int]:
-    """Which of its operands a region writes to."""
-    block = execute.body.block
-    lifetimes = Lifetimes(block)
-    for value in lifetimes.stored_in:
-        root = lifetimes.root_of(value)
-        if isinstance(value, OpResult) and root.owner is block:
-            yield block.args.index(root)
+def _announce(barrier: TimepointBarrierOp) -> None:
+    """Give the timepoint of a resource as it is, where it is known."""
+    value, waits = awaited(barrier.resource)
+    if waits:
+        barrier.result.replace_all_uses_with(value)
+        barrier.result_timepoint.replace_all_uses_with(joined(waits, barrier))
+        Rewriter.erase_op(barrier)
 
 
 def _sink(wait: TimepointAwaitOp) -> None:

@@ -7,7 +7,8 @@ a global is `variable` if it changes and else `constant`, what a function withou
 returns is `external`. What nothing is known of is `transient`.
 
 `stream.async.cast` is dropped where both sides can have one lifetime, and else a copy, as where a
-constant is returned.
+constant is returned. A transfer on one device keeps the lifetime, unless it is to or from
+`staging`, or what is made of a constant is written to.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from ...ir.host_programs import FUNCTIONS, host_operations
 from ...ir.locations import located_builder
 from ...ir.symbols import symbol
 from ...ir.syntax.assembly_format import values
-from .analysis.storage import is_resource
+from .analysis.storage import is_resource, stored_in
 from .scheduling.aliases import aliases, declared
 
 CAST, CONSTANT = "stream.async.cast", "stream.async.constant"
@@ -78,6 +79,7 @@ class Usage:
         for operation in operations:
             for one, other in _weakly_joined(operation):
                 self._join_if_alike(one, other)
+        self._join_transfers(operations)
 
     def refine(self, operation: Operation) -> None:
         """Give the values that an operation defines their lifetimes."""
@@ -126,6 +128,26 @@ class Usage:
             types["outputs"] = [value.type for value in returned]
         function.properties["function_type"] = FunctionType.from_lists(*types.values())
 
+    def _join_transfers(self, operations: Sequence[Operation]) -> None:
+        """Let what is transferred on a device keep its lifetime, where it can."""
+        written = {
+            self._classes.find(result)
+            for operation in operations
+            if operation.name.startswith("stream.async.")
+            for result in operation.results
+            if stored_in(operation, result.index) is not None
+        }
+        for operation in operations:
+            if not isinstance(operation, AsyncTransferOp) or not _stays_on_device(operation):
+                continue
+            ends = {self._classes.find(each) for each in (operation.source, operation.result)}
+            known = {self._known[end] for end in ends if end in self._known}
+            is_written = not ends.isdisjoint(written)
+            if "staging" not in known and not ("constant" in known and is_written):
+                self._join_if_alike(operation.source, operation.result)
+                if is_written:
+                    written |= {self._classes.find(operation.source)}
+
     def _learn(self, thing: Hashable, lifetime: str) -> None:
         if lifetime != OPEN:
             top = self._classes.find(thing)
@@ -139,6 +161,11 @@ class Usage:
             self._classes.union_left(one, other)
             if known:
                 self._known[one] = known.pop()
+
+
+def _stays_on_device(transfer: AsyncTransferOp) -> bool:
+    """Whether a transfer is from a device to the same one."""
+    return transfer.source_affinity == transfer.target_affinity
 
 
 def _lifetime(type_: Attribute) -> str:
@@ -161,6 +188,9 @@ def _known_at(operation: Operation) -> Iterator[tuple[Hashable, str]]:
         yield values(operation, "target")[0], "staging"
     elif operation.name == "stream.tensor.export":
         yield operation.operands[0], "external"
+    elif operation.name == "stream.async.call":
+        for value in filter(is_resource, (*operation.operands, *operation.results)):
+            yield value, "external"
     elif operation.name == "util.global" and (found := _lifetime(operation.properties["type"])):
         mutable = "is_mutable" in operation.properties
         yield (

@@ -20,6 +20,8 @@ class ResourceLimits:
     """`None` if that is not known."""
     alignment: int = ALIGNMENT
     """What offsets in them are multiples of."""
+    index_bits: int = 64
+    """The width of the indices that kernels are given."""
 
 
 def resource_limits(operation: Operation) -> ResourceLimits:
@@ -28,7 +30,7 @@ def resource_limits(operation: Operation) -> ResourceLimits:
     while scope is not None:
         config = scope.attributes.get(LIMITS)
         if isinstance(config, ResourceConfigAttr):
-            largest, alignment, *_ = (number.value.data for number in config.numbers)
-            return ResourceLimits(largest, alignment)
+            largest, alignment, *_, index_bits = (each.value.data for each in config.numbers)
+            return ResourceLimits(largest, alignment, index_bits)
         scope = scope.parent_op()
     return ResourceLimits()

@@ -7,25 +7,19 @@ sizes of its dynamic dimensions instead: each may be another in every iteration.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseArrayBase,
-    DictionaryAttr,
-    FunctionType,
-    TensorType,
-    i32,
-)
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ....dialects.flow.collectives import ChannelType as FlowChannelType
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.stream.types import ChannelType
 from ....ir.regions import reachable_blocks
-from ....ir.syntax.resource_directives import UNTIED, tied_operands, ties_of
 from ....ir.tensor_types import ranked
+from .expansions import BRANCHES, Expansion, expand_segments, expand_ties, expand_types
 from .stored_tensors import StoredTensor, carried_types, stored_from
 
 
@@ -56,12 +50,7 @@ class TensorStorage(Protocol):
         ...
 
 
-TIED = "tied_operands"
-
 CHANNEL = ChannelType()
-
-BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
-"""Operations that end a block and give the arguments of the next."""
 
 CONTROL_FLOW = BRANCHES | frozenset(
     {
@@ -89,16 +78,14 @@ def convert_control_flow(host: TensorStorage, operation: Operation, builder: Bui
         regions.append(operation.detach_region(region))
     expanded = type(operation).create(
         operands=expand_values(host, operation.operands, operation),
-        result_types=expand_types(operation.result_types, with_dims=host.carries_dims),
-        properties=expand_segments(operation, with_dims=host.carries_dims),
+        result_types=expand_types(operation.result_types, carried(host)),
+        properties=expand_segments(operation, carried(host)),
         attributes=dict(operation.attributes),
         successors=operation.successors,
         regions=regions,
     )
     expanded.location = operation.location
-    expand_ties(
-        expanded, operation.operand_types, operation.result_types, with_dims=host.carries_dims
-    )
+    expand_ties(expanded, operation.operand_types, operation.result_types, carried(host))
     builder.insert(expanded)
     rest = list(expanded.results)
     for result in operation.results:
@@ -130,9 +117,9 @@ def expand_arguments(host: TensorStorage, block: Block) -> None:
         host.outdated(argument)
 
 
-def expand_types(types: Sequence[Attribute], *, with_dims: bool) -> list[Attribute]:
-    """The types that are carried for values of some types."""
-    return [each for type_ in types for each in _expanded(type_, with_dims=with_dims)]
+def carried(host: TensorStorage) -> Expansion:
+    """What is carried for values of some type."""
+    return partial(_expanded, with_dims=host.carries_dims)
 
 
 def _expanded(type_: Attribute, *, with_dims: bool) -> tuple[Attribute, ...]:
@@ -152,73 +139,6 @@ def expand_values(
         else:
             expanded.append(value)
     return expanded
-
-
-def retype_function(function: Operation, *, with_dims: bool) -> None:
-    """Let a function take and return resources and sizes in the place of tensors."""
-    type_ = cast(FunctionType, function.properties["function_type"])
-    inputs, outputs = type_.inputs.data, type_.outputs.data
-    function.properties["function_type"] = FunctionType.from_lists(
-        expand_types(inputs, with_dims=with_dims), expand_types(outputs, with_dims=with_dims)
-    )
-    for name, types in (("arg_attrs", inputs), ("res_attrs", outputs)):
-        entries = function.properties.get(name)
-        if isinstance(entries, ArrayAttr):
-            function.properties[name] = ArrayAttr(
-                [
-                    entry
-                    for type_, own in zip(types, cast(ArrayAttr[Attribute], entries), strict=True)
-                    for entry in (own, *_without_attributes(type_, with_dims=with_dims))
-                ]
-            )
-    expand_ties(function, inputs, outputs, with_dims=with_dims)
-
-
-def _without_attributes(type_: Attribute, *, with_dims: bool) -> list[Attribute]:
-    """The attributes of the sizes that go along with a value."""
-    return [DictionaryAttr({})] * (len(_expanded(type_, with_dims=with_dims)) - 1)
-
-
-def expand_ties(
-    operation: Operation,
-    operands: Sequence[Attribute],
-    results: Sequence[Attribute],
-    *,
-    with_dims: bool,
-) -> None:
-    """Say of resources what was said of tensors of these types: in which operand a result lies."""
-    if TIED not in operation.properties:
-        return
-    starts = [0]
-    for type_ in operands:
-        starts.append(starts[-1] + len(_expanded(type_, with_dims=with_dims)))
-    ties: list[int] = []
-    for type_, tie in zip(results, ties_of(operation, len(results)), strict=True):
-        ties.append(tie if tie == UNTIED else starts[tie])
-        ties += [UNTIED] * (len(_expanded(type_, with_dims=with_dims)) - 1)
-    operation.properties[TIED] = tied_operands(ties)
-
-
-def expand_segments(operation: Operation, *, with_dims: bool) -> dict[str, Attribute]:
-    """The properties of an operation, whose groups of operands have grown if it is a branch."""
-    properties = dict(operation.properties)
-    if operation.name not in BRANCHES:
-        return properties
-    start = 0
-    for name in ("operandSegmentSizes", "case_operand_segments"):
-        segments = properties.get(name)
-        if not isinstance(segments, DenseArrayBase):
-            continue
-        lengths = [int(length) for length in segments.get_values()]
-        if name == "case_operand_segments":
-            start = len(operation.operands) - sum(lengths)
-        grown: list[int] = []
-        for length in lengths:
-            group = [value.type for value in operation.operands[start : start + length]]
-            grown.append(len(expand_types(group, with_dims=with_dims)))
-            start += length
-        properties[name] = DenseArrayBase.from_list(i32, grown)
-    return properties
 
 
 def blocks_in_order(region: Region) -> list[Block]:

@@ -101,3 +101,13 @@ util.func private @memoize(%d: !hal.device, %i: i64, %n: index) {
   }
   util.return
 }
+// -----
+util.func public @regions_without_results(%a: !stream.resource<external>, %s: index) {
+  %t = stream.async.execute with(%a as %x: !stream.resource<external>{%s}) {
+    stream.async.concurrent with(%x as %y: !stream.resource<external>{%s}) {
+      stream.yield
+    }
+    stream.yield
+  } => !stream.timepoint
+  util.return
+}

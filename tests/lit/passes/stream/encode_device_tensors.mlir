@@ -41,3 +41,22 @@ stream.executable private @vectors {
     }
   }
 }
+
+// -----
+
+// Memory that is packed holds bits, whatever the tensor says that is loaded from it or stored to it.
+
+// CHECK: iree_tensor_ext.dispatch.tensor.load {{.*}} : !iree_tensor_ext.dispatch.tensor<readwrite:tensor<8xi1, #iree_encoding.packed_storage>> -> tensor<8xi1>
+// CHECK-NEXT: iree_tensor_ext.dispatch.tensor.store {{.*}} : tensor<8xi1> -> !iree_tensor_ext.dispatch.tensor<readwrite:tensor<8xi1, #iree_encoding.packed_storage>>
+stream.executable private @packed {
+  stream.executable.export public @f
+  builtin.module {
+    func.func @f(%a: !stream.binding) {
+      %c0 = arith.constant 0 : index
+      %0 = stream.binding.subspan %a[%c0] : !stream.binding -> !iree_tensor_ext.dispatch.tensor<readwrite:tensor<8xi1, #iree_encoding.packed_storage>>
+      %1 = iree_tensor_ext.dispatch.tensor.load %0, offsets = [0], sizes = [8], strides = [1] : !iree_tensor_ext.dispatch.tensor<readwrite:tensor<8xi1, #iree_encoding.packed_storage>> -> tensor<8xi1>
+      iree_tensor_ext.dispatch.tensor.store %1, %0, offsets = [0], sizes = [8], strides = [1] : tensor<8xi1> -> !iree_tensor_ext.dispatch.tensor<readwrite:tensor<8xi1, #iree_encoding.packed_storage>>
+      func.return
+    }
+  }
+}

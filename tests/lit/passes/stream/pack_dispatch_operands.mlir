@@ -23,8 +23,8 @@ stream.executable private @ex {
 
 // CHECK-LABEL: util.func public @main
 // CHECK: %[[W:.*]] = arith.index_castui %n : index to i64
-// CHECK: %[[X:.*]] = arith.shrui %[[W]], %{{.*}} : i64
 // CHECK: %[[P:.*]] = arith.trunci %[[W]] : i64 to i32
+// CHECK: %[[X:.*]] = arith.shrui %[[W]], %{{.*}} : i64
 // CHECK: %[[Q:.*]] = arith.trunci %[[X]] : i64 to i32
 // CHECK: %[[R:.*]] = arith.bitcast %h : f16 to i16
 // CHECK: %[[E:.*]] = arith.extui %[[R]] : i16 to i32
@@ -70,4 +70,32 @@ util.func public @main(%r: !stream.resource<external>, %n: index, %w: i48, %z: c
     stream.cmd.dispatch @ex::@f(%w, %z, %f : i48, complex<f32>, f8E4M3FN) {rw %a[%n for %n] : !stream.resource<external>{%n}}
   } => !stream.timepoint
   util.return %0 : !stream.timepoint
+}
+
+// -----
+
+// Indices are one word where all limits say so.
+
+// CHECK: func.func @f(%{{.*}}: !stream.binding, %[[A:.*]]: i32)
+// CHECK: arith.index_castui %[[A]] : i32 to index
+// CHECK-LABEL: util.func public @main
+// CHECK: %[[W:.*]] = arith.index_castui %n : index to i32
+// CHECK: stream.cmd.dispatch @ex::@f(%[[W]] : i32)
+#limits = #stream.resource_config<{max_allocation_size = 1024, min_buffer_offset_alignment = 16, max_buffer_range = 1024, min_buffer_range_alignment = 16, index_bits = 32}>
+builtin.module attributes {stream.resources = #limits} {
+  stream.executable private @ex {
+    stream.executable.export public @f
+    builtin.module {
+      func.func @f(%a: !stream.binding, %n: index) {
+        "test.use"(%n) : (index) -> ()
+        func.return
+      }
+    }
+  }
+  util.func public @main(%r: !stream.resource<external>, %n: index) -> !stream.timepoint {
+    %0 = stream.cmd.execute with(%r as %a: !stream.resource<external>{%n}) {
+      stream.cmd.dispatch @ex::@f(%n : index) {rw %a[%n for %n] : !stream.resource<external>{%n}}
+    } => !stream.timepoint
+    util.return %0 : !stream.timepoint
+  }
 }

@@ -3,7 +3,7 @@
 // Devices wait for devices; the host waits where it needs something. What is written in place waits
 // for those that read it before.
 
-// CHECK-LABEL: util.func private @main
+// CHECK-LABEL: util.func public @main
 // CHECK: %[[R:.*]], %[[T:.*]] = stream.async.execute on(#hal.device.affinity<@a>) with(
 // CHECK: %[[S:.*]], %[[U:.*]] = stream.async.execute on(#hal.device.affinity<@b>) await(%[[T]]) => with(%[[R]] as
 // CHECK: %[[J:.*]] = stream.timepoint.join max(%[[T]], %[[U]])
@@ -13,7 +13,7 @@
 // CHECK-NEXT: util.return %[[W]]
 util.global private @a : !hal.device
 util.global private @b : !hal.device
-util.func private @main(%x: !stream.resource<external>, %n: index, %v: i32) -> !stream.resource<external> {
+util.func public @main(%x: !stream.resource<external>, %n: index, %v: i32) -> !stream.resource<external> {
   %c0 = arith.constant 0 : index
   %0, %t = stream.async.execute on(#hal.device.affinity<@a>) with(%x as %i: !stream.resource<external>{%n}) -> !stream.resource<transient>{%n} {
     %9 = stream.async.dispatch @ex::@f(%i[%c0 to %n for %n]) : (!stream.resource<external>{%n}) -> !stream.resource<transient>{%n}

@@ -74,3 +74,29 @@ util.func public @parameters(%n: index, %o: i64, %k: !util.buffer) -> (!stream.r
   %2, %u = stream.async.parameter.write await(%t) %1[%c0 to %n for %n] -> %k[%o] : !stream.resource<*>{%n} => !stream.timepoint
   util.return %2, %u : !stream.resource<*>, !stream.timepoint
 }
+
+// -----
+
+// A transfer on one device keeps the lifetime; one that leaves it, or the host, does not. A constant
+// that is copied to be written to is none.
+
+// CHECK-LABEL: util.func private @transfers
+// CHECK: stream.async.transfer %x : !stream.resource<external>{%n} -> !stream.resource<external>{%n}
+// CHECK: stream.async.transfer %{{.*}} from(#hal.device.affinity<@a>) -> to(#hal.device.affinity<@b>) !stream.resource<transient>{%n}
+// CHECK: stream.async.transfer %{{.*}} -> !stream.resource<staging>{%n}
+// CHECK: stream.async.transfer %c : !stream.resource<constant>{%n} -> !stream.resource<constant>{%n}
+// CHECK-NEXT: stream.async.transfer %c : !stream.resource<constant>{%n} -> !stream.resource<constant>{%n}
+// CHECK-NEXT: stream.async.transfer %{{.*}} : !stream.resource<constant>{%n} -> !stream.resource<transient>{%n}
+// CHECK-NEXT: stream.async.fill
+util.func private @transfers(%n: index, %v: i32, %x: !stream.resource<external>, %c: !stream.resource<constant>) -> i32 {
+  %c0 = arith.constant 0 : index
+  %0 = stream.async.transfer %x : !stream.resource<external>{%n} -> !stream.resource<*>{%n}
+  %1 = stream.async.transfer %0 : !stream.resource<*>{%n} from(#hal.device.affinity<@a>) -> to(#hal.device.affinity<@b>) !stream.resource<*>{%n}
+  %2 = stream.async.transfer %1 : !stream.resource<*>{%n} -> !stream.resource<staging>{%n}
+  %3 = stream.async.load %2[%c0] : !stream.resource<staging>{%n} -> i32
+  %4 = stream.async.transfer %c : !stream.resource<constant>{%n} -> !stream.resource<*>{%n}
+  %5 = stream.async.transfer %c : !stream.resource<constant>{%n} -> !stream.resource<*>{%n}
+  %6 = stream.async.transfer %5 : !stream.resource<*>{%n} -> !stream.resource<*>{%n}
+  %7 = stream.async.fill %v, %6[%c0 to %n for %n] : i32 -> %6 as !stream.resource<*>{%n}
+  util.return %3 : i32
+}

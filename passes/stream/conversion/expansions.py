@@ -1,0 +1,89 @@
+"""Operations and functions whose values become several, by a rule that goes by their types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, FunctionType, i32
+from xdsl.ir import Attribute, Operation
+
+from ....ir.syntax.resource_directives import UNTIED, tied_operands, ties_of
+
+Expansion = Callable[[Attribute], Sequence[Attribute]]
+"""The types of what stands for a value of some type; only that type if the value stays alone."""
+
+TIED = "tied_operands"
+
+BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
+"""Operations that end a block and give the arguments of the next."""
+
+
+def expand_types(types: Sequence[Attribute], expansion: Expansion) -> list[Attribute]:
+    """The types of what stands for values of some types."""
+    return [each for type_ in types for each in expansion(type_)]
+
+
+def retype_function(function: Operation, expansion: Expansion) -> None:
+    """Let a function take and return what stands for its arguments and results.
+
+    Their attributes stay with the first of several.
+    """
+    type_ = cast(FunctionType, function.properties["function_type"])
+    inputs, outputs = type_.inputs.data, type_.outputs.data
+    function.properties["function_type"] = FunctionType.from_lists(
+        expand_types(inputs, expansion), expand_types(outputs, expansion)
+    )
+    for name, types in (("arg_attrs", inputs), ("res_attrs", outputs)):
+        entries = function.properties.get(name)
+        if isinstance(entries, ArrayAttr):
+            own = cast(ArrayAttr[Attribute], entries)
+            function.properties[name] = ArrayAttr(
+                [
+                    entry
+                    for type_, first in zip(types, own, strict=True)
+                    for entry in (first, *[DictionaryAttr({})] * (len(expansion(type_)) - 1))
+                ]
+            )
+    expand_ties(function, inputs, outputs, expansion)
+
+
+def expand_ties(
+    operation: Operation,
+    operands: Sequence[Attribute],
+    results: Sequence[Attribute],
+    expansion: Expansion,
+) -> None:
+    """Say in which operand a result lies, once operands and results of these types are several."""
+    if TIED not in operation.properties:
+        return
+    starts = [0]
+    for type_ in operands:
+        starts.append(starts[-1] + len(expansion(type_)))
+    ties: list[int] = []
+    for type_, tie in zip(results, ties_of(operation, len(results)), strict=True):
+        ties.append(tie if tie == UNTIED else starts[tie])
+        ties += [UNTIED] * (len(expansion(type_)) - 1)
+    operation.properties[TIED] = tied_operands(ties)
+
+
+def expand_segments(operation: Operation, expansion: Expansion) -> dict[str, Attribute]:
+    """The properties of an operation, whose groups of operands have grown if it is a branch."""
+    properties = dict(operation.properties)
+    if operation.name not in BRANCHES:
+        return properties
+    start = 0
+    for name in ("operandSegmentSizes", "case_operand_segments"):
+        segments = properties.get(name)
+        if not isinstance(segments, DenseArrayBase):
+            continue
+        lengths = [int(length) for length in segments.get_values()]
+        if name == "case_operand_segments":
+            start = len(operation.operands) - sum(lengths)
+        grown: list[int] = []
+        for length in lengths:
+            group = [value.type for value in operation.operands[start : start + length]]
+            grown.append(len(expand_types(group, expansion)))
+            start += length
+        properties[name] = DenseArrayBase.from_list(i32, grown)
+    return properties

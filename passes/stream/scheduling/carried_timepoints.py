@@ -1,0 +1,295 @@
+"""Let timepoints go along with resources through branches, loops, calls and globals.
+
+    cf.br ^bb1(%0 : !stream.resource<external>)
+
+becomes
+
+    cf.br ^bb1(%0, %t : !stream.resource<external>, !stream.timepoint)
+
+and the block waits for `%t` in front of what reads its argument. Callers of public functions know
+no timepoints, and neither does what runs after a function has stored a device's work in a global:
+there the host waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ....dialects.stream.regions import TimepointAwaitOp, TimepointImmediateOp, TimepointJoinOp
+from ....dialects.stream.resources import ResourceSizeOp
+from ....dialects.stream.types import ImmediateTimepointAttr, ResourceType, TimepointType
+from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp
+from ....dialects.util.functions import CallOp, FuncOp
+from ....ir.host_programs import FUNCTIONS_AND_INITIALIZERS, host_operations
+from ....ir.locations import builder_before, located_builder
+from ....ir.symbols import fresh_name, names_in, references_of, symbol
+from ..analysis.storage import is_resource, resources_in
+from ..conversion.expansions import (
+    BRANCHES,
+    expand_segments,
+    expand_ties,
+    expand_types,
+    retype_function,
+)
+
+INDEX = IndexType()
+TIMEPOINT = TimepointType()
+
+STRUCTURES = frozenset({"scf.execute_region", "scf.for", "scf.if", "scf.index_switch", "scf.while"})
+"""Operations with regions whose arguments and results carry values."""
+
+ENDS = frozenset({"scf.condition", "scf.yield"})
+"""What ends these regions."""
+
+
+class CarriedTimepoints:
+    """What carries resources in a module is given their timepoints as well, in two steps.
+
+    `expand` makes place, and waits where resources arrive; once every region waits for what it
+    needs, `hand_on` fills in what is waited for where they leave.
+    """
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._module = module
+        self._functions = _private_functions(module)
+        self._globals: dict[str, str] = {}
+        """By the names of resources, the names of their timepoints."""
+        self._handed: list[tuple[Operation, int]] = []
+        """Operations that hand on a resource, and where: its timepoint is the next operand."""
+        self._sizes: list[Operation] = []
+
+    def expand(self) -> None:
+        """Make place for timepoints, and wait for those that arrive."""
+        self._expand_globals()
+        for operation in tuple(host_operations(self._module)):
+            if operation.name in FUNCTIONS_AND_INITIALIZERS:
+                self._expand_blocks(operation)
+            elif isinstance(operation, GlobalLoadOp):
+                self._load(operation)
+            elif self._carries(operation):
+                self._expand(operation)
+        for function in self._functions.values():
+            retype_function(function, with_timepoint)
+
+    def hand_on(self) -> None:
+        """Hand on timepoints together with resources, which are there when these are reached."""
+        for operation, index in self._handed:
+            value, waits = awaited(operation.operands[index])
+            operation.operands[index] = value
+            operation.operands[index + 1] = joined(waits, operation)
+        for operation in tuple(host_operations(self._module)):
+            if isinstance(operation, GlobalStoreOp):
+                self._store(operation)
+
+    def clear(self) -> None:
+        """Remove sizes that nobody waits with."""
+        for size in self._sizes:
+            if not any(result.uses for result in size.results):
+                Rewriter.erase_op(size)
+
+    def _expand_globals(self) -> None:
+        names = names_in(self._module)
+        for operation in tuple(self._module.body.block.ops):
+            if not isinstance(operation, GlobalOp) or not isinstance(operation.type, ResourceType):
+                continue
+            name = operation.sym_name.data
+            names.add(timepoint := fresh_name(f"{name}__timepoint", names))
+            builder_before(operation).insert(
+                GlobalOp.build(
+                    properties={
+                        "sym_name": StringAttr(timepoint),
+                        "sym_visibility": StringAttr("private"),
+                        "type": TIMEPOINT,
+                        "is_mutable": UnitAttr(),
+                        "initial_value": ImmediateTimepointAttr(TIMEPOINT),
+                    }
+                )
+            )
+            self._globals[name] = timepoint
+
+    def _expand_blocks(self, function: Operation) -> None:
+        """Let the blocks of a function take timepoints, the first one if its callers have any."""
+        region = function.regions[0]
+        if not _ends_known(region):
+            return
+        for block in region.blocks:
+            if block is not region.blocks.first or function in self._functions.values():
+                self._expand_arguments(block)
+
+    def _expand_arguments(self, block: Block) -> None:
+        for argument in tuple(block.args):
+            if is_resource(argument):
+                timepoint = block.insert_arg(TIMEPOINT, argument.index + 1)
+                self._wait(argument, timepoint, InsertPoint.at_start(block))
+
+    def _carries(self, operation: Operation) -> bool:
+        """Whether an operation hands on, or gives, resources together with timepoints."""
+        if not any(map(is_resource, (*operation.operands, *operation.results))):
+            return False
+        parent = operation.parent_op()
+        if operation.name in BRANCHES:
+            return parent is not None and _ends_known(parent.regions[0])
+        if operation.name == "util.return":
+            return parent in self._functions.values()
+        if isinstance(operation, CallOp):
+            return symbol(operation, "callee") in self._functions
+        return operation.name in STRUCTURES or (
+            operation.name in ENDS and parent is not None and parent.name in STRUCTURES
+        )
+
+    def _expand(self, operation: Operation) -> None:
+        operands: list[SSAValue] = []
+        handed: list[int] = []
+        for value in operation.operands:
+            if is_resource(value):
+                handed.append(len(operands))
+            operands += [value] * len(with_timepoint(value.type))
+        made = type(operation).create(
+            operands=operands,
+            result_types=expand_types(operation.result_types, with_timepoint),
+            properties=expand_segments(operation, with_timepoint),
+            attributes=dict(operation.attributes),
+            successors=operation.successors,
+            regions=[operation.detach_region(region) for region in tuple(operation.regions)],
+        )
+        made.location = operation.location
+        expand_ties(made, operation.operand_types, operation.result_types, with_timepoint)
+        cast(Block, operation.parent).insert_op_before(made, operation)
+        self._handed += ((made, index) for index in handed)
+        for region in made.regions:
+            for block in region.blocks:
+                self._expand_arguments(block)
+        results = list(made.results)
+        behind = InsertPoint.after(made)
+        for result in operation.results:
+            result.replace_all_uses_with(own := results.pop(0))
+            own.name_hint = result.name_hint
+            if is_resource(own):
+                self._wait(own, results.pop(0), behind)
+        Rewriter.erase_op(operation)
+
+    def _load(self, load: GlobalLoadOp) -> None:
+        name = self._globals.get(symbol(load, "global"))
+        if name is not None:
+            reference = SymbolRefAttr(name)
+            timepoint = builder_before(load).insert(
+                GlobalLoadOp.build(result_types=[TIMEPOINT], properties={"global": reference})
+            )
+            self._wait(load.result, timepoint.result, InsertPoint.after(load))
+
+    def _store(self, store: GlobalStoreOp) -> None:
+        name = self._globals.get(symbol(store, "global"))
+        if name is None:
+            return
+        value, waits = awaited(store.value)
+        if all(map(_is_kept, waits)) or _in_initializer(store):
+            store.operands[0] = value
+        else:
+            waits = []
+        builder_before(store).insert(
+            GlobalStoreOp.build(
+                operands=[joined(waits, store)], properties={"global": SymbolRefAttr(name)}
+            )
+        )
+
+    def _wait(self, value: SSAValue, timepoint: SSAValue, point: InsertPoint) -> None:
+        """Let everybody who reads a resource wait for a timepoint."""
+        owner = value.owner
+        near = owner if isinstance(owner, Operation) else owner.parent_op()
+        builder = located_builder(point, cast(Operation, near))
+        uses = tuple(value.uses)
+        size = _known_size(value)
+        if size is None:
+            made = builder.insert(ResourceSizeOp.build(operands=[value], result_types=[INDEX]))
+            self._sizes.append(made)
+            size = made.result
+        wait = builder.insert(
+            TimepointAwaitOp.build(
+                operands=[[value], [size], [timepoint]], result_types=[[value.type]]
+            )
+        )
+        for use in uses:
+            use.operation.operands[use.index] = wait.results[0]
+
+
+def with_timepoint(type_: Attribute) -> Sequence[Attribute]:
+    """What is carried for a value of some type."""
+    return (type_, TIMEPOINT) if isinstance(type_, ResourceType) else (type_,)
+
+
+def awaited(value: SSAValue) -> tuple[SSAValue, list[SSAValue]]:
+    """A resource under the name that it has before anybody waits for it, and who is waited for."""
+    waits: dict[SSAValue, None] = {}
+    while isinstance(value, OpResult) and isinstance(value.op, TimepointAwaitOp):
+        waits[value.op.await_timepoint] = None
+        value = value.op.resource_operands[value.index]
+    return value, list(waits)
+
+
+def joined(waits: Sequence[SSAValue], reader: Operation) -> SSAValue:
+    """The last of some timepoints, in front of who reads it; of none, the start of all time."""
+    if len(waits) == 1:
+        return waits[0]
+    builder = builder_before(reader)
+    if not waits:
+        immediate = TimepointImmediateOp.build(result_types=[TIMEPOINT])
+        return builder.insert(immediate).result_timepoint
+    join = TimepointJoinOp.build(operands=[list(waits)], result_types=[TIMEPOINT])
+    return builder.insert(join).result_timepoint
+
+
+def _private_functions(module: ModuleOp) -> dict[str, Operation]:
+    """The functions that only calls in the module know, by their names."""
+    functions: dict[str, Operation] = {}
+    for operation in module.body.block.ops:
+        private = operation.properties.get("sym_visibility") == StringAttr("private")
+        if private and isinstance(operation, FuncOp) and operation.regions[0].blocks:
+            functions[operation.sym_name.data] = operation
+    for operation in module.walk():
+        if not isinstance(operation, CallOp):
+            for reference in references_of(operation):
+                functions.pop(reference.root_reference.data, None)
+    return functions
+
+
+def _known_size(value: SSAValue) -> SSAValue | None:
+    """The bytes of a block's argument, where a reader names them and the block has them."""
+    if not isinstance(value, BlockArgument):
+        return None
+    parent = value.block.parent_op()
+    for use in value.uses:
+        for resource, size in resources_in(use.operation):
+            if resource is value and (size in value.block.args or _is_outside(size, parent)):
+                return size
+    return None
+
+
+def _is_outside(value: SSAValue, parent: Operation | None) -> bool:
+    """Whether a value is there before an operation that sees what is around it."""
+    maker = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+    if parent is None or maker is None or parent.name not in STRUCTURES:
+        return False
+    return not parent.is_ancestor(maker)
+
+
+def _is_kept(timepoint: SSAValue) -> bool:
+    """Whether a timepoint is one that a global had."""
+    return isinstance(timepoint, OpResult) and isinstance(timepoint.op, GlobalLoadOp)
+
+
+def _in_initializer(operation: Operation) -> bool:
+    scope: Operation | None = operation
+    while scope is not None and scope.name not in FUNCTIONS_AND_INITIALIZERS:
+        scope = scope.parent_op()
+    return scope is not None and scope.name == "util.initializer"
+
+
+def _ends_known(region: Region) -> bool:
+    """Whether all blocks of a region are left by branches that can carry more."""
+    ends = (block.last_op for block in region.blocks)
+    return all(end is None or not end.successors or end.name in BRANCHES for end in ends)
