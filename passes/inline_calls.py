@@ -21,7 +21,7 @@ from xdsl.rewriter import Rewriter
 from ..ir.call_graph import CallGraph
 from ..ir.diagnostics import OperationError
 from ..ir.host_programs import CALLS, FUNCTIONS, call_graph, calls_in
-from ..ir.symbols import names_in, numbered_name, references_of, symbol
+from ..ir.symbols import names_in, numbered_name, references_of, symbol, visibility
 
 MOST_OPERATIONS = 1 << 20
 """How many operations a function may have when all calls in it are inlined."""
@@ -43,7 +43,7 @@ class InlineCallsPass(ModulePass):
         callers_first = graph.callees_first()[::-1]
         _check_sizes(functions, graph, recursive)
         for name in sorted(recursive):
-            if not _is_private(functions[name]):
+            if visibility(functions[name]) != "private":
                 copy_name = _call_copy(name, functions, op)
                 recursive.add(copy_name)
                 callers_first.append(copy_name)
@@ -98,7 +98,7 @@ def inline_small_calls(module: ModuleOp) -> None:
         is_flat = len(function.regions[0].blocks) == 1 and name not in recursive
         if sizes[name] > MOST_OF_SMALL or not is_flat:
             continue
-        if _is_private(function) and not has_attributes and name not in named:
+        if visibility(function) == "private" and not has_attributes and name not in named:
             small[name] = function
     if not small:
         return
@@ -121,11 +121,6 @@ def _erase_unused(functions: dict[str, Operation], module: ModuleOp) -> None:
     used = call_graph(functions).reached_from(_roots(functions, module))
     for name in functions.keys() - set(used):
         Rewriter.erase_op(functions[name], safe_erase=False)
-
-
-def _is_private(function: Operation) -> bool:
-    visibility = function.properties.get("sym_visibility")
-    return isinstance(visibility, StringAttr) and visibility.data == "private"
 
 
 def _check_sizes(
@@ -211,7 +206,7 @@ def _inline_blocks(call: Operation, body: Region) -> Operation:
 
 def _roots(functions: dict[str, Operation], module: ModuleOp) -> set[str]:
     """The functions that callers outside see, and those that other operations call."""
-    roots = {name for name, function in functions.items() if not _is_private(function)}
+    roots = {name for name, function in functions.items() if visibility(function) != "private"}
     for operation in module.body.block.ops:
         if operation.name not in FUNCTIONS:
             roots.update(name for _, name in calls_in(operation))

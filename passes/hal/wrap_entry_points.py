@@ -42,6 +42,7 @@ from ...dialects.util.functions import FuncOp, ReturnOp
 from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.locations import builder_before, located_builder, replace_by
+from ...ir.symbols import visibility
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
@@ -64,9 +65,7 @@ class WrapEntryPointsPass(ModulePass):
 
 
 def _is_entry_point(function: Operation) -> bool:
-    visibility = function.properties.get("sym_visibility")
-    private = isinstance(visibility, StringAttr) and visibility.data == "private"
-    if private or not function.regions[0].blocks:
+    if visibility(function) == "private" or not function.regions[0].blocks:
         return False
     type_ = cast(FunctionType, function.properties["function_type"])
     if function.name == "func.func":
