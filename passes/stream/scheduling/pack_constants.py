@@ -61,7 +61,7 @@ INDEX, TIMEPOINT = IndexType(), TimepointType()
 
 
 @dataclass(frozen=True)
-class PackConstantResourcesPass(ModulePass):
+class PackConstantsPass(ModulePass):
     """Pack constants into buffers of the host, and bring them to their devices."""
 
     name = "iree-stream-pack-constants"
