@@ -119,23 +119,17 @@ class ExecutableSourceOp(Executable):
     )
 
 
-@irdl_op_definition
-class ExecutableBinaryOp(SyntaxOperation):
-    """Compiled kernels for one target."""
-
-    name = "hal.executable.binary"
-    sym_visibility = opt_prop_def(StringAttr)
-    sym_name = prop_def(StringAttr)
-    format = prop_def(StringAttr)
-    data = prop_def(Attribute)
-    mime_type = opt_prop_def(StringAttr)
-    traits = traits_def(SymbolOpInterface())
-
-    SYNTAX: ClassVar[Syntax] = (
+ExecutableBinaryOp = row(
+    "executable.binary",
+    "| sym_visibility:str? sym_name:str format:str data:attr mime_type:str?",
+    (
         Visibility(),
         " @$sym_name",
         "struct($format, $data, $mime_type) attr-dict-with-keyword",
-    )
+    ),
+    traits=(SymbolOpInterface(),),
+    doc="Compiled kernels for one target.",
+)
 
 
 def parse_arguments(parser: Parser) -> list[Parser.Argument]:
@@ -311,12 +305,13 @@ class NamelessFunction(SyntaxOperation):
     traits = traits_def(IsolatedFromAbove())
 
 
-@irdl_op_definition
-class ExecutableConditionOp(NamelessFunction):
-    """Whether a variant fits a device."""
-
-    name = "hal.executable.condition"
-    SYNTAX: ClassVar[Syntax] = (FunctionBody(), " attr-dict-with-keyword")
+ExecutableConditionOp = row(
+    "executable.condition",
+    "| function_type:function | body",
+    (FunctionBody(), " attr-dict-with-keyword"),
+    traits=(IsolatedFromAbove(),),
+    doc="Whether a variant fits a device.",
+)
 
 
 @irdl_op_definition

@@ -142,7 +142,7 @@ class Wrapper:
                     result_types=[INDEX],
                     properties={"index": IntegerAttr(dimension, INDEX)},
                 )
-                dynamic.append(builder.insert(operation).result)
+                dynamic.append(builder.insert(operation).results[0])
         properties: dict[str, Attribute] = {
             "target_encoding": tensor,
             "name": StringAttr(f"input{index}"),
