@@ -62,7 +62,7 @@ def extract_slice(
     value = emitter.append(made).results[0]
     for axes, owner in owners.items():
         root = spread.grid.coordinates_along(axes, owner)
-        value = emitter.insert(BroadcastOp(value, spread.grid.name, axes, root))
+        value = emitter.insert(BroadcastOp(value, spread.grid.name, axes, root=root))
     return value
 
 
