@@ -20,6 +20,9 @@ from xdsl.ir import Operation, SSAValue
 from .host_programs import CALLS, FUNCTIONS
 from .symbols import symbol
 
+BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
+"""Operations that end a block and hand their last operands to the next."""
+
 _LOOPS = {"scf.for": 1, "scf.while": 0}
 """Loops, and the first argument of their bodies that is a result in the end."""
 
@@ -40,7 +43,7 @@ class Forward(NamedTuple):
 def forwards(operation: Operation) -> Iterator[Forward]:
     """What branches, loops, regions and their ends forward; nothing for other operations."""
     parent = operation.parent_op()
-    if operation.successors:
+    if operation.name in BRANCHES:
         first = len(operation.operands)
         first -= sum(len(block.args) for block in operation.successors)
         for block in operation.successors:

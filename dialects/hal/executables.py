@@ -297,14 +297,6 @@ class Keys:
             printer.print_list(keys, printer.print_attribute)
 
 
-class NamelessFunction(SyntaxOperation):
-    """Code of an executable that runs on the host."""
-
-    function_type = prop_def(FunctionType)
-    body = region_def()
-    traits = traits_def(IsolatedFromAbove())
-
-
 ExecutableConditionOp = row(
     "executable.condition",
     "| function_type:function | body",
@@ -315,11 +307,15 @@ ExecutableConditionOp = row(
 
 
 @irdl_op_definition
-class ExecutableConstantBlockOp(NamelessFunction):
+class ExecutableConstantBlockOp(SyntaxOperation):
     """Constants that are known once the device is."""
 
     name = "hal.executable.constant.block"
+    function_type = prop_def(FunctionType)
     keys = prop_def(ArrayAttr[StringAttr])
+    body = region_def()
+    traits = traits_def(IsolatedFromAbove())
+
     SYNTAX: ClassVar[Syntax] = (FunctionBody((Keys(), ATTRIBUTES_WITH_KEYWORD)),)
 
     def verify_(self) -> None:

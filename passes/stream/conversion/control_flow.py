@@ -26,6 +26,7 @@ from ....dialects.stream.types import ChannelType
 from ....ir.regions import reachable_blocks
 from ....ir.syntax.resource_directives import UNTIED, tied_operands, ties_of
 from ....ir.tensor_types import ranked
+from ....ir.value_flow import BRANCHES
 from .stored_tensors import StoredTensor, carried_types, stored_from
 
 
@@ -59,9 +60,6 @@ class TensorStorage(Protocol):
 TIED = "tied_operands"
 
 CHANNEL = ChannelType()
-
-BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
-"""Operations that end a block and give the arguments of the next."""
 
 CONTROL_FLOW = BRANCHES | frozenset(
     {
