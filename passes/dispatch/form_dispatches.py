@@ -223,7 +223,7 @@ def _bring(
         result_types=[value.type],
         properties={"target": place},
     )
-    return builder_before(reader).insert(transfer).result
+    return builder_before(reader).insert(transfer).results[0]
 
 
 # Dispatches
