@@ -13,7 +13,7 @@ from ..ir.dialect_extension import variant
 from ..ir.syntax.assembly_format import Parsed
 from .stablehlo.attributes import ComparisonDirectionAttr as _Direction
 from .stablehlo.attributes import ComparisonTypeAttr as _Type
-from .stablehlo.attributes import StructAttribute, WordAttribute, read_integers
+from .stablehlo.attributes import StructAttribute, read_integers, word_attribute
 from .stablehlo.elementwise import ConstantOp
 from .stablehlo.syntax import Custom, define
 
@@ -28,28 +28,9 @@ BROADCASTING = (
 )
 
 
-@irdl_attr_definition
-class ComparisonDirectionAttr(WordAttribute):
-    """`#chlo<comparison_direction LT>`."""
-
-    name = "chlo.comparison_direction"
-    WORDS = _Direction.WORDS
-
-
-@irdl_attr_definition
-class ComparisonTypeAttr(WordAttribute):
-    """`#chlo<comparison_type FLOAT>`."""
-
-    name = "chlo.comparison_type"
-    WORDS = _Type.WORDS
-
-
-@irdl_attr_definition
-class PrecisionAttr(WordAttribute):
-    """`#chlo<precision DEFAULT>`."""
-
-    name = "chlo.precision"
-    WORDS = ("DEFAULT", "HIGH", "HIGHEST")
+ComparisonDirectionAttr = word_attribute("chlo.comparison_direction", *_Direction.WORDS)
+ComparisonTypeAttr = word_attribute("chlo.comparison_type", *_Type.WORDS)
+PrecisionAttr = word_attribute("chlo.precision", "DEFAULT", "HIGH", "HIGHEST")
 
 
 @irdl_attr_definition

@@ -44,6 +44,8 @@ from ..ir.syntax.rows import Rows
 from ..ir.tensor_types import Shape, shape_of
 from .iree_encoding.interfaces import EncodingTypeInterface, Spelling, Tensor, with_encoding
 
+row = Rows("iree_tensor_ext", {"tensor": TensorType})
+PURE = (Pure(),)
 ACCESSES = ("readonly", "readwrite", "writeonly")
 
 
@@ -233,20 +235,22 @@ class DispatchTensorStoreOp(DispatchTensorStore):
     name = "iree_tensor_ext.dispatch.tensor.store"
 
 
-@irdl_op_definition
-class DispatchWorkloadOrdinalOp(WorkloadOrdinal):
-    """Today's spelling."""
+DispatchWorkloadOrdinalOp = row(
+    "dispatch.workload.ordinal",
+    "operand -> result | ordinal:int",
+    " attr-dict $operand, index($ordinal) : type($result)",
+    traits=PURE,
+    doc="Today's spelling.",
+)
 
-    name = "iree_tensor_ext.dispatch.workload.ordinal"
-    SYNTAX: ClassVar[Syntax] = " attr-dict $operand, index($ordinal) : type($result)"
 
-
-@irdl_op_definition
-class DispatchWorkgroupCountFromSliceOp(WorkgroupCount):
-    """Today's spelling: with parentheses."""
-
-    name = "iree_tensor_ext.dispatch.workgroup_count_from_slice"
-    SYNTAX: ClassVar[Syntax] = " attr-dict($workload)"
+DispatchWorkgroupCountFromSliceOp = row(
+    "dispatch.workgroup_count_from_slice",
+    "workload* -> x y z",
+    " attr-dict($workload)",
+    traits=PURE,
+    doc="Today's spelling: with parentheses.",
+)
 
 
 # Names of 2024
@@ -282,49 +286,32 @@ class FlowDispatchWorkgroupCountFromSliceOp(WorkgroupCount):
     SYNTAX: ClassVar[Syntax] = " $workload attr-dict"
 
 
-class ComputeBarrier(SyntaxOperation):
-    """Marks where computation on a tensor starts or ends; the value is unchanged."""
-
-    value = operand_def(TensorType)
-    value_dims = var_operand_def(IndexType())
-    result = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $value : type($value)({$value_dims})? -> type($result) attr-dict-with-keyword"
-    )
+ComputeBarrierStartOp = row(
+    "compute_barrier.start",
+    "value:tensor value_dims* -> result:tensor",
+    " $value : type($value)({$value_dims})? -> type($result) attr-dict-with-keyword",
+    traits=PURE,
+    doc="No reshape moves up across this.",
+)
 
 
-@irdl_op_definition
-class ComputeBarrierStartOp(ComputeBarrier):
-    """No reshape moves up across this."""
-
-    name = "iree_tensor_ext.compute_barrier.start"
-
-
-@irdl_op_definition
-class ComputeBarrierEndOp(ComputeBarrier):
-    """No reshape moves down across this."""
-
-    name = "iree_tensor_ext.compute_barrier.end"
+ComputeBarrierEndOp = row(
+    "compute_barrier.end",
+    "value:tensor value_dims* -> result:tensor",
+    " $value : type($value)({$value_dims})? -> type($result) attr-dict-with-keyword",
+    traits=PURE,
+    doc="No reshape moves down across this.",
+)
 
 
-@irdl_op_definition
-class BitCastOp(SyntaxOperation):
-    """The same bytes as a tensor of another type."""
-
-    name = "iree_tensor_ext.bitcast"
-    source = operand_def(TensorType)
-    source_dims = var_operand_def(IndexType())
-    result_dims = var_operand_def(IndexType())
-    result = result_def(TensorType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $source : type($source)({$source_dims})? -> type($result)({$result_dims})?"
-        " attr-dict-with-keyword"
-    )
+BitCastOp = row(
+    "bitcast",
+    "source:tensor source_dims* result_dims* -> result:tensor",
+    " $source : type($source)({$source_dims})? -> type($result)({$result_dims})?"
+    " attr-dict-with-keyword",
+    traits=PURE,
+    doc="The same bytes as a tensor of another type.",
+)
 
 
 @irdl_attr_definition
@@ -343,29 +330,27 @@ class RaggedShapeAttr(ParametrizedAttribute):
         printer.print_string(f"<{self.dimension.value.data}>")
 
 
-_row = Rows("iree_tensor_ext", {"tensor": TensorType})
-
 ROWS = (
-    _row(
+    row(
         "cast_to_ragged_shape",
         "source:tensor column_lengths:any num_ragged_rows? source_dynamic_dims* -> result:tensor"
         " | raggedDim:int",
         " $source ragged_dim(index($raggedDim)) column_lengths($column_lengths)"
         "( num_ragged_rows($num_ragged_rows))? attr-dict"
         " : (type($source)({$source_dynamic_dims})?, type($column_lengths)) -> type($result)",
-        traits=(Pure(),),
+        traits=PURE,
     ),
-    _row(
+    row(
         "linearize_ragged_dims",
         "source:tensor result_dynamic_dims* -> result:tensor",
         " $source attr-dict : type($source) -> type($result)({$result_dynamic_dims})?",
-        traits=(Pure(),),
+        traits=PURE,
     ),
-    _row(
+    row(
         "dispatch.workgroup_count_split_reduction_modifier",
         "workgroup_x workgroup_y workgroup_z workload* -> result_x result_y result_z",
         " attr-dict workgroups($workgroup_x, $workgroup_y, $workgroup_z) workload($workload)",
-        traits=(Pure(),),
+        traits=PURE,
     ),
 )
 

@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects.shard.boundary import Boundary, argument_boundary, result_boundary
 from ..ir.attribute_access import attribute, integers, operation_name, symbol_name
 from ..ir.diagnostics import OperationError
+from ..ir.symbols import visibility
 from ..runtime.abi.arguments import InputError, checked_inputs
 from ..runtime.abi.values import Array, Value, is_number
 from ..sharding.collectives import COLLECTIVES
@@ -168,9 +169,8 @@ def public_functions(module: ModuleOp) -> list[str]:
     """The names of the functions with a body that are visible outside."""
     names: list[str] = []
     for op in functions(module):
-        visibility = getattr(attribute(op, "sym_visibility"), "data", "public")
         name = symbol_name(op)
-        if name is not None and visibility == "public":
+        if name is not None and visibility(op) == "public":
             names.append(name)
     return names
 

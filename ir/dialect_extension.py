@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import TypeVar, cast
 
 from xdsl.dialect_interfaces import DialectInterface
-from xdsl.ir import Attribute, Dialect, Operation
-from xdsl.irdl import IRDLOperation, OpDef
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import IRDLOperation, OpDef, irdl_attr_definition
 
 OperationT = TypeVar("OperationT", bound=IRDLOperation)
 KindT = TypeVar("KindT", Operation, Attribute)
@@ -75,3 +76,22 @@ def variant(
     }
     class_name = "".join(word.capitalize() for word in words) + "Op"
     return cast(type[OperationT], type(class_name, (prototype,), namespace))
+
+
+def plain_type(name: str, doc: str) -> type[ParametrizedAttribute]:
+    """The type of a name that has no parameters; `doc` is its docstring."""
+    return _plain(name, doc, "Type", (ParametrizedAttribute, TypeAttribute))
+
+
+def plain_attribute(name: str, doc: str) -> type[ParametrizedAttribute]:
+    """The attribute of a name that has no parameters; `doc` is its docstring."""
+    return _plain(name, doc, "Attr", (ParametrizedAttribute,))
+
+
+def _plain(
+    name: str, doc: str, suffix: str, bases: tuple[type, ...]
+) -> type[ParametrizedAttribute]:
+    words = re.split(r"[._]", name.partition(".")[2])
+    class_name = "".join(word.capitalize() for word in words) + suffix
+    made = type(class_name, bases, {"__doc__": doc, "name": name})
+    return irdl_attr_definition(cast("type[ParametrizedAttribute]", made))

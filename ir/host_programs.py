@@ -15,6 +15,7 @@ FUNCTIONS_AND_INITIALIZERS = FUNCTIONS | {"util.initializer"}
 """Operations whose regions see nothing of what is around them."""
 
 CALLS = frozenset({"func.call", "util.call"})
+RETURNS = frozenset({"func.return", "util.return"})
 EXECUTABLES = frozenset({"flow.executable", "hal.executable", "stream.executable"})
 KERNEL_IN_PLACE = "flow.dispatch.workgroups"
 DISPATCH_REGION = "flow.dispatch.region"

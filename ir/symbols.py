@@ -153,6 +153,12 @@ VISIBILITY = ("private", "public", "nested")
 """MLIR's visibilities of symbols."""
 
 
+def visibility(operation: Operation) -> str:
+    """The visibility of a symbol; `public` is what is meant if it is not given."""
+    held = operation.get_attr_or_prop("sym_visibility")
+    return held.data if isinstance(held, StringAttr) else "public"
+
+
 def verify_visibility(operation: Operation) -> None:
     """Verify that a symbol's visibility, if it is given, is one of MLIR's."""
     attribute = operation.properties.get("sym_visibility")

@@ -22,7 +22,7 @@ from xdsl.rewriter import Rewriter
 from ..ir.call_graph import CallGraph
 from ..ir.diagnostics import OperationError
 from ..ir.host_programs import CALLS, FUNCTIONS, call_graph, calls_in
-from ..ir.symbols import names_in, numbered_name, references_of, symbol
+from ..ir.symbols import names_in, numbered_name, references_of, symbol, visibility
 
 MOST_OPERATIONS = 1 << 20
 """How many operations a function may have when all calls in it are inlined."""
@@ -50,7 +50,7 @@ class InlineCallsPass(ModulePass):
         callers_first = graph.callees_first()[::-1]
         _check_sizes(functions, graph, recursive)
         for name in sorted(recursive):
-            if not _is_private(functions[name]):
+            if visibility(functions[name]) != "private":
                 copy_name = _call_copy(name, functions, op)
                 recursive.add(copy_name)
                 callers_first.append(copy_name)
@@ -107,7 +107,7 @@ def inline_small_calls(module: ModuleOp) -> None:
         is_flat = len(function.regions[0].blocks) == 1 and name not in recursive
         if sizes[name] > limit or not is_flat or said - {SIZE_ARGUMENT, RESULT_NAME}:
             continue
-        if _is_private(function) and name not in named:
+        if visibility(function) == "private" and name not in named:
             small[name] = function
     if not small:
         return
@@ -137,11 +137,6 @@ def _said_of_boundary(function: Operation) -> set[str]:
     found = [function.properties.get(name) for name in ("arg_attrs", "res_attrs")]
     lists = [cast("ArrayAttr[DictionaryAttr]", each) for each in found if each is not None]
     return {name for each in lists for attributes in each for name in attributes.data}
-
-
-def _is_private(function: Operation) -> bool:
-    visibility = function.properties.get("sym_visibility")
-    return isinstance(visibility, StringAttr) and visibility.data == "private"
 
 
 def _check_sizes(
@@ -227,7 +222,7 @@ def _inline_blocks(call: Operation, body: Region) -> Operation:
 
 def _roots(functions: dict[str, Operation], module: ModuleOp) -> set[str]:
     """The functions that callers outside see, and those that other operations call."""
-    roots = {name for name, function in functions.items() if not _is_private(function)}
+    roots = {name for name, function in functions.items() if visibility(function) != "private"}
     for operation in module.body.block.ops:
         if operation.name not in FUNCTIONS:
             roots.update(name for _, name in calls_in(operation))

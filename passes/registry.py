@@ -8,142 +8,79 @@ from importlib import import_module
 from xdsl.passes import ModulePass
 
 _PASSES = {
-    "assign-devices": ("hal.assign_devices", "AssignDevicesPass"),
-    "canonicalize": ("general.canonicalize", "CanonicalizePass"),
-    "compile": ("compile", "CompilePass"),
-    "convert-elementwise-to-linalg": (
-        "dispatch.convert_elementwise_to_linalg",
-        "ConvertElementwiseToLinalgPass",
-    ),
-    "convert-mesh-to-shard": ("imports.convert_mesh_to_shard", "ConvertMeshToShardPass"),
-    "convert-sdy-to-shard": ("imports.convert_sdy_to_shard", "ConvertSdyToShardPass"),
-    "convert-stablehlo-to-linalg": (
-        "stablehlo.convert_stablehlo_to_linalg",
-        "ConvertStablehloToLinalgPass",
-    ),
-    "convert-stream-to-hal": ("hal.convert_stream_to_hal", "ConvertStreamToHalPass"),
-    "convert-tm-tensor-to-linalg": (
-        "tm_tensor.convert_tm_tensor_to_linalg",
-        "ConvertTmTensorToLinalgPass",
-    ),
-    "convert-to-stream": ("stream.convert_to_stream", "ConvertToStreamPass"),
-    "data-tile": ("data_tile", "DataTilePass"),
-    "form-dispatches": ("dispatch.form_dispatches", "FormDispatchesPass"),
-    "hoist-encodings": ("encoding.hoist_encodings", "HoistEncodingsPass"),
-    "inline-calls": ("inline_calls", "InlineCallsPass"),
-    "iree-abi-wrap-entry-points": ("hal.wrap_entry_points", "WrapEntryPointsPass"),
-    "iree-codegen-materialize-device-encoding": (
-        "codegen.materialize_device_encoding",
-        "MaterializeDeviceEncodingPass",
-    ),
-    "iree-codegen-materialize-encoding-into-nop": (
-        "codegen.materialize_encoding_into_nop",
-        "MaterializeEncodingIntoNopPass",
-    ),
-    "iree-codegen-materialize-host-encoding": (
-        "codegen.materialize_host_encoding",
-        "MaterializeHostEncodingPass",
-    ),
-    "iree-dispatch-creation-annotate-data-tiling-hints": (
-        "encoding.annotate_data_tiling_hints",
-        "AnnotateDataTilingHintsPass",
-    ),
-    "iree-dispatch-creation-convert-encoding-to-flow": (
-        "encoding.convert_encoding_to_flow",
-        "ConvertEncodingToFlowPass",
-    ),
+    "assign-devices": "hal.assign_devices",
+    "canonicalize": "general.canonicalize",
+    "compile": "compile",
+    "convert-elementwise-to-linalg": "dispatch.convert_elementwise_to_linalg",
+    "convert-mesh-to-shard": "imports.convert_mesh_to_shard",
+    "convert-sdy-to-shard": "imports.convert_sdy_to_shard",
+    "convert-stablehlo-to-linalg": "stablehlo.convert_stablehlo_to_linalg",
+    "convert-stream-to-hal": "hal.convert_stream_to_hal",
+    "convert-tm-tensor-to-linalg": "tm_tensor.convert_tm_tensor_to_linalg",
+    "convert-to-stream": "stream.convert_to_stream",
+    "data-tile": "data_tile",
+    "form-dispatches": "dispatch.form_dispatches",
+    "hoist-encodings": "encoding.hoist_encodings",
+    "inline-calls": "inline_calls",
+    "iree-abi-wrap-entry-points": "hal.wrap_entry_points",
+    "iree-codegen-materialize-device-encoding": "codegen.materialize_device_encoding",
+    "iree-codegen-materialize-encoding-into-nop": "codegen.materialize_encoding_into_nop",
+    "iree-codegen-materialize-host-encoding": "codegen.materialize_host_encoding",
+    "iree-dispatch-creation-annotate-data-tiling-hints": "encoding.annotate_data_tiling_hints",
+    "iree-dispatch-creation-convert-encoding-to-flow": "encoding.convert_encoding_to_flow",
     "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions": (
-        "encoding.fuse_encoding_ops_into_dispatch_regions",
-        "FuseEncodingOpsPass",
+        "encoding.fuse_encoding_ops_into_dispatch_regions"
     ),
-    "iree-dispatch-creation-hoist-encoding-ops": (
-        "encoding.hoist_encoding_ops",
-        "HoistEncodingOpsPass",
-    ),
-    "iree-dispatch-creation-propagate-encodings": (
-        "encoding.propagate_encodings",
-        "PropagateEncodingsPass",
-    ),
+    "iree-dispatch-creation-hoist-encoding-ops": "encoding.hoist_encoding_ops",
+    "iree-dispatch-creation-propagate-encodings": "encoding.propagate_encodings",
     "iree-dispatch-creation-propagate-encodings-through-generic-ops": (
-        "encoding.propagate_encodings_through_generic_ops",
-        "PropagateEncodingsThroughGenericOpsPass",
+        "encoding.propagate_encodings_through_generic_ops"
     ),
-    "iree-dispatch-creation-set-encoding": ("encoding.set_encoding", "SetEncodingPass"),
+    "iree-dispatch-creation-set-encoding": "encoding.set_encoding",
     "iree-global-opt-materialize-homogeneous-encodings": (
-        "codegen.materialize_homogeneous_encodings",
-        "MaterializeHomogeneousEncodingsPass",
+        "codegen.materialize_homogeneous_encodings"
     ),
-    "iree-hal-conversion": ("hal.hal_conversion", "HalConversionPass"),
-    "iree-hal-materialize-interfaces": ("hal.materialize_interfaces", "MaterializeInterfacesPass"),
-    "iree-stream-automatic-reference-counting": (
-        "stream.automatic_reference_counting",
-        "AutomaticReferenceCountingPass",
-    ),
-    "iree-stream-elide-timepoints": ("stream.elide_timepoints", "ElideTimepointsPass"),
-    "iree-stream-encode-device-tensors": (
-        "stream.encode_device_tensors",
-        "EncodeDeviceTensorsPass",
-    ),
-    "iree-stream-encode-host-tensors": ("stream.encode_host_tensors", "EncodeHostTensorsPass"),
-    "iree-stream-layout-slices": ("stream.layout_slices", "LayoutSlicesPass"),
-    "iree-stream-materialize-copy-on-write": (
-        "stream.materialize_copy_on_write",
-        "MaterializeCopyOnWritePass",
-    ),
-    "iree-stream-materialize-encodings": (
-        "stream.materialize_encodings",
-        "MaterializeEncodingsPass",
-    ),
-    "iree-stream-pack-constants": ("stream.scheduling.pack_constants", "PackConstantResourcesPass"),
-    "iree-stream-pack-dispatch-operands": (
-        "stream.pack_dispatch_operands",
-        "PackDispatchOperandsPass",
-    ),
-    "iree-stream-propagate-timepoints": (
-        "stream.propagate_timepoints",
-        "PropagateTimepointsPass",
-    ),
-    "iree-stream-refine-usage": ("stream.refine_usage", "RefineUsagePass"),
-    "iree-stream-schedule-allocation": ("stream.schedule_allocation", "ScheduleAllocationPass"),
-    "iree-stream-schedule-concurrency": (
-        "stream.schedule_concurrency",
-        "ScheduleConcurrencyPass",
-    ),
-    "iree-stream-schedule-execution": ("stream.schedule_execution", "ScheduleExecutionPass"),
-    "iree-stream-specialize-encodings": ("stream.specialize_encodings", "SpecializeEncodingsPass"),
-    "iree-stream-unify-encoding-for-globals": (
-        "stream.unify_encoding_for_globals",
-        "UnifyEncodingForGlobalsPass",
-    ),
-    "loop-invariant-code-motion": (
-        "general.loop_invariant_code_motion",
-        "LoopInvariantCodeMotion",
-    ),
-    "merge-globals": ("stream.merge_globals", "MergeGlobalsPass"),
-    "pack-constants": ("stream.pack_constants", "PackConstantsPass"),
-    "place-relayouts": ("stream.place_relayouts", "PlaceRelayoutsPass"),
-    "print-op-stats": ("general.print_op_stats", "PrintOpStatsPass"),
-    "sccp": ("general.sccp", "SccpPass"),
-    "shard-annotate": ("sharding.shard_annotate", "ShardAnnotatePass"),
-    "shard-complete": ("sharding.shard_complete", "ShardCompletePass"),
-    "shard-lower-all-slice": ("sharding.shard_lower_all_slice", "ShardLowerAllSlicePass"),
-    "shard-lower-process-multi-index": (
-        "sharding.shard_lower_process_multi_index",
-        "ShardLowerProcessMultiIndexPass",
-    ),
-    "shard-partition": ("sharding.shard_partition", "ShardPartitionPass"),
-    "shard-search": ("sharding.shard_search", "ShardSearchPass"),
-    "shard-simplify": ("sharding.shard_simplify", "ShardSimplifyPass"),
-    "sharding-propagation": ("sharding.sharding_propagation", "ShardingPropagationPass"),
-    "simplify-sizes": ("sizes.simplify_sizes", "SimplifySizesPass"),
-    "specialize-processes": ("hal.specialize_processes", "SpecializeProcessesPass"),
-    "spmd": ("sharding.spmd", "SpmdPass"),
-    "strip-annotations": ("sharding.strip_annotations", "StripAnnotationsPass"),
-    "symbol-dce": ("general.symbol_dce", "SymbolDcePass"),
-    "verify-collectives": ("stream.verify_collectives", "VerifyCollectivesPass"),
-    "view-op-graph": ("general.view_op_graph", "ViewOpGraphPass"),
+    "iree-hal-conversion": "hal.hal_conversion",
+    "iree-hal-materialize-interfaces": "hal.materialize_interfaces",
+    "iree-stream-automatic-reference-counting": "stream.automatic_reference_counting",
+    "iree-stream-elide-timepoints": "stream.elide_timepoints",
+    "iree-stream-encode-device-tensors": "stream.encode_device_tensors",
+    "iree-stream-encode-host-tensors": "stream.encode_host_tensors",
+    "iree-stream-layout-slices": "stream.layout_slices",
+    "iree-stream-materialize-copy-on-write": "stream.materialize_copy_on_write",
+    "iree-stream-materialize-encodings": "stream.materialize_encodings",
+    "iree-stream-pack-constants": "stream.scheduling.pack_constants",
+    "iree-stream-pack-dispatch-operands": "stream.pack_dispatch_operands",
+    "iree-stream-propagate-timepoints": "stream.propagate_timepoints",
+    "iree-stream-refine-usage": "stream.refine_usage",
+    "iree-stream-schedule-allocation": "stream.schedule_allocation",
+    "iree-stream-schedule-concurrency": "stream.schedule_concurrency",
+    "iree-stream-schedule-execution": "stream.schedule_execution",
+    "iree-stream-specialize-encodings": "stream.specialize_encodings",
+    "iree-stream-unify-encoding-for-globals": "stream.unify_encoding_for_globals",
+    "loop-invariant-code-motion": "general.loop_invariant_code_motion",
+    "merge-globals": "stream.merge_globals",
+    "pack-constants": "stream.pack_constants",
+    "place-relayouts": "stream.place_relayouts",
+    "print-op-stats": "general.print_op_stats",
+    "sccp": "general.sccp",
+    "shard-annotate": "sharding.shard_annotate",
+    "shard-complete": "sharding.shard_complete",
+    "shard-lower-all-slice": "sharding.shard_lower_all_slice",
+    "shard-lower-process-multi-index": "sharding.shard_lower_process_multi_index",
+    "shard-partition": "sharding.shard_partition",
+    "shard-search": "sharding.shard_search",
+    "shard-simplify": "sharding.shard_simplify",
+    "sharding-propagation": "sharding.sharding_propagation",
+    "simplify-sizes": "sizes.simplify_sizes",
+    "specialize-processes": "hal.specialize_processes",
+    "spmd": "sharding.spmd",
+    "strip-annotations": "sharding.strip_annotations",
+    "symbol-dce": "general.symbol_dce",
+    "verify-collectives": "stream.verify_collectives",
+    "view-op-graph": "general.view_op_graph",
 }
-"""The file of this folder that holds a pass, and the name of its class."""
+"""The file of this folder that holds a pass, whose class is named as the file is."""
 
 ALIASES = {
     "encode-device-tensors": "iree-stream-encode-device-tensors",
@@ -163,12 +100,14 @@ ALIASES = {
 """Other names of passes: short ones, and the one that a pass had before."""
 
 
-def _loader(module: str, name: str) -> Callable[[], type[ModulePass]]:
+def _loader(module: str) -> Callable[[], type[ModulePass]]:
+    words = module.rpartition(".")[2].split("_")
+    name = "".join(word.capitalize() for word in words) + "Pass"
     return lambda: getattr(import_module(f".{module}", __package__), name)
 
 
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
-    name: _loader(*_PASSES[ALIASES.get(name, name)]) for name in sorted((*_PASSES, *ALIASES))
+    name: _loader(_PASSES[ALIASES.get(name, name)]) for name in sorted((*_PASSES, *ALIASES))
 }
 """Our passes by each of their names."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
-from xdsl.irdl import irdl_attr_definition, irdl_op_definition
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import irdl_op_definition
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.dialect_extension import plain_type
 from ...ir.syntax.assembly_format import Parsed, values
 from ...ir.syntax.directives import Implied
 from ...ir.syntax.resource_directives import (
@@ -27,12 +28,7 @@ from ..util.functions import Function
 from ..util.types import BufferType
 from .dispatches import DISPATCH_TYPE
 
-
-@irdl_attr_definition
-class ChannelType(ParametrizedAttribute, TypeAttribute):
-    """A group of devices that talk to each other."""
-
-    name = "flow.channel"
+ChannelType = plain_type("flow.channel", "A group of devices that talk to each other.")
 
 
 @irdl_op_definition

@@ -12,7 +12,6 @@ from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
-    prop_def,
     result_def,
     traits_def,
     var_operand_def,
@@ -30,37 +29,22 @@ from ..iree_encoding.interfaces import Tensor, plain, tensor_encoding
 from ..stream import workgroups
 from ..stream.types import NamedParameter
 from . import collectives, dispatches, tensors
+from .tensors import row
+
+TensorTransferOp = row(
+    "tensor.transfer",
+    "operand:any argument_dims* -> result:any | target:attr",
+    " $operand : type($operand, $result)({$argument_dims})? to $target attr-dict-with-keyword",
+    doc="The same tensor on another device.",
+)
 
 
-class PlacedTensor(SyntaxOperation):
-    """What transfers and barriers have in common: the same tensor, on a device."""
-
-    operand = operand_def()
-    argument_dims = var_operand_def(IndexType())
-    target = prop_def(Attribute)
-    result = result_def()
-
-
-@irdl_op_definition
-class TensorTransferOp(PlacedTensor):
-    """The same tensor on another device."""
-
-    name = "flow.tensor.transfer"
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $operand : type($operand, $result)({$argument_dims})? to $target attr-dict-with-keyword"
-    )
-
-
-@irdl_op_definition
-class TensorBarrierOp(PlacedTensor):
-    """The same tensor, pinned to a device."""
-
-    name = "flow.tensor.barrier"
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $operand : type($operand, $result)({$argument_dims})? on $target attr-dict-with-keyword"
-    )
+TensorBarrierOp = row(
+    "tensor.barrier",
+    "operand:any argument_dims* -> result:any | target:attr",
+    " $operand : type($operand, $result)({$argument_dims})? on $target attr-dict-with-keyword",
+    doc="The same tensor, pinned to a device.",
+)
 
 
 class TensorConversion(SyntaxOperation):

@@ -10,11 +10,9 @@ from xdsl.ir import Operation, Region
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
-    operand_def,
     opt_prop_def,
     prop_def,
     region_def,
-    result_def,
     traits_def,
     var_operand_def,
     var_result_def,
@@ -31,23 +29,23 @@ from ...ir.syntax.assembly_format import (
 from ...ir.syntax.directives import WorkgroupCountRegion
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm
+from ...ir.syntax.rows import Rows
 from ...ir.syntax.symbol_directives import EntryPoints, Visibility
 from ..stream.executables import Executable, ExecutableBody, ExecutableEnd, ExecutableExport
 
+row = Rows("flow", {})
 DISPATCH_TYPE = TiedFunctionType(
     ValueForm.SHAPED, "arguments", "argument_dims", "results_", "result_dims"
 )
 
 
-@irdl_op_definition
-class ReturnOp(SyntaxOperation):
-    """Ends a region of a dispatch, with values or without."""
-
-    name = "flow.return"
-    arguments = var_operand_def()
-    traits = traits_def(IsTerminator())
-
-    SYNTAX: ClassVar[Syntax] = " attr-dict( $arguments : type($arguments))?"
+ReturnOp = row(
+    "return",
+    "arguments:any*",
+    " attr-dict( $arguments : type($arguments))?",
+    traits=(IsTerminator(),),
+    doc="Ends a region of a dispatch, with values or without.",
+)
 
 
 @irdl_op_definition
@@ -97,16 +95,12 @@ class DispatchOp(SyntaxOperation):
     )
 
 
-@irdl_op_definition
-class DispatchTieShapeOp(SyntaxOperation):
-    """A dispatch tensor together with the sizes of its dynamic dimensions."""
-
-    name = "flow.dispatch.tie_shape"
-    operand = operand_def()
-    dynamic_dims = var_operand_def(IndexType())
-    result = result_def()
-
-    SYNTAX: ClassVar[Syntax] = " $operand attr-dict : type($operand, $result)({$dynamic_dims})?"
+DispatchTieShapeOp = row(
+    "dispatch.tie_shape",
+    "operand:any dynamic_dims* -> result:any",
+    " $operand attr-dict : type($operand, $result)({$dynamic_dims})?",
+    doc="A dispatch tensor together with the sizes of its dynamic dimensions.",
+)
 
 
 @dataclass(frozen=True, slots=True)

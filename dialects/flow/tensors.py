@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import cast
 
-from xdsl.dialects.builtin import IndexType, TensorType
-from xdsl.ir import Attribute, Operation
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-)
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
@@ -23,14 +14,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import (
     Parsed,
-    Syntax,
     values,
 )
-from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.rows import Rows
 from ...ir.syntax.typed_values import ConstantValue
 from ..iree_encoding.interfaces import Tensor
 
-INDEX = IndexType()
+row = Rows("flow", {"tensor": TensorType})
+PURE = (Pure(),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,177 +47,112 @@ class ElementType:
             raise VerifyException(f"expected an element of {tensor}, found {element}")
 
 
-@irdl_op_definition
-class TensorConstantOp(SyntaxOperation):
-    """A tensor of constant contents."""
-
-    name = "flow.tensor.constant"
-    value = prop_def(Attribute)
-    result = result_def()
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
+TensorConstantOp = row(
+    "tensor.constant",
+    "-> result:any | value:attr",
+    (
         " attr-dict ",
         ConstantValue(),
-    )
+    ),
+    traits=PURE,
+    doc="A tensor of constant contents.",
+)
 
 
-class NewTensor(SyntaxOperation):
-    """A tensor without contents."""
-
-    result_dims = var_operand_def(INDEX)
-    result = result_def(TensorType)
-
-    SYNTAX: ClassVar[Syntax] = " : type($result)({$result_dims})? attr-dict-with-keyword"
-
-
-@irdl_op_definition
-class TensorEmptyOp(NewTensor):
-    """Contents that nobody reads."""
-
-    name = "flow.tensor.empty"
+TensorEmptyOp = row(
+    "tensor.empty",
+    "result_dims* -> result:tensor",
+    " : type($result)({$result_dims})? attr-dict-with-keyword",
+    doc="Contents that nobody reads.",
+)
 
 
-@irdl_op_definition
-class TensorAllocaOp(NewTensor):
-    """Storage for a tensor."""
+TensorAllocaOp = row(
+    "tensor.alloca",
+    "result_dims* -> result:tensor",
+    " : type($result)({$result_dims})? attr-dict-with-keyword",
+    doc="Storage for a tensor.",
+)
 
-    name = "flow.tensor.alloca"
 
-
-@irdl_op_definition
-class TensorSplatOp(SyntaxOperation):
-    """A tensor with the same value everywhere."""
-
-    name = "flow.tensor.splat"
-    value = operand_def()
-    result_dims = var_operand_def(INDEX)
-    result = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
+TensorSplatOp = row(
+    "tensor.splat",
+    "value:any result_dims* -> result:tensor",
+    (
         " $value : type($result)({$result_dims})? attr-dict-with-keyword",
         ElementType("value", "result"),
-    )
+    ),
+    traits=PURE,
+    doc="A tensor with the same value everywhere.",
+)
 
 
-@irdl_op_definition
-class TensorCloneOp(SyntaxOperation):
-    """A copy."""
-
-    name = "flow.tensor.clone"
-    operand = operand_def(TensorType)
-    argument_dims = var_operand_def(INDEX)
-    result = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $operand : type($operand, $result)({$argument_dims})? attr-dict-with-keyword"
-    )
+TensorCloneOp = row(
+    "tensor.clone",
+    "operand:tensor argument_dims* -> result:tensor",
+    " $operand : type($operand, $result)({$argument_dims})? attr-dict-with-keyword",
+    traits=PURE,
+    doc="A copy.",
+)
 
 
-@irdl_op_definition
-class TensorTieShapeOp(SyntaxOperation):
-    """The same tensor, with what its dynamic sizes are."""
-
-    name = "flow.tensor.tie_shape"
-    operand = operand_def(TensorType)
-    dynamic_dims = var_operand_def(INDEX)
-    result = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = " $operand attr-dict : type($operand, $result)({$dynamic_dims})?"
+TensorTieShapeOp = row(
+    "tensor.tie_shape",
+    "operand:tensor dynamic_dims* -> result:tensor",
+    " $operand attr-dict : type($operand, $result)({$dynamic_dims})?",
+    traits=PURE,
+    doc="The same tensor, with what its dynamic sizes are.",
+)
 
 
-@irdl_op_definition
-class TensorSliceOp(SyntaxOperation):
-    """A copy of a part."""
-
-    name = "flow.tensor.slice"
-    source = operand_def(TensorType)
-    source_dims = var_operand_def(INDEX)
-    start_indices = var_operand_def(INDEX)
-    lengths = var_operand_def(INDEX)
-    result_dims = var_operand_def(INDEX)
-    result = result_def(TensorType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $source[$start_indices for $lengths] : type($source)({$source_dims})?"
-        " -> type($result)({$result_dims})? attr-dict-with-keyword"
-    )
+TensorSliceOp = row(
+    "tensor.slice",
+    "source:tensor source_dims* start_indices* lengths* result_dims* -> result:tensor",
+    " $source[$start_indices for $lengths] : type($source)({$source_dims})?"
+    " -> type($result)({$result_dims})? attr-dict-with-keyword",
+    traits=PURE,
+    doc="A copy of a part.",
+)
 
 
-@irdl_op_definition
-class TensorUpdateOp(SyntaxOperation):
-    """The same tensor with another one written to a part of it."""
-
-    name = "flow.tensor.update"
-    target = operand_def(TensorType)
-    target_dims = var_operand_def(INDEX)
-    start_indices = var_operand_def(INDEX)
-    update = operand_def(TensorType)
-    update_dims = var_operand_def(INDEX)
-    result = result_def(TensorType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $update, $target[$start_indices] : type($update)({$update_dims})?"
-        " -> tied($target) type($target, $result)({$target_dims})? attr-dict-with-keyword"
-    )
+TensorUpdateOp = row(
+    "tensor.update",
+    "target:tensor target_dims* start_indices* update:tensor update_dims* -> result:tensor",
+    " $update, $target[$start_indices] : type($update)({$update_dims})?"
+    " -> tied($target) type($target, $result)({$target_dims})? attr-dict-with-keyword",
+    traits=PURE,
+    doc="The same tensor with another one written to a part of it.",
+)
 
 
-@irdl_op_definition
-class TensorLoadOp(SyntaxOperation):
-    """One element."""
-
-    name = "flow.tensor.load"
-    source = operand_def(TensorType)
-    source_dims = var_operand_def(INDEX)
-    indices = var_operand_def(INDEX)
-    result = result_def()
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    SYNTAX: ClassVar[Syntax] = (
+TensorLoadOp = row(
+    "tensor.load",
+    "source:tensor source_dims* indices* -> result:any",
+    (
         " $source([$indices])? : type($source)({$source_dims})? attr-dict-with-keyword",
         ElementType("result", "source"),
-    )
+    ),
+    doc="One element.",
+)
 
 
-@irdl_op_definition
-class TensorStoreOp(SyntaxOperation):
-    """The same tensor with one element written."""
-
-    name = "flow.tensor.store"
-    value = operand_def()
-    target = operand_def(TensorType)
-    target_dims = var_operand_def(INDEX)
-    indices = var_operand_def(INDEX)
-    result = result_def(TensorType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    SYNTAX: ClassVar[Syntax] = (
+TensorStoreOp = row(
+    "tensor.store",
+    "value:any target:tensor target_dims* indices* -> result:tensor",
+    (
         " $value, $target([$indices])? : type($target, $result)({$target_dims})?"
         " attr-dict-with-keyword",
         ElementType("value", "target"),
-    )
+    ),
+    doc="The same tensor with one element written.",
+)
 
 
-@irdl_op_definition
-class TensorBitCastOp(SyntaxOperation):
-    """The same bytes as a tensor of another type."""
-
-    name = "flow.tensor.bitcast"
-    source = operand_def(TensorType)
-    source_dims = var_operand_def(INDEX)
-    result_dims = var_operand_def(INDEX)
-    result = result_def(TensorType)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $source : type($source)({$source_dims})? -> type($result)({$result_dims})?"
-        " attr-dict-with-keyword"
-    )
+TensorBitCastOp = row(
+    "tensor.bitcast",
+    "source:tensor source_dims* result_dims* -> result:tensor",
+    " $source : type($source)({$source_dims})? -> type($result)({$result_dims})?"
+    " attr-dict-with-keyword",
+    traits=PURE,
+    doc="The same bytes as a tensor of another type.",
+)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, UnitAttr, i32
+from xdsl.dialects.builtin import IndexType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -18,11 +18,9 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
-    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 
 from ...ir.syntax.assembly_format import (
     Parsed,
@@ -31,6 +29,7 @@ from ...ir.syntax.assembly_format import (
 from ...ir.syntax.directives import verify_type
 from ...ir.syntax.operations import SyntaxOperation
 from ..stream.affinity import AffinityOpInterface
+from .objects import PLACED, PURE, row
 from .types import FenceType
 
 _WORD = re.compile(r"[a-zA-Z_][\w$.]*", re.ASCII)
@@ -63,65 +62,47 @@ class Keyword:
         return word.data != self.default and _WORD.fullmatch(word.data) is not None
 
 
-@irdl_op_definition
-class ElementTypeOp(SyntaxOperation):
-    """The number that stands for an element type at run time."""
-
-    name = "hal.element_type"
-    type = prop_def(Attribute)
-    result = result_def(i32)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = "<type($type)> attr-dict : type($result)"
+ElementTypeOp = row(
+    "element_type",
+    "-> result:i32 | type:attr",
+    "<type($type)> attr-dict : type($result)",
+    traits=PURE,
+    doc="The number that stands for an element type at run time.",
+)
 
 
-@irdl_op_definition
-class EncodingTypeOp(SyntaxOperation):
-    """The number that stands for an order of elements at run time."""
-
-    name = "hal.encoding_type"
-    encoding_type = opt_prop_def(Attribute)
-    result = result_def(i32)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
+EncodingTypeOp = row(
+    "encoding_type",
+    "-> result:i32 | encoding_type:attr?",
+    (
         "<",
         Keyword("encoding_type", "dense_row_major"),
         "> attr-dict : type($result)",
-    )
+    ),
+    traits=PURE,
+    doc="The number that stands for an order of elements at run time.",
+)
 
 
-@irdl_op_definition
-class BufferViewDimOp(SyntaxOperation):
-    """The size of one dimension of a buffer view."""
-
-    name = "hal.buffer_view.dim"
-    buffer_view = operand_def()
-    index = prop_def(IntegerAttr)
-    result = result_def(IndexType())
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        "<$buffer_view : type($buffer_view)>[index($index)] : type($result) attr-dict-with-keyword"
-    )
+BufferViewDimOp = row(
+    "buffer_view.dim",
+    "buffer_view:any -> result | index:int",
+    "<$buffer_view : type($buffer_view)>[index($index)] : type($result) attr-dict-with-keyword",
+    traits=PURE,
+    doc="The size of one dimension of a buffer view.",
+)
 
 
-@irdl_op_definition
-class BufferViewAssertOp(SyntaxOperation):
-    """Fail unless a buffer view has a shape and an element type."""
-
-    name = "hal.buffer_view.assert"
-    buffer_view = operand_def()
-    element_type = operand_def(i32)
-    encoding_type = operand_def(i32)
-    shape = var_operand_def(IndexType())
-    message = prop_def(StringAttr)
-
-    SYNTAX: ClassVar[Syntax] = (
+BufferViewAssertOp = row(
+    "buffer_view.assert",
+    "buffer_view:any element_type:i32 encoding_type:i32 shape* | message:str",
+    (
         "<$buffer_view : type($buffer_view)> message($message) shape([$shape]) type(",
         # A format of its own, since `type($element_type)` is the type of an operand.
         "$element_type) encoding($encoding_type) attr-dict-with-keyword",
-    )
+    ),
+    doc="Fail unless a buffer view has a shape and an element type.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,54 +182,30 @@ class TensorExportOp(SyntaxOperation):
     )
 
 
-@irdl_op_definition
-class TensorBarrierOp(SyntaxOperation):
-    """Signal a fence once tensors are ready."""
-
-    name = "hal.tensor.barrier"
-    sources = var_operand_def()
-    signal_fence = operand_def(FenceType())
-    results_ = var_result_def()
-
-    SYNTAX: ClassVar[Syntax] = (
-        " join($sources : type($sources, $results_)) => $signal_fence"
-        " : type($signal_fence) attr-dict-with-keyword"
-    )
+TensorBarrierOp = row(
+    "tensor.barrier",
+    "sources:any* signal_fence:fence -> results_:any*",
+    " join($sources : type($sources, $results_)) => $signal_fence"
+    " : type($signal_fence) attr-dict-with-keyword",
+    doc="Signal a fence once tensors are ready.",
+)
 
 
-@irdl_op_definition
-class TensorAliasOp(SyntaxOperation):
-    """A tensor whose contents are stored in a buffer of the caller."""
-
-    name = "hal.tensor.alias"
-    source = operand_def()
-    source_dims = var_operand_def(IndexType())
-    storage = operand_def()
-    wait_fence = opt_operand_def(FenceType())
-    affinity = opt_prop_def(Attribute)
-    result = result_def()
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(AffinityOpInterface())
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))?( wait($wait_fence) =>)? $source : type($source, $result)"
-        "({$source_dims})? to $storage : type($storage) attr-dict"
-    )
+TensorAliasOp = row(
+    "tensor.alias",
+    "source:any source_dims* storage:any wait_fence:fence? -> result:any | affinity:attr?",
+    "( on($affinity))?( wait($wait_fence) =>)? $source : type($source, $result)"
+    "({$source_dims})? to $storage : type($storage) attr-dict",
+    traits=PLACED,
+    doc="A tensor whose contents are stored in a buffer of the caller.",
+)
 
 
-@irdl_op_definition
-class TensorTransientsOp(SyntaxOperation):
-    """A tensor; what is needed to compute it is stored in a buffer of the caller."""
-
-    name = "hal.tensor.transients"
-    source = operand_def()
-    source_dims = var_operand_def(IndexType())
-    storage = operand_def()
-    affinity = opt_prop_def(Attribute)
-    result = result_def()
-    traits = traits_def(AffinityOpInterface())
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $source : type($source, $result)({$source_dims})?"
-        " from $storage : type($storage) attr-dict"
-    )
+TensorTransientsOp = row(
+    "tensor.transients",
+    "source:any source_dims* storage:any -> result:any | affinity:attr?",
+    "( on($affinity))? $source : type($source, $result)({$source_dims})?"
+    " from $storage : type($storage) attr-dict",
+    traits=PLACED,
+    doc="A tensor; what is needed to compute it is stored in a buffer of the caller.",
+)

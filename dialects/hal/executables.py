@@ -119,23 +119,17 @@ class ExecutableSourceOp(Executable):
     )
 
 
-@irdl_op_definition
-class ExecutableBinaryOp(SyntaxOperation):
-    """Compiled kernels for one target."""
-
-    name = "hal.executable.binary"
-    sym_visibility = opt_prop_def(StringAttr)
-    sym_name = prop_def(StringAttr)
-    format = prop_def(StringAttr)
-    data = prop_def(Attribute)
-    mime_type = opt_prop_def(StringAttr)
-    traits = traits_def(SymbolOpInterface())
-
-    SYNTAX: ClassVar[Syntax] = (
+ExecutableBinaryOp = row(
+    "executable.binary",
+    "| sym_visibility:str? sym_name:str format:str data:attr mime_type:str?",
+    (
         Visibility(),
         " @$sym_name",
         "struct($format, $data, $mime_type) attr-dict-with-keyword",
-    )
+    ),
+    traits=(SymbolOpInterface(),),
+    doc="Compiled kernels for one target.",
+)
 
 
 def parse_arguments(parser: Parser) -> list[Parser.Argument]:
@@ -303,28 +297,25 @@ class Keys:
             printer.print_list(keys, printer.print_attribute)
 
 
-class NamelessFunction(SyntaxOperation):
-    """Code of an executable that runs on the host."""
-
-    function_type = prop_def(FunctionType)
-    body = region_def()
-    traits = traits_def(IsolatedFromAbove())
-
-
-@irdl_op_definition
-class ExecutableConditionOp(NamelessFunction):
-    """Whether a variant fits a device."""
-
-    name = "hal.executable.condition"
-    SYNTAX: ClassVar[Syntax] = (FunctionBody(), " attr-dict-with-keyword")
+ExecutableConditionOp = row(
+    "executable.condition",
+    "| function_type:function | body",
+    (FunctionBody(), " attr-dict-with-keyword"),
+    traits=(IsolatedFromAbove(),),
+    doc="Whether a variant fits a device.",
+)
 
 
 @irdl_op_definition
-class ExecutableConstantBlockOp(NamelessFunction):
+class ExecutableConstantBlockOp(SyntaxOperation):
     """Constants that are known once the device is."""
 
     name = "hal.executable.constant.block"
+    function_type = prop_def(FunctionType)
     keys = prop_def(ArrayAttr[StringAttr])
+    body = region_def()
+    traits = traits_def(IsolatedFromAbove())
+
     SYNTAX: ClassVar[Syntax] = (FunctionBody((Keys(), ATTRIBUTES_WITH_KEYWORD)),)
 
     def verify_(self) -> None:

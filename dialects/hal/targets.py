@@ -13,18 +13,15 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
 )
-from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.dialect_extension import plain_type
 
-@irdl_attr_definition
-class DeviceType(ParametrizedAttribute, TypeAttribute):
-    """A device of the running program."""
-
-    name = "hal.device"
+DeviceType = plain_type("hal.device", "A device of the running program.")
 
 
 DEVICE = DeviceType()

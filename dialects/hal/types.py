@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from xdsl.ir import ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import irdl_attr_definition
+from ...ir.dialect_extension import plain_type
 
-
-def _handle(name: str, doc: str) -> type[ParametrizedAttribute]:
-    """A type without parameters, which only operations on it know more about."""
-    class_name = "".join(word.capitalize() for word in name.split("_")) + "Type"
-    members = {"__doc__": doc, "__module__": __name__, "name": f"hal.{name}"}
-    bases = (ParametrizedAttribute, TypeAttribute)
-    return irdl_attr_definition(type(class_name, bases, members))
-
-
-AllocatorType = _handle("allocator", "Where buffers come from.")
-BufferType = _handle("buffer", "Bytes that a device can reach.")
-BufferViewType = _handle("buffer_view", "A buffer with a shape and an element type.")
-ChannelType = _handle("channel", "A group of devices that talk to each other.")
-CommandBufferType = _handle("command_buffer", "Commands that a device runs together.")
-EventType = _handle("event", "What commands of one command buffer wait for.")
-ExecutableType = _handle("executable", "Kernels that are loaded on a device.")
-FenceType = _handle("fence", "A point of time that can be waited for.")
-FileType = _handle("file", "Bytes that are read and written in the order of queues.")
-SemaphoreType = _handle("semaphore", "A number that grows, which queues wait for and signal.")
+AllocatorType = plain_type("hal.allocator", "Where buffers come from.")
+BufferType = plain_type("hal.buffer", "Bytes that a device can reach.")
+BufferViewType = plain_type("hal.buffer_view", "A buffer with a shape and an element type.")
+ChannelType = plain_type("hal.channel", "A group of devices that talk to each other.")
+CommandBufferType = plain_type("hal.command_buffer", "Commands that a device runs together.")
+EventType = plain_type("hal.event", "What commands of one command buffer wait for.")
+ExecutableType = plain_type("hal.executable", "Kernels that are loaded on a device.")
+FenceType = plain_type("hal.fence", "A point of time that can be waited for.")
+FileType = plain_type("hal.file", "Bytes that are read and written in the order of queues.")
+SemaphoreType = plain_type(
+    "hal.semaphore", "A number that grows, which queues wait for and signal."
+)

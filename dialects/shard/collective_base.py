@@ -112,15 +112,19 @@ class Collective(OnGrid, ABC):
     def result_names(self) -> tuple[str, ...]:
         return (self.name.partition(".")[2],)
 
-    def initialize(
+    def __init__(
         self,
         input: SSAValue,
         grid: str | SymbolRefAttr,
         grid_axes: Sequence[int],
-        result_type: Attribute,
+        result_type: Attribute | None = None,
         **values: ClauseValue,
     ) -> None:
-        """Build the operation from the values of its clauses, by their names."""
+        """Build the operation from the values of its clauses, by their names.
+
+        The result is of the input's type if none is given. Raises TypeError for a clause that the
+        operation has not, or needs.
+        """
         properties, dynamic = clause_values(clauses_of(self), values, self.SPELLING)
         super().__init__(
             operands=[input, *dynamic],
@@ -129,7 +133,7 @@ class Collective(OnGrid, ABC):
                 self.SPELLING.word("grid_axes"): axes_attribute(grid_axes),
                 **properties,
             },
-            result_types=[result_type],
+            result_types=[result_type or input.type],
         )
 
     @property

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     BaseAttr,
     operand_def,
@@ -29,7 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.index_lists import mixed_list, split_list
 from ...ir.syntax.assembly_format import Syntax
 from ...sharding.grid import Grid
-from ...sharding.sharding import Axes, ReductionKind
+from ...sharding.sharding import Axes
 from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, indices_attribute
 from .checks import (
     check_compatible_shape,
@@ -74,16 +74,6 @@ class AllGatherDefinition(Collective, ABC):
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
-    def __init__(
-        self,
-        input: SSAValue,
-        grid: str | SymbolRefAttr,
-        grid_axes: Sequence[int],
-        gather_axis: int,
-        result_type: Attribute,
-    ) -> None:
-        self.initialize(input, grid, grid_axes, result_type, gather_axis=gather_axis)
-
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_element_type(self.input.type, self.result.type)
         check_gathered(self, self.gather_axis.value.data, group)
@@ -105,16 +95,6 @@ class AllReduceDefinition(Collective, ABC):
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
-    def __init__(
-        self,
-        input: SSAValue,
-        grid: str | SymbolRefAttr,
-        grid_axes: Sequence[int],
-        reduction: ReductionKind = ReductionKind.SUM,
-        result_type: Attribute | None = None,
-    ) -> None:
-        self.initialize(input, grid, grid_axes, result_type or input.type, reduction=reduction)
-
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_type_kind(self.input.type, self.result.type)
         check_compatible_shape(self.input.type, self.result.type)
@@ -134,16 +114,6 @@ class AllSliceDefinition(Collective, ABC):
     result = result_def(TENSOR)
 
     traits = traits_def(Pure(), ShardCanonicalization())
-
-    def __init__(
-        self,
-        input: SSAValue,
-        grid: str | SymbolRefAttr,
-        grid_axes: Sequence[int],
-        slice_axis: int,
-        result_type: Attribute,
-    ) -> None:
-        self.initialize(input, grid, grid_axes, result_type, slice_axis=slice_axis)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_element_type(self.input.type, self.result.type)
@@ -167,19 +137,6 @@ class AllToAllDefinition(Collective, ABC):
     result = result_def(TENSOR)
 
     traits = traits_def(Pure(), ShardCanonicalization())
-
-    def __init__(
-        self,
-        input: SSAValue,
-        grid: str | SymbolRefAttr,
-        grid_axes: Sequence[int],
-        split_axis: int,
-        concat_axis: int,
-        result_type: Attribute,
-    ) -> None:
-        self.initialize(
-            input, grid, grid_axes, result_type, split_axis=split_axis, concat_axis=concat_axis
-        )
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         shape = shape_of(self.input.type)
@@ -215,19 +172,6 @@ class ReduceScatterDefinition(Collective, ABC):
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
-    def __init__(
-        self,
-        input: SSAValue,
-        grid: str | SymbolRefAttr,
-        grid_axes: Sequence[int],
-        reduction: ReductionKind,
-        scatter_axis: int,
-        result_type: Attribute,
-    ) -> None:
-        self.initialize(
-            input, grid, grid_axes, result_type, reduction=reduction, scatter_axis=scatter_axis
-        )
-
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_type_kind(self.input.type, self.result.type)
         check_divided_type(self, "Scatter axis", self.scatter_axis.value.data, group)
@@ -254,25 +198,6 @@ class ShiftDefinition(Collective, ABC):
     result = result_def(TENSOR)
 
     traits = traits_def(Pure(), ShardCanonicalization())
-
-    def __init__(
-        self,
-        input: SSAValue,
-        grid: str | SymbolRefAttr,
-        grid_axes: Sequence[int],
-        shift_axis: int,
-        offset: int,
-        rotate: bool = False,
-    ) -> None:
-        self.initialize(
-            input,
-            grid,
-            grid_axes,
-            input.type,
-            shift_axis=shift_axis,
-            offset=offset,
-            rotate=rotate,
-        )
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_same_element_type(self.input.type, self.result.type)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     IndexType,
-    SymbolRefAttr,
 )
-from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     BaseAttr,
     operand_def,
@@ -24,7 +21,6 @@ from xdsl.traits import Pure
 
 from ...ir.syntax.assembly_format import Syntax
 from ...sharding.grid import Grid
-from ...sharding.sharding import ReductionKind
 from .attributes import IndicesAttr, ReductionKindAttr
 from .checks import check_all_same_element_type, check_all_same_shape, check_index_count
 from .collective_base import (
@@ -64,15 +60,6 @@ class BroadcastDefinition(RootedCollective, ABC):
     SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", ROOT)
     TAKES_SCALARS: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        input: SSAValue,
-        grid: str | SymbolRefAttr,
-        grid_axes: Sequence[int],
-        root: Sequence[int | SSAValue],
-    ) -> None:
-        self.initialize(input, grid, grid_axes, input.type, root=root)
-
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_all_same_element_type(self.input.type, self.result.type)
         check_device(self, "root", self.root, self.root_dynamic, grid)
@@ -92,17 +79,6 @@ class GatherDefinition(RootedCollective, ABC):
 
     gather_axis = prop_def(DimensionAttr)
 
-    def __init__(
-        self,
-        input: SSAValue,
-        grid: str | SymbolRefAttr,
-        grid_axes: Sequence[int],
-        gather_axis: int,
-        root: Sequence[int | SSAValue],
-        result_type: Attribute,
-    ) -> None:
-        self.initialize(input, grid, grid_axes, result_type, gather_axis=gather_axis, root=root)
-
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_all_same_element_type(self.input.type, self.result.type)
         check_device(self, "root", self.root, self.root_dynamic, grid)
@@ -121,19 +97,6 @@ class ReduceDefinition(RootedCollective, ABC):
 
     reduction = prop_def(BaseAttr(ReductionKindAttr))
 
-    def __init__(
-        self,
-        input: SSAValue,
-        grid: str | SymbolRefAttr,
-        grid_axes: Sequence[int],
-        reduction: ReductionKind,
-        root: Sequence[int | SSAValue],
-        result_type: Attribute | None = None,
-    ) -> None:
-        self.initialize(
-            input, grid, grid_axes, result_type or input.type, reduction=reduction, root=root
-        )
-
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_device(self, "root", self.root, self.root_dynamic, grid)
         check_all_same_shape(self.input.type, self.result.type)
@@ -150,17 +113,6 @@ class ScatterDefinition(RootedCollective, ABC):
     SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", SCATTER_AXIS, ROOT)
 
     scatter_axis = prop_def(DimensionAttr)
-
-    def __init__(
-        self,
-        input: SSAValue,
-        grid: str | SymbolRefAttr,
-        grid_axes: Sequence[int],
-        scatter_axis: int,
-        root: Sequence[int | SSAValue],
-        result_type: Attribute,
-    ) -> None:
-        self.initialize(input, grid, grid_axes, result_type, scatter_axis=scatter_axis, root=root)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_all_same_element_type(self.input.type, self.result.type)
@@ -185,15 +137,6 @@ class SendDefinition(Collective, ABC):
 
     traits = traits_def(ShardCanonicalization())
 
-    def __init__(
-        self,
-        input: SSAValue,
-        grid: str | SymbolRefAttr,
-        grid_axes: Sequence[int],
-        destination: Sequence[int | SSAValue],
-    ) -> None:
-        self.initialize(input, grid, grid_axes, input.type, destination=destination)
-
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_all_same_element_type(self.input.type, self.result.type)
         check_device(self, "destination", self.destination, self.destination_dynamic, grid)
@@ -216,15 +159,6 @@ class RecvDefinition(Collective, ABC):
     result = result_def(TENSOR)
 
     traits = traits_def(ShardCanonicalization())
-
-    def __init__(
-        self,
-        input: SSAValue,
-        grid: str | SymbolRefAttr,
-        grid_axes: Sequence[int],
-        source: Sequence[int | SSAValue] | None = None,
-    ) -> None:
-        self.initialize(input, grid, grid_axes, input.type, source=source)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_all_same_element_type(self.input.type, self.result.type)

@@ -134,11 +134,19 @@ ClauseValue = int | ReductionKind | Sequence[int | SSAValue] | None
 def clause_values(
     clauses: Sequence[Clause], values: Mapping[str, ClauseValue], spelling: Spelling
 ) -> tuple[dict[str, Attribute | None], list[Sequence[SSAValue]]]:
-    """Properties, and the operands of each segment, for the values of a row of clauses."""
+    """Properties, and the operands of each segment, for the values of a row of clauses.
+
+    A reduction that is left out is a sum. Raises TypeError for values of other clauses, or where
+    one is missing that is not optional.
+    """
     properties: dict[str, Attribute | None] = {}
     segments: list[Sequence[SSAValue]] = []
+    needed = {clause.name for clause in clauses if not clause.optional}
+    if needed - values.keys() or values.keys() - {clause.name for clause in clauses}:
+        raise TypeError(f"expected {', '.join(c.name for c in clauses)}, found {list(values)}")
     for clause in clauses:
-        value = values[clause.name]
+        default = ReductionKind.SUM if clause.form is Form.KIND else None
+        value = values.get(clause.name, default)
         attribute: Attribute | None
         dynamic: Sequence[SSAValue] = ()
         match value:

@@ -40,74 +40,37 @@ class WordAttribute(OpaqueSyntaxAttribute, Data[str]):
         printer.print_string(f" {self.data}")
 
 
-@irdl_attr_definition
-class ComparisonDirectionAttr(WordAttribute):
-    """`#stablehlo<comparison_direction LT>`."""
-
-    name = "stablehlo.comparison_direction"
-    WORDS = ("EQ", "NE", "GE", "GT", "LE", "LT")
-
-
-@irdl_attr_definition
-class ComparisonTypeAttr(WordAttribute):
-    """`#stablehlo<comparison_type FLOAT>`."""
-
-    name = "stablehlo.comparison_type"
-    WORDS = ("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+def word_attribute(name: str, *words: str) -> type[WordAttribute]:
+    """The attribute `#dialect<name WORD>` of one of some words, for `dialect.name`."""
+    dialect, _, short = name.partition(".")
+    class_name = "".join(word.capitalize() for word in short.split("_")) + "Attr"
+    members = {
+        "__doc__": f"`#{dialect}<{short} {words[-1]}>`.",
+        "__module__": __name__,
+        "name": name,
+        "WORDS": words,
+    }
+    return irdl_attr_definition(type(class_name, (WordAttribute,), members))
 
 
-@irdl_attr_definition
-class PrecisionAttr(WordAttribute):
-    """`#stablehlo<precision DEFAULT>`."""
-
-    name = "stablehlo.precision"
-    WORDS = ("DEFAULT", "HIGH", "HIGHEST")
-
-
-@irdl_attr_definition
-class FftTypeAttr(WordAttribute):
-    """`#stablehlo<fft_type RFFT>`."""
-
-    name = "stablehlo.fft_type"
-    WORDS = ("FFT", "IFFT", "RFFT", "IRFFT")
-
-
-@irdl_attr_definition
-class TransposeAttr(WordAttribute):
-    """`#stablehlo<transpose ADJOINT>`."""
-
-    name = "stablehlo.transpose"
-    WORDS = ("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
-
-
-@irdl_attr_definition
-class RngDistributionAttr(WordAttribute):
-    """`#stablehlo<rng_distribution UNIFORM>`."""
-
-    name = "stablehlo.rng_distribution"
-    WORDS = ("UNIFORM", "NORMAL")
-
-
-@irdl_attr_definition
-class RngAlgorithmAttr(WordAttribute):
-    """`#stablehlo<rng_algorithm THREE_FRY>`."""
-
-    name = "stablehlo.rng_algorithm"
-    WORDS = ("DEFAULT", "THREE_FRY", "PHILOX")
-
-
-@irdl_attr_definition
-class CustomCallApiVersionAttr(WordAttribute):
-    """`#stablehlo<custom_call_api_version API_VERSION_ORIGINAL>`."""
-
-    name = "stablehlo.custom_call_api_version"
-    WORDS = tuple(
-        f"API_VERSION_{word}"
-        for word in (
-            *("UNSPECIFIED", "ORIGINAL", "STATUS_RETURNING_UNIFIED", "STATUS_RETURNING"),
-            "TYPED_FFI",
-        )
-    )
+ComparisonDirectionAttr = word_attribute(
+    "stablehlo.comparison_direction", *("EQ", "NE", "GE", "GT", "LE", "LT")
+)
+ComparisonTypeAttr = word_attribute(
+    "stablehlo.comparison_type", *("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+)
+PrecisionAttr = word_attribute("stablehlo.precision", "DEFAULT", "HIGH", "HIGHEST")
+FftTypeAttr = word_attribute("stablehlo.fft_type", "FFT", "IFFT", "RFFT", "IRFFT")
+TransposeAttr = word_attribute(
+    "stablehlo.transpose", *("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
+)
+RngDistributionAttr = word_attribute("stablehlo.rng_distribution", "UNIFORM", "NORMAL")
+RngAlgorithmAttr = word_attribute("stablehlo.rng_algorithm", "DEFAULT", "THREE_FRY", "PHILOX")
+CustomCallApiVersionAttr = word_attribute(
+    "stablehlo.custom_call_api_version",
+    *("API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING_UNIFIED"),
+    *("API_VERSION_STATUS_RETURNING", "API_VERSION_TYPED_FFI"),
+)
 
 
 @irdl_attr_definition

@@ -8,6 +8,8 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ...ir.dialect_extension import plain_type
+
 # Dimensions of convolutions ----------------------------------------------------------------------
 
 Places = tuple[str | int, ...]
@@ -112,11 +114,7 @@ def _bounds_text(bounds: tuple[int | None, ...]) -> str:
 # Types -------------------------------------------------------------------------------------------
 
 
-@irdl_attr_definition
-class TokenType(ParametrizedAttribute, TypeAttribute):
-    """`!stablehlo.token`: what orders side effects."""
-
-    name = "stablehlo.token"
+TokenType = plain_type("stablehlo.token", "`!stablehlo.token`: what orders side effects.")
 
 
 @irdl_attr_definition

@@ -36,6 +36,7 @@ from ...ir.syntax.symbol_directives import EntryPoints
 from .affinity import AffinityOpInterface
 from .dispatch_syntax import DispatchOperands
 from .regions import ResourceRegion
+from .rows import PLACED, row
 from .types import ResourceType, TimepointType
 
 INDEX = IndexType()
@@ -49,167 +50,107 @@ class PlacedOperation(SyntaxOperation):
     traits = traits_def(AffinityOpInterface())
 
 
-@irdl_op_definition
-class AsyncAllocaOp(PlacedOperation):
-    """Bytes without contents."""
-
-    name = "stream.async.alloca"
-    storage_size = operand_def(INDEX)
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = "( on($affinity))? attr-dict : type($result){$storage_size}"
+AsyncAllocaOp = row(
+    "async.alloca",
+    "storage_size -> result:resource | affinity:attr?",
+    "( on($affinity))? attr-dict : type($result){$storage_size}",
+    traits=PLACED,
+    doc="Bytes without contents.",
+)
 
 
-@irdl_op_definition
-class AsyncConstantOp(PlacedOperation):
-    """Constant bytes."""
-
-    name = "stream.async.constant"
-    value = prop_def(Attribute)
-    result_size = operand_def(INDEX)
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? : type($result){$result_size} = $value attr-dict-with-keyword"
-    )
+AsyncConstantOp = row(
+    "async.constant",
+    "result_size -> result:resource | affinity:attr? value:attr",
+    "( on($affinity))? : type($result){$result_size} = $value attr-dict-with-keyword",
+    traits=PLACED,
+    doc="Constant bytes.",
+)
 
 
-@irdl_op_definition
-class AsyncSplatOp(PlacedOperation):
-    """A pattern over and over."""
-
-    name = "stream.async.splat"
-    value = operand_def()
-    result_size = operand_def(INDEX)
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $value : type($value) -> type($result){$result_size}"
-        " attr-dict-with-keyword"
-    )
+AsyncSplatOp = row(
+    "async.splat",
+    "value:any result_size -> result:resource | affinity:attr?",
+    "( on($affinity))? $value : type($value) -> type($result){$result_size} attr-dict-with-keyword",
+    traits=PLACED,
+    doc="A pattern over and over.",
+)
 
 
-class AsyncCopyOf(PlacedOperation):
-    """The bytes of another resource, all of them."""
-
-    source = operand_def(ResourceType)
-    source_size = operand_def(INDEX)
-    result_size = operand_def(INDEX)
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $source : type($source){$source_size}"
-        " -> type($result){$result_size} attr-dict-with-keyword"
-    )
+AsyncCloneOp = row(
+    "async.clone",
+    "source:resource source_size result_size -> result:resource | affinity:attr?",
+    "( on($affinity))? $source : type($source){$source_size}"
+    " -> type($result){$result_size} attr-dict-with-keyword",
+    traits=PLACED,
+    doc="A copy.",
+)
 
 
-@irdl_op_definition
-class AsyncCloneOp(AsyncCopyOf):
-    """A copy."""
-
-    name = "stream.async.clone"
-
-
-@irdl_op_definition
-class AsyncCastOp(AsyncCopyOf):
-    """The same bytes with another lifetime."""
-
-    name = "stream.async.cast"
+AsyncCastOp = row(
+    "async.cast",
+    "source:resource source_size result_size -> result:resource | affinity:attr?",
+    "( on($affinity))? $source : type($source){$source_size}"
+    " -> type($result){$result_size} attr-dict-with-keyword",
+    traits=PLACED,
+    doc="The same bytes with another lifetime.",
+)
 
 
-@irdl_op_definition
-class AsyncSliceOp(PlacedOperation):
-    """A copy of a range of bytes."""
-
-    name = "stream.async.slice"
-    source = operand_def(ResourceType)
-    source_size = operand_def(INDEX)
-    source_offset = operand_def(INDEX)
-    source_end = operand_def(INDEX)
-    result_size = operand_def(INDEX)
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $source[$source_offset to $source_end] : type($source){$source_size}"
-        " -> type($result){$result_size} attr-dict-with-keyword"
-    )
+AsyncSliceOp = row(
+    "async.slice",
+    "source:resource source_size source_offset source_end result_size -> result:resource"
+    " | affinity:attr?",
+    "( on($affinity))? $source[$source_offset to $source_end] : type($source){$source_size}"
+    " -> type($result){$result_size} attr-dict-with-keyword",
+    traits=PLACED,
+    doc="A copy of a range of bytes.",
+)
 
 
-@irdl_op_definition
-class AsyncFillOp(PlacedOperation):
-    """The same resource with a pattern written to a range."""
-
-    name = "stream.async.fill"
-    target = operand_def(ResourceType)
-    target_size = operand_def(INDEX)
-    target_offset = operand_def(INDEX)
-    target_end = operand_def(INDEX)
-    target_length = operand_def(INDEX)
-    value = operand_def()
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $value, $target[$target_offset to $target_end for $target_length]"
-        " : type($value) -> tied($target) type($target, $result){$target_size}"
-        " attr-dict-with-keyword"
-    )
+AsyncFillOp = row(
+    "async.fill",
+    "target:resource target_size target_offset target_end target_length value:any ->"
+    " result:resource | affinity:attr?",
+    "( on($affinity))? $value, $target[$target_offset to $target_end for $target_length]"
+    " : type($value) -> tied($target) type($target, $result){$target_size}"
+    " attr-dict-with-keyword",
+    traits=PLACED,
+    doc="The same resource with a pattern written to a range.",
+)
 
 
-@irdl_op_definition
-class AsyncUpdateOp(PlacedOperation):
-    """The same resource with another one written to a range."""
-
-    name = "stream.async.update"
-    target = operand_def(ResourceType)
-    target_size = operand_def(INDEX)
-    target_offset = operand_def(INDEX)
-    target_end = operand_def(INDEX)
-    update = operand_def(ResourceType)
-    update_size = operand_def(INDEX)
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $update, $target[$target_offset to $target_end]"
-        " : type($update){$update_size}"
-        " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword"
-    )
+AsyncUpdateOp = row(
+    "async.update",
+    "target:resource target_size target_offset target_end update:resource update_size ->"
+    " result:resource | affinity:attr?",
+    "( on($affinity))? $update, $target[$target_offset to $target_end]"
+    " : type($update){$update_size}"
+    " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword",
+    traits=PLACED,
+    doc="The same resource with another one written to a range.",
+)
 
 
-@irdl_op_definition
-class AsyncCopyOp(PlacedOperation):
-    """The same resource with a range of another one written to a range."""
-
-    name = "stream.async.copy"
-    target = operand_def(ResourceType)
-    target_size = operand_def(INDEX)
-    target_offset = operand_def(INDEX)
-    target_end = operand_def(INDEX)
-    source = operand_def(ResourceType)
-    source_size = operand_def(INDEX)
-    source_offset = operand_def(INDEX)
-    source_end = operand_def(INDEX)
-    length = operand_def(INDEX)
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $source[$source_offset to $source_end], $target[$target_offset to"
-        " $target_end], $length : type($source){$source_size}"
-        " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword"
-    )
+AsyncCopyOp = row(
+    "async.copy",
+    "target:resource target_size target_offset target_end source:resource source_size"
+    " source_offset source_end length -> result:resource | affinity:attr?",
+    "( on($affinity))? $source[$source_offset to $source_end], $target[$target_offset to"
+    " $target_end], $length : type($source){$source_size}"
+    " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword",
+    traits=PLACED,
+    doc="The same resource with a range of another one written to a range.",
+)
 
 
-@irdl_op_definition
-class AsyncBarrierOp(PlacedOperation):
-    """The same resource, pinned to where the operation runs."""
-
-    name = "stream.async.barrier"
-    source = operand_def(ResourceType)
-    size = operand_def(INDEX)
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $source : type($source, $result){$size} attr-dict-with-keyword"
-    )
+AsyncBarrierOp = row(
+    "async.barrier",
+    "source:resource size -> result:resource | affinity:attr?",
+    "( on($affinity))? $source : type($source, $result){$size} attr-dict-with-keyword",
+    traits=PLACED,
+    doc="The same resource, pinned to where the operation runs.",
+)
 
 
 @irdl_op_definition
@@ -232,37 +173,22 @@ class AsyncTransferOp(SyntaxOperation):
     )
 
 
-@irdl_op_definition
-class AsyncLoadOp(SyntaxOperation):
-    """One element of a resource that the host can reach."""
-
-    name = "stream.async.load"
-    source = operand_def(ResourceType)
-    source_size = operand_def(INDEX)
-    source_offset = operand_def(INDEX)
-    result = result_def()
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $source[$source_offset] : type($source){$source_size} -> type($result)"
-        " attr-dict-with-keyword"
-    )
+AsyncLoadOp = row(
+    "async.load",
+    "source:resource source_size source_offset -> result:any",
+    " $source[$source_offset] : type($source){$source_size} -> type($result)"
+    " attr-dict-with-keyword",
+    doc="One element of a resource that the host can reach.",
+)
 
 
-@irdl_op_definition
-class AsyncStoreOp(SyntaxOperation):
-    """The same resource, which the host can reach, with one element written."""
-
-    name = "stream.async.store"
-    target = operand_def(ResourceType)
-    target_size = operand_def(INDEX)
-    target_offset = operand_def(INDEX)
-    value = operand_def()
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $value, $target[$target_offset] : type($value)"
-        " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword"
-    )
+AsyncStoreOp = row(
+    "async.store",
+    "target:resource target_size target_offset value:any -> result:resource",
+    " $value, $target[$target_offset] : type($value)"
+    " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword",
+    doc="The same resource, which the host can reach, with one element written.",
+)
 
 
 @irdl_op_definition

@@ -10,35 +10,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ...ir.syntax.assembly_format import Parsed, values
-from ...ir.syntax.rows import Rows
-from ..util.types import BufferType
-from .affinity import AffinityOpInterface
 from .dispatch_syntax import DispatchResources
-from .types import (
-    BindingType,
-    ChannelType,
-    CollectiveAttr,
-    FileType,
-    ResourceType,
-    TestFenceType,
-    TimepointType,
-)
-
-row = Rows(
-    "stream",
-    {
-        "binding": BindingType(),
-        "channel": ChannelType(),
-        "collective": CollectiveAttr,
-        "fence": TestFenceType(),
-        "file": FileType(),
-        "host": BufferType(),
-        "resource": ResourceType,
-        "timepoint": TimepointType(),
-    },
-)
-
-PLACED = (AffinityOpInterface(),)
+from .rows import PLACED, row
+from .types import CollectiveAttr
 
 
 @dataclass(eq=False)

@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, SymbolRefAttr, UnitAttr
-from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
-    operand_def,
     opt_operand_def,
     opt_prop_def,
     prop_def,
@@ -30,90 +28,52 @@ from ...ir.syntax.symbol_directives import EntryPoints
 from .async_ops import INDEX, TIMEPOINT, PlacedOperation
 from .dispatch_syntax import DispatchResources
 from .regions import Captures, CommandBody
+from .rows import row
 from .types import ResourceType, TimepointType
 
-
-class RangeCommand(SyntaxOperation):
-    """A command about a range of one resource."""
-
-    target = operand_def(ResourceType)
-    target_size = operand_def(INDEX)
-    target_offset = operand_def(INDEX)
-    target_length = operand_def(INDEX)
-
-
-@irdl_op_definition
-class CmdFlushOp(RangeCommand):
-    """Make what was written visible to another device."""
-
-    name = "stream.cmd.flush"
-    source_affinity = opt_prop_def(Attribute)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( to($source_affinity))? $target[$target_offset for $target_length]"
-        " : type($target){$target_size} attr-dict-with-keyword"
-    )
+CmdFlushOp = row(
+    "cmd.flush",
+    "target:resource target_size target_offset target_length | source_affinity:attr?",
+    "( to($source_affinity))? $target[$target_offset for $target_length]"
+    " : type($target){$target_size} attr-dict-with-keyword",
+    doc="Make what was written visible to another device.",
+)
 
 
-@irdl_op_definition
-class CmdInvalidateOp(RangeCommand):
-    """See what another device has written."""
-
-    name = "stream.cmd.invalidate"
-    source_affinity = opt_prop_def(Attribute)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( from($source_affinity))? $target[$target_offset for $target_length]"
-        " : type($target){$target_size} attr-dict-with-keyword"
-    )
+CmdInvalidateOp = row(
+    "cmd.invalidate",
+    "target:resource target_size target_offset target_length | source_affinity:attr?",
+    "( from($source_affinity))? $target[$target_offset for $target_length]"
+    " : type($target){$target_size} attr-dict-with-keyword",
+    doc="See what another device has written.",
+)
 
 
-@irdl_op_definition
-class CmdDiscardOp(RangeCommand):
-    """Contents that nobody reads any more."""
-
-    name = "stream.cmd.discard"
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $target[$target_offset for $target_length] : type($target){$target_size}"
-        " attr-dict-with-keyword"
-    )
+CmdDiscardOp = row(
+    "cmd.discard",
+    "target:resource target_size target_offset target_length",
+    " $target[$target_offset for $target_length] : type($target){$target_size}"
+    " attr-dict-with-keyword",
+    doc="Contents that nobody reads any more.",
+)
 
 
-@irdl_op_definition
-class CmdFillOp(SyntaxOperation):
-    """Write a pattern over and over."""
-
-    name = "stream.cmd.fill"
-    target = operand_def(ResourceType)
-    target_size = operand_def(INDEX)
-    target_offset = operand_def(INDEX)
-    target_length = operand_def(INDEX)
-    value = operand_def()
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $value, $target[$target_offset for $target_length] : type($value)"
-        " -> type($target){$target_size} attr-dict-with-keyword"
-    )
+CmdFillOp = row(
+    "cmd.fill",
+    "target:resource target_size target_offset target_length value:any",
+    " $value, $target[$target_offset for $target_length] : type($value)"
+    " -> type($target){$target_size} attr-dict-with-keyword",
+    doc="Write a pattern over and over.",
+)
 
 
-@irdl_op_definition
-class CmdCopyOp(SyntaxOperation):
-    """Copy a range of one resource to another."""
-
-    name = "stream.cmd.copy"
-    source = operand_def(ResourceType)
-    source_size = operand_def(INDEX)
-    source_offset = operand_def(INDEX)
-    target = operand_def(ResourceType)
-    target_size = operand_def(INDEX)
-    target_offset = operand_def(INDEX)
-    length = operand_def(INDEX)
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $source[$source_offset], $target[$target_offset], $length"
-        " : type($source){$source_size} -> type($target){$target_size} attr-dict-with-keyword"
-    )
+CmdCopyOp = row(
+    "cmd.copy",
+    "source:resource source_size source_offset target:resource target_size target_offset length",
+    " $source[$source_offset], $target[$target_offset], $length"
+    " : type($source){$source_size} -> type($target){$target_size} attr-dict-with-keyword",
+    doc="Copy a range of one resource to another.",
+)
 
 
 @irdl_op_definition
@@ -160,27 +120,23 @@ class CmdExecuteOp(PlacedOperation):
     )
 
 
-@irdl_op_definition
-class CmdSerialOp(SyntaxOperation):
-    """Commands one after another."""
-
-    name = "stream.cmd.serial"
-    body = region_def()
-
-    SYNTAX: ClassVar[Syntax] = (
+CmdSerialOp = row(
+    "cmd.serial",
+    "|  | body",
+    (
         CommandBody(),
         " attr-dict-with-keyword",
-    )
+    ),
+    doc="Commands one after another.",
+)
 
 
-@irdl_op_definition
-class CmdConcurrentOp(SyntaxOperation):
-    """Commands at the same time."""
-
-    name = "stream.cmd.concurrent"
-    body = region_def()
-
-    SYNTAX: ClassVar[Syntax] = (
+CmdConcurrentOp = row(
+    "cmd.concurrent",
+    "|  | body",
+    (
         CommandBody(),
         " attr-dict-with-keyword",
-    )
+    ),
+    doc="Commands at the same time.",
+)

@@ -30,6 +30,7 @@ from ...ir.syntax.directives import RegionBody, WorkgroupCountRegion
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import dynamic_dimensions
 from ...ir.syntax.symbol_directives import Visibility
+from .rows import row
 from .types import BindingType
 
 
@@ -193,12 +194,10 @@ class BindingSubspanOp(SyntaxOperation):
             )
 
 
-@irdl_op_definition
-class ReturnOp(SyntaxOperation):
-    """Ends a workgroup count region."""
-
-    name = "stream.return"
-    arguments = var_operand_def()
-    traits = traits_def(IsTerminator())
-
-    SYNTAX: ClassVar[Syntax] = " attr-dict( $arguments : type($arguments))?"
+ReturnOp = row(
+    "return",
+    "arguments:any*",
+    " attr-dict( $arguments : type($arguments))?",
+    traits=(IsTerminator(),),
+    doc="Ends a workgroup count region.",
+)

@@ -6,7 +6,7 @@ from ...ir.syntax.assembly_format import Pieces
 from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.resource_directives import Parameter
-from .channels import PLACED, row
+from .rows import PLACED, row
 
 KEY = ("source_keys", "source_offsets")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, UnitAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     SameVariadicOperandSize,
@@ -36,7 +36,7 @@ from ...ir.syntax.resource_directives import (
     print_dimensions,
     verify_columns,
 )
-from .affinity import AffinityOpInterface
+from .rows import PLACED, row
 from .types import ResourceType, TimepointType
 
 INDEX = IndexType()
@@ -225,51 +225,33 @@ class TimepointImmediateOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = " attr-dict => type($result_timepoint)"
 
 
-@irdl_op_definition
-class TimepointImportOp(SyntaxOperation):
-    """The timepoint of fences that came from outside."""
-
-    name = "stream.timepoint.import"
-    sources = var_operand_def()
-    affinity = opt_prop_def(Attribute)
-    result_timepoint = result_def(TimepointType)
-    traits = traits_def(AffinityOpInterface())
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $sources : (type($sources)) => type($result_timepoint)"
-        " attr-dict-with-keyword"
-    )
+TimepointImportOp = row(
+    "timepoint.import",
+    "sources:any* -> result_timepoint:timepoint | affinity:attr?",
+    "( on($affinity))? $sources : (type($sources)) => type($result_timepoint)"
+    " attr-dict-with-keyword",
+    traits=PLACED,
+    doc="The timepoint of fences that came from outside.",
+)
 
 
-@irdl_op_definition
-class TimepointExportOp(SyntaxOperation):
-    """A timepoint as fences that go outside."""
-
-    name = "stream.timepoint.export"
-    await_timepoint = operand_def(TimepointType())
-    affinity = opt_prop_def(Attribute)
-    results_ = var_result_def()
-    traits = traits_def(AffinityOpInterface())
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $await_timepoint => (type($results_)) attr-dict-with-keyword"
-    )
+TimepointExportOp = row(
+    "timepoint.export",
+    "await_timepoint:timepoint -> results_:any* | affinity:attr?",
+    "( on($affinity))? $await_timepoint => (type($results_)) attr-dict-with-keyword",
+    traits=PLACED,
+    doc="A timepoint as fences that go outside.",
+)
 
 
-@irdl_op_definition
-class TimepointChainExternalOp(SyntaxOperation):
-    """Signal fences of the caller when a timepoint is reached."""
-
-    name = "stream.timepoint.chain_external"
-    await_timepoint = operand_def(TimepointType())
-    external_values = var_operand_def()
-    affinity = opt_prop_def(Attribute)
-    traits = traits_def(AffinityOpInterface())
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $await_timepoint => ($external_values"
-        " : type($external_values)) attr-dict-with-keyword"
-    )
+TimepointChainExternalOp = row(
+    "timepoint.chain_external",
+    "await_timepoint:timepoint external_values:any* | affinity:attr?",
+    "( on($affinity))? $await_timepoint => ($external_values"
+    " : type($external_values)) attr-dict-with-keyword",
+    traits=PLACED,
+    doc="Signal fences of the caller when a timepoint is reached.",
+)
 
 
 @irdl_op_definition
@@ -291,22 +273,15 @@ class TimepointJoinOp(SyntaxOperation):
             raise VerifyException("expects at least one timepoint")
 
 
-@irdl_op_definition
-class TimepointBarrierOp(SyntaxOperation):
-    """A resource, and the timepoint at which it is ready."""
-
-    name = "stream.timepoint.barrier"
-    resource = operand_def(ResourceType)
-    resource_size = operand_def(INDEX)
-    affinity = opt_prop_def(Attribute)
-    result = result_def(ResourceType)
-    result_timepoint = result_def(TimepointType)
-    traits = traits_def(AffinityOpInterface())
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $resource : type($resource, $result){$resource_size}"
-        " => type($result_timepoint) attr-dict-with-keyword"
-    )
+TimepointBarrierOp = row(
+    "timepoint.barrier",
+    "resource:resource resource_size -> result:resource result_timepoint:timepoint |"
+    " affinity:attr?",
+    "( on($affinity))? $resource : type($resource, $result){$resource_size}"
+    " => type($result_timepoint) attr-dict-with-keyword",
+    traits=PLACED,
+    doc="A resource, and the timepoint at which it is ready.",
+)
 
 
 @irdl_op_definition

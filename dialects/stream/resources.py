@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, UnitAttr, i1, i64
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -15,7 +15,6 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     result_def,
-    traits_def,
     var_operand_def,
     var_result_def,
 )
@@ -31,24 +30,17 @@ from ...ir.syntax.assembly_format import (
     values,
 )
 from ...ir.syntax.directives import Operand
-from ...ir.syntax.operations import SyntaxOperation
-from ..util.types import BufferType
 from .async_ops import INDEX, TIMEPOINT, PlacedOperation
-from .types import FileType, ResourceType, TimepointType
+from .rows import PLACED, row
+from .types import ResourceType, TimepointType
 
-
-@irdl_op_definition
-class ResourceAllocOp(PlacedOperation):
-    """Storage that lives long."""
-
-    name = "stream.resource.alloc"
-    storage_size = operand_def(INDEX)
-    uninitialized = opt_prop_def(UnitAttr)
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( uninitialized$uninitialized)?( on($affinity))? attr-dict : type($result){$storage_size}"
-    )
+ResourceAllocOp = row(
+    "resource.alloc",
+    "storage_size -> result:resource | affinity:attr? uninitialized:unit?",
+    "( uninitialized$uninitialized)?( on($affinity))? attr-dict : type($result){$storage_size}",
+    traits=PLACED,
+    doc="Storage that lives long.",
+)
 
 
 AWAIT = Optional((" await(", Operand("await_timepoint"), ") =>"), "await_timepoint")
@@ -88,51 +80,34 @@ class ResourceAllocaOp(PlacedOperation):
     )
 
 
-@irdl_op_definition
-class ResourceDeallocaOp(PlacedOperation):
-    """Give storage back once a timepoint is reached."""
-
-    name = "stream.resource.dealloca"
-    operand = operand_def(ResourceType)
-    operand_size = operand_def(INDEX)
-    prefer_origin = opt_prop_def(UnitAttr)
-    await_timepoint = opt_operand_def(TIMEPOINT)
-    result_timepoint = result_def(TimepointType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( origin$prefer_origin)?( on($affinity))?( await($await_timepoint) =>)? $operand"
-        " : type($operand){$operand_size} => type($result_timepoint) attr-dict"
-    )
+ResourceDeallocaOp = row(
+    "resource.dealloca",
+    "operand:resource operand_size await_timepoint:timepoint? ->"
+    " result_timepoint:timepoint | affinity:attr? prefer_origin:unit?",
+    "( origin$prefer_origin)?( on($affinity))?( await($await_timepoint) =>)? $operand"
+    " : type($operand){$operand_size} => type($result_timepoint) attr-dict",
+    traits=PLACED,
+    doc="Give storage back once a timepoint is reached.",
+)
 
 
-@irdl_op_definition
-class ResourceSizeOp(PlacedOperation):
-    """The bytes of a resource."""
-
-    name = "stream.resource.size"
-    operand = operand_def(ResourceType)
-    result = result_def(INDEX)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = "( on($affinity))? $operand attr-dict : type($operand)"
+ResourceSizeOp = row(
+    "resource.size",
+    "operand:resource -> result | affinity:attr?",
+    "( on($affinity))? $operand attr-dict : type($operand)",
+    traits=(*PLACED, Pure()),
+    doc="The bytes of a resource.",
+)
 
 
-@irdl_op_definition
-class ResourceSubviewOp(SyntaxOperation):
-    """A range of a resource, in place."""
-
-    name = "stream.resource.subview"
-    source = operand_def(ResourceType)
-    source_size = operand_def(INDEX)
-    source_offset = operand_def(INDEX)
-    result_size = operand_def(INDEX)
-    result = result_def(ResourceType)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $source[$source_offset] : type($source){$source_size}"
-        " -> type($result){$result_size} attr-dict-with-keyword"
-    )
+ResourceSubviewOp = row(
+    "resource.subview",
+    "source:resource source_size source_offset result_size -> result:resource",
+    " $source[$source_offset] : type($source){$source_size}"
+    " -> type($result){$result_size} attr-dict-with-keyword",
+    traits=(Pure(),),
+    doc="A range of a resource, in place.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,80 +178,52 @@ class ResourcePackOp(PlacedOperation):
             )
 
 
-@irdl_op_definition
-class ResourceTryMapOp(PlacedOperation):
-    """Host memory as a resource without a copy, if the device can; whether it could comes first."""
-
-    name = "stream.resource.try_map"
-    source = operand_def(BufferType)
-    source_offset = operand_def(INDEX)
-    result_size = operand_def(INDEX)
-    did_map = result_def(i1)
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $source[$source_offset] : type($source)"
-        " -> type($did_map), type($result){$result_size} attr-dict-with-keyword"
-    )
+ResourceTryMapOp = row(
+    "resource.try_map",
+    "source:host source_offset result_size -> did_map:i1 result:resource | affinity:attr?",
+    "( on($affinity))? $source[$source_offset] : type($source)"
+    " -> type($did_map), type($result){$result_size} attr-dict-with-keyword",
+    traits=PLACED,
+    doc="Host memory as a resource without a copy, and before it whether the device can.",
+)
 
 
-@irdl_op_definition
-class FileConstantOp(PlacedOperation):
-    """A part of host memory as a file."""
-
-    name = "stream.file.constant"
-    source = operand_def(BufferType)
-    source_size = operand_def(INDEX)
-    source_offset = operand_def(INDEX)
-    source_length = operand_def(INDEX)
-    result = result_def(FileType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $source[$source_offset for $source_length]"
-        " : type($source){$source_size} -> type($result) attr-dict-with-keyword"
-    )
+FileConstantOp = row(
+    "file.constant",
+    "source:host source_size source_offset source_length -> result:file | affinity:attr?",
+    "( on($affinity))? $source[$source_offset for $source_length]"
+    " : type($source){$source_size} -> type($result) attr-dict-with-keyword",
+    traits=PLACED,
+    doc="A part of host memory as a file.",
+)
 
 
-@irdl_op_definition
-class FileReadOp(PlacedOperation):
-    """Bytes of a file into a resource, from a timepoint on."""
-
-    name = "stream.file.read"
-    source = operand_def(FileType)
-    source_offset = operand_def(i64)
-    target = operand_def(ResourceType)
-    target_size = operand_def(INDEX)
-    target_offset = operand_def(INDEX)
-    length = operand_def(INDEX)
-    await_timepoint = opt_operand_def(TIMEPOINT)
-    result_timepoint = result_def(TimepointType)
-
-    SYNTAX: ClassVar[Syntax] = (
+FileReadOp = row(
+    "file.read",
+    "source:file source_offset:i64 target:resource target_size target_offset length"
+    " await_timepoint:timepoint? -> result_timepoint:timepoint | affinity:attr?",
+    (
         "( on($affinity))?",
         AwaitOrColon(),
         " $source[$source_offset], $target[$target_offset], $length : type($source)"
         " -> type($target){$target_size} => type($result_timepoint) attr-dict-with-keyword",
-    )
+    ),
+    traits=PLACED,
+    doc="Bytes of a file into a resource, from a timepoint on.",
+)
 
 
-@irdl_op_definition
-class FileWriteOp(PlacedOperation):
-    """Bytes of a resource into a file, from a timepoint on."""
-
-    name = "stream.file.write"
-    source = operand_def(ResourceType)
-    source_size = operand_def(INDEX)
-    source_offset = operand_def(INDEX)
-    target = operand_def(FileType)
-    target_offset = operand_def(i64)
-    length = operand_def(INDEX)
-    await_timepoint = opt_operand_def(TIMEPOINT)
-    result_timepoint = result_def(TimepointType)
-
-    SYNTAX: ClassVar[Syntax] = (
+FileWriteOp = row(
+    "file.write",
+    "source:resource source_size source_offset target:file target_offset:i64 length"
+    " await_timepoint:timepoint? -> result_timepoint:timepoint | affinity:attr?",
+    (
         "( on($affinity))?",
         AwaitOrColon(),
         " $source[$source_offset], $target[$target_offset], $length"
         " : type($source){$source_size} -> type($target) => type($result_timepoint)"
         " attr-dict-with-keyword",
-    )
+    ),
+    traits=PLACED,
+    doc="Bytes of a resource into a file, from a timepoint on.",
+)

@@ -8,7 +8,7 @@ from xdsl.traits import Pure
 from ...ir.syntax.directives import AttributeValue, Operand, Type
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
-from .channels import PLACED, row
+from .rows import PLACED, row
 
 CONSTANTS = Repeated(
     (

@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ...ir.dialect_extension import plain_type
 from ...sharding.collectives import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -134,25 +135,9 @@ class ResourceType(ParametrizedAttribute, TypeAttribute):
         printer.print_string(f"<{self.lifetime.data}>")
 
 
-@irdl_attr_definition
-class TimepointType(ParametrizedAttribute, TypeAttribute):
-    """A point of time that can be waited for."""
-
-    name = "stream.timepoint"
-
-
-@irdl_attr_definition
-class BindingType(ParametrizedAttribute, TypeAttribute):
-    """Bytes that a kernel is given."""
-
-    name = "stream.binding"
-
-
-@irdl_attr_definition
-class ChannelType(ParametrizedAttribute, TypeAttribute):
-    """A group of devices that talk to each other."""
-
-    name = "stream.channel"
+TimepointType = plain_type("stream.timepoint", "A point of time that can be waited for.")
+BindingType = plain_type("stream.binding", "Bytes that a kernel is given.")
+ChannelType = plain_type("stream.channel", "A group of devices that talk to each other.")
 
 
 @irdl_attr_definition
@@ -175,11 +160,7 @@ class ImmediateTimepointAttr(ParametrizedAttribute):
         printer.print_attribute(self.type)
 
 
-@irdl_attr_definition
-class FileType(ParametrizedAttribute, TypeAttribute):
-    """A file that resources are read from and written to."""
-
-    name = "stream.file"
+FileType = plain_type("stream.file", "A file that resources are read from and written to.")
 
 
 @irdl_attr_definition
@@ -193,8 +174,4 @@ class NamedParameterAttr(NamedParameter):
     type: Attribute
 
 
-@irdl_attr_definition
-class TestFenceType(ParametrizedAttribute, TypeAttribute):
-    """What operations of tests wait for."""
-
-    name = "stream.test.fence"
+TestFenceType = plain_type("stream.test.fence", "What operations of tests wait for.")

@@ -45,6 +45,7 @@ from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.symbol_directives import Visibility
 from ...ir.syntax.typed_values import type_carried_by
 from . import functions, memory, types
+from .memory import PURE, row
 from .types import (
     BufferType,
     IntAssumptionAttr,
@@ -200,29 +201,20 @@ class GlobalStoreOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = " $value, @$global attr-dict : type($value)"
 
 
-@irdl_op_definition
-class GlobalLoadIndirectOp(SyntaxOperation):
-    """The value of the global at an address."""
-
-    name = "util.global.load.indirect"
-    global_ = operand_def(PointerType)
-    is_immutable = opt_prop_def(UnitAttr)
-    result = result_def()
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( immutable$is_immutable)? $global_ attr-dict : type($global_) -> type($result)"
-    )
+GlobalLoadIndirectOp = row(
+    "global.load.indirect",
+    "global_:pointer -> result:any | is_immutable:unit?",
+    "( immutable$is_immutable)? $global_ attr-dict : type($global_) -> type($result)",
+    doc="The value of the global at an address.",
+)
 
 
-@irdl_op_definition
-class GlobalStoreIndirectOp(SyntaxOperation):
-    """Set the global at an address."""
-
-    name = "util.global.store.indirect"
-    value = operand_def()
-    global_ = operand_def(PointerType)
-
-    SYNTAX: ClassVar[Syntax] = " $value, $global_ attr-dict : type($value) -> type($global_)"
+GlobalStoreIndirectOp = row(
+    "global.store.indirect",
+    "value:any global_:pointer",
+    " $value, $global_ attr-dict : type($value) -> type($global_)",
+    doc="Set the global at an address.",
+)
 
 
 @irdl_op_definition
@@ -240,28 +232,21 @@ class InitializerOp(SyntaxOperation):
     )
 
 
-@irdl_op_definition
-class OptimizationBarrierOp(SyntaxOperation):
-    """Values that nothing may be concluded of from where they come."""
-
-    name = "util.optimization_barrier"
-    sources = var_operand_def()
-    results_ = var_result_def()
-
-    SYNTAX: ClassVar[Syntax] = " attr-dict $sources : type($sources, $results_)"
+OptimizationBarrierOp = row(
+    "optimization_barrier",
+    "sources:any* -> results_:any*",
+    " attr-dict $sources : type($sources, $results_)",
+    doc="Values that nothing may be concluded of from where they come.",
+)
 
 
-@irdl_op_definition
-class AlignOp(SyntaxOperation):
-    """A number rounded up to a multiple of another."""
-
-    name = "util.align"
-    value = operand_def()
-    alignment = operand_def()
-    result = result_def()
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = " $value, $alignment attr-dict : type($value, $alignment, $result)"
+AlignOp = row(
+    "align",
+    "value:any alignment:any -> result:any",
+    " $value, $alignment attr-dict : type($value, $alignment, $result)",
+    traits=PURE,
+    doc="A number rounded up to a multiple of another.",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import Rows
 from ...ir.syntax.typed_values import ConstantValue
-from .types import BufferType, ListType, VariantType
+from .types import BufferType, ListType, PointerType, VariantType
 
-row = Rows("util", {"buffer": BufferType(), "list": ListType})
+row = Rows("util", {"buffer": BufferType(), "list": ListType, "pointer": PointerType})
 
 PURE = (Pure(),)
 END = " attr-dict-with-keyword"

@@ -10,21 +10,11 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ...ir.dialect_extension import plain_attribute, plain_type
 from ...ir.syntax.structs import OneParameter, parse_struct, print_struct
 
-
-@irdl_attr_definition
-class BufferType(ParametrizedAttribute, TypeAttribute):
-    """Bytes in host memory."""
-
-    name = "util.buffer"
-
-
-@irdl_attr_definition
-class UnusedType(ParametrizedAttribute, TypeAttribute):
-    """Stands for a type where there is none to give."""
-
-    name = "util.unused"
+BufferType = plain_type("util.buffer", "Bytes in host memory.")
+UnusedType = plain_type("util.unused", "Stands for a type where there is none to give.")
 
 
 @irdl_attr_definition
@@ -35,18 +25,10 @@ class PointerType(OneParameter, TypeAttribute):
     target: Attribute
 
 
-@irdl_attr_definition
-class ObjectType(ParametrizedAttribute, TypeAttribute):
-    """Something that is counted by references."""
-
-    name = "util.object"
-
-
-@irdl_attr_definition
-class VariantType(ParametrizedAttribute, TypeAttribute):
-    """A value of any type; a list of them is written `!util.list<?>`."""
-
-    name = "util.variant"
+ObjectType = plain_type("util.object", "Something that is counted by references.")
+VariantType = plain_type(
+    "util.variant", "A value of any type; a list of them is written `!util.list<?>`."
+)
 
 
 @irdl_attr_definition
@@ -71,11 +53,7 @@ class ListType(ParametrizedAttribute, TypeAttribute):
                 printer.print_attribute(self.element)
 
 
-@irdl_attr_definition
-class NullAttr(ParametrizedAttribute):
-    """No value."""
-
-    name = "util.null"
+NullAttr = plain_attribute("util.null", "No value.")
 
 
 @irdl_attr_definition
@@ -123,18 +101,10 @@ class BytePatternAttr(ParametrizedAttribute):
         printer.print_attribute(self.type)
 
 
-@irdl_attr_definition
-class InlineNeverAttr(ParametrizedAttribute):
-    """The function or global stays where it is."""
-
-    name = "util.inline.never"
-
-
-@irdl_attr_definition
-class InlineAlwaysAttr(ParametrizedAttribute):
-    """The function or global is put in the place of its uses."""
-
-    name = "util.inline.always"
+InlineNeverAttr = plain_attribute("util.inline.never", "The function or global stays where it is.")
+InlineAlwaysAttr = plain_attribute(
+    "util.inline.always", "The function or global is put in the place of its uses."
+)
 
 
 ASSUMPTION_KEYS = ("umin", "umax", "udiv")

@@ -3,9 +3,9 @@
     row = Rows("hal", {"buffer": BufferType()})
     row("buffer.load", "source:buffer offset -> value:any", "<$source : type($source)>[...] ...")
 
-For operations that are read, verified and written, and that have neither a meaning nor methods of
-their own. `name:kind` is an operand or result, of type index if it names no kind; `kind?` is one
-that may be absent, `kind*` a list. Behind `|` stand properties, behind a second `|` regions.
+For operations without methods of their own. `name:kind` is an operand or result, of type index if
+it names no kind; `kind?` is one that may be absent, `kind*` a list. Behind `|` stand properties,
+behind a second `|` regions.
 """
 
 from __future__ import annotations
@@ -160,15 +160,16 @@ class Rows:
         traits: Sequence[OpTrait] = (),
         verify: Callable[[Operation], None] | None = None,
         same_sizes: bool = False,
+        doc: str = "",
     ) -> type[RowOperation]:
-        """Make the operation `name`.
+        """Make the operation `name`. `doc` is its docstring.
 
         `verify` raises VerifyException for what the kinds of values cannot say. With `same_sizes`
         several lists of operands are equally long, instead of having their lengths in a property.
         """
         full_name = f"{self._dialect}.{name}"
         namespace = {
-            "__doc__": f"`{full_name}`.",
+            "__doc__": doc or f"`{full_name}`.",
             "name": full_name,
             "traits": traits_def(*traits),
             "SYNTAX": syntax,

@@ -40,7 +40,7 @@ from ...dialects.iree_tensor_ext import (
 from ...dialects.linalg.dialect import NAMED_CLASSES
 from ...ir.attribute_access import number_list
 from ...ir.diagnostics import OperationError
-from ...ir.host_programs import FUNCTIONS
+from ...ir.host_programs import FUNCTIONS, RETURNS
 from ...ir.index import constant_index
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked, shape_of
@@ -66,7 +66,6 @@ from .packed.layouts import (
     target_solver,
 )
 from .packed.signature import (
-    RETURNS,
     UnknownSizes,
     has_encoding,
     stored_type,

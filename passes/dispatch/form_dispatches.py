@@ -34,16 +34,15 @@ from ...ir.diagnostics import OperationError, remark
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS, KERNEL_IN_PLACE
 from ...ir.locations import builder_before, replace_by
 from ...ir.tensor_types import ranked
+from ...ir.value_flow import forwarded_to
 from ..imports.import_annotations import import_mesh
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stream.analysis.device_placement import (
-    CARRIERS,
     LOAD,
     MOVES,
     STORE,
     DevicePlacement,
     boundary_affinity,
-    carried_to,
 )
 from .fusion.groups import (
     ENCODES,
@@ -188,8 +187,8 @@ def places_wanted(
         ]
     if operation.name == STORE:
         return [placement.of_global(operation)]
-    if operation.name in CARRIERS:
-        carried = (carried_to(operation, index) for index in range(count))
+    carried = [forwarded_to(operation, index) for index in range(count)]
+    if any(carried):
         return [placement.of(values[0]) if values else None for values in carried]
     if operation.name == "flow.dispatch" or (
         is_computation(operation) and not is_copied(operation)
@@ -224,7 +223,7 @@ def _bring(
         result_types=[value.type],
         properties={"target": place},
     )
-    return builder_before(reader).insert(transfer).result
+    return builder_before(reader).insert(transfer).results[0]
 
 
 # Dispatches

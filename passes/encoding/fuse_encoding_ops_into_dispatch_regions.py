@@ -51,7 +51,7 @@ ENCODABLE = RESHAPES | {
 
 
 @dataclass(frozen=True)
-class FuseEncodingOpsPass(ModulePass):
+class FuseEncodingOpsIntoDispatchRegionsPass(ModulePass):
     """Move `set_encoding` into the `flow.dispatch.region` that makes the tensor."""
 
     name = "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.transforms.loop_invariant_code_motion import LoopInvariantCodeMotionPass
+from xdsl.transforms import loop_invariant_code_motion as upstream
 
 
 @dataclass(frozen=True)
-class LoopInvariantCodeMotion(LoopInvariantCodeMotionPass):
+class LoopInvariantCodeMotionPass(upstream.LoopInvariantCodeMotionPass):
     """Move operations out of `scf.for` that compute the same in every iteration."""
 
     name = "loop-invariant-code-motion"

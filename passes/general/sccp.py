@@ -18,8 +18,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import HasFolder
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from ...ir.value_flow import forwards
+
 _CONSTANT = "arith.constant"
-_BRANCH, _CONDITIONAL = "cf.br", "cf.cond_br"
+_CONDITIONAL = "cf.cond_br"
 _IF, _YIELD = "scf.if", "scf.yield"
 
 
@@ -97,18 +99,11 @@ class _Solver:
             self._fold(op, known)
 
     def _branch(self, op: Operation, known: list[Attribute | None]) -> None:
-        if op.name == _BRANCH:
-            edges = [(op.successors[0], known)]
-        elif op.name == _CONDITIONAL:
-            count = len(op.successors[0].args)
-            edges = [
-                (op.successors[0], known[1 : 1 + count]),
-                (op.successors[1], known[1 + count :]),
-            ]
-            if (taken := _truth(known[0])) is not None:
-                edges = edges[:1] if taken else edges[1:]
-        else:
-            edges = [(successor, [None] * len(successor.args)) for successor in op.successors]
+        given = [known[first : first + len(inputs)] for first, inputs in forwards(op)]
+        varies = [[None] * len(block.args) for block in op.successors]
+        edges = list(zip(op.successors, given or varies, strict=True))
+        if op.name == _CONDITIONAL and (taken := _truth(known[0])) is not None:
+            edges = edges[:1] if taken else edges[1:]
         for block, constants in edges:
             for argument, constant in zip(block.args, constants, strict=True):
                 self.learn(argument, constant)

@@ -6,13 +6,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...ir.attribute_access import attribute, symbol_name
-from ...ir.symbols import references_of
+from ...ir.attribute_access import symbol_name
+from ...ir.symbols import references_of, visibility
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class SymbolDcePass(ModulePass):
         private: dict[str, list[Operation]] = defaultdict(list)
         for operation in op.walk():
             name = symbol_name(operation)
-            if name is not None and operation is not op and _is_private(operation):
+            if name is not None and operation is not op and visibility(operation) == "private":
                 private[name].append(operation)
         hidden = {symbol for symbols in private.values() for symbol in symbols}
         waiting: list[Operation] = [op]
@@ -41,11 +41,6 @@ class SymbolDcePass(ModulePass):
         for symbol in hidden:
             if not any(around in hidden for around in _around(symbol)):
                 Rewriter.erase_op(symbol, safe_erase=False)
-
-
-def _is_private(operation: Operation) -> bool:
-    visibility = attribute(operation, "sym_visibility")
-    return isinstance(visibility, StringAttr) and visibility.data == "private"
 
 
 def _named_in(root: Operation, hidden: set[Operation]) -> set[str]:

@@ -52,7 +52,7 @@ from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS
 from ...ir.index import constant_index
 from ...ir.structural_hash import AttributeNumbers
-from ...ir.symbols import fresh_name, names_in, symbol
+from ...ir.symbols import fresh_name, names_in, symbol, visibility
 from ..stream.analysis.affinity_analysis import AffinityAnalysis
 from .placement.process_devices import affinity_of_device, name_of, place_processes, select_device
 
@@ -278,10 +278,7 @@ class Specialization:
 
     def _replace(self, member: Operation, copies: Sequence[Operation], kind: str) -> None:
         """Put the copies in the place of a member."""
-        is_public = False
-        if member.name in FUNCTIONS:
-            visibility = member.properties.get("sym_visibility")
-            is_public = not isinstance(visibility, StringAttr) or visibility.data == "public"
+        is_public = member.name in FUNCTIONS and visibility(member) == "public"
         for number, copy in enumerate(copies):
             if is_public:
                 _hide(copy)

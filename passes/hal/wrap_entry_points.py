@@ -56,7 +56,7 @@ from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, calls_in
 from ...ir.locations import builder_before, located_builder, replace_by
-from ...ir.symbols import fresh_name, names_in, symbol
+from ...ir.symbols import fresh_name, names_in, symbol, visibility
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
@@ -114,9 +114,8 @@ def _keep_inside(module: ModuleOp, function: Operation) -> None:
 
 
 def _is_entry_point(function: Operation) -> bool:
-    visibility = function.properties.get("sym_visibility")
-    private = isinstance(visibility, StringAttr) and visibility.data == "private"
-    if private or STUB in function.attributes or not function.regions[0].blocks:
+    is_private = visibility(function) == "private"
+    if is_private or STUB in function.attributes or not function.regions[0].blocks:
         return False
     type_ = cast(FunctionType, function.properties["function_type"])
     if function.name == "func.func":
@@ -213,7 +212,7 @@ class Wrapper:
                     result_types=[INDEX],
                     properties={"index": IntegerAttr(dimension, INDEX)},
                 )
-                dynamic.append(builder.insert(operation).result)
+                dynamic.append(builder.insert(operation).results[0])
         properties: dict[str, Attribute] = {
             "target_encoding": self._told("arg_attrs", index, "encoding", tensor),
             "name": self._told("arg_attrs", index, "name", StringAttr(f"input{index}")),

@@ -155,7 +155,7 @@ class _Inlining:
             shape = list(whole.get_shape())
             shape[dimension] = self._divided(shape[dimension], grid.size(axes) or 1)
             whole = TensorType(whole.element_type, shape, whole.encoding)
-            value = self._insert(AllSliceOp(value, grid.name, axes, dimension, whole))
+            value = self._insert(AllSliceOp(value, grid.name, axes, whole, slice_axis=dimension))
         return self._whole(value)
 
     def _divided(self, size: int, parts: int) -> int:
@@ -176,7 +176,7 @@ class _Inlining:
             shape = list(whole.get_shape())
             shape[dimension] *= grid.size(axes) or 1
             whole = TensorType(whole.element_type, shape, whole.encoding)
-            value = self._insert(AllGatherOp(value, grid.name, axes, dimension, whole))
+            value = self._insert(AllGatherOp(value, grid.name, axes, whole, gather_axis=dimension))
         return self._annotate(value, sharding, self._block, self._operation, False).result
 
     def _insert(self, made: Operation) -> SSAValue:

@@ -34,7 +34,7 @@ from ...dialects.shard.annotations import ShardDefinition
 from ...dialects.shard.checks import grid_value
 from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
 from ...ir.diagnostics import OperationError
-from ...ir.symbols import fresh_name, names_in
+from ...ir.symbols import fresh_name, names_in, visibility
 from ..imports.import_annotations import import_annotations
 from ..manager.pipeline_text import unquote
 from .annotations.access import SHARD, read_annotated
@@ -152,11 +152,11 @@ def _chosen(module: ModuleOp, patterns: Sequence[str]) -> Iterator[FuncOp]:
     for operation in module.walk():
         if not isinstance(operation, FuncOp) or not operation.body.blocks:
             continue
-        name, visibility = operation.sym_name.data, operation.sym_visibility
+        name = operation.sym_name.data
         if patterns:
             if any(_is_like(pattern.removeprefix("@"), name) for pattern in patterns):
                 yield operation
-        elif visibility is None or visibility.data == "public":
+        elif visibility(operation) == "public":
             yield operation
 
 

@@ -159,12 +159,16 @@ def _sliced(operation: Operation) -> SSAValue | None:
         return None
     scattered = _insert_before(
         operation,
-        ReduceScatterOp(reduce.operands[0], grid, axes, kind, dimension, operation.results[0].type),
+        ReduceScatterOp(
+            *(reduce.operands[0], grid, axes, operation.results[0].type),
+            reduction=kind,
+            scatter_axis=dimension,
+        ),
     )
     rest = tuple(axis for axis in reduced if axis not in axes)
     if not rest:
         return scattered
-    return _insert_before(operation, AllReduceOp(scattered, grid, rest, kind))
+    return _insert_before(operation, AllReduceOp(scattered, grid, rest, reduction=kind))
 
 
 def _gathered(operation: Operation) -> SSAValue | None:

@@ -17,7 +17,6 @@ from ...dialects.shard.dialect import AllReduceOp
 from ...ir.index import INDEX, IndexOrInt
 from ...sharding.collectives import COLLECTIVES, CollectiveRow
 from ...sharding.grid import Grid
-from ...sharding.sharding import ReductionKind
 from ..sharding.annotations.access import axes_of, dimension_of, grid_name
 from ..sharding.process_arithmetic import ProcessArithmetic
 from .dimension_sizes import DimensionSizes, Rule, SizeArithmetic, size_rule
@@ -70,7 +69,7 @@ class _ProcessSizes(SizeArithmetic, ProcessArithmetic):
         brought = self.insert(arith.IndexCastOp(own, i64))
         one = TensorType(i64, [1])
         pieces = self.insert(FromElementsOp.create(operands=[brought], result_types=[one]))
-        summed = self.insert(AllReduceOp(pieces, self._grid.name, self._axes, ReductionKind.SUM))
+        summed = self.insert(AllReduceOp(pieces, self._grid.name, self._axes))
         first = self.insert(ExtractOp(summed, [self.index(0)], i64))
         return self.insert(arith.IndexCastOp(first, INDEX))
 

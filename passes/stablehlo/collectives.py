@@ -261,7 +261,7 @@ def _all_reduce(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors
     (grid, axes), combined = _place(lowering, op), _reduction(op)
 
     def make(value: SSAValue, result: Attribute) -> SSAValue:
-        return lowering.emit.insert(AllReduceOp(value, grid, axes, combined, result))
+        return lowering.emit.insert(AllReduceOp(value, grid, axes, result, reduction=combined))
 
     return _each(op, operands, make)
 
@@ -271,7 +271,7 @@ def _all_gather(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors
     (grid, axes), dimension = _place(lowering, op), integer(op, "all_gather_dim")
 
     def make(value: SSAValue, result: Attribute) -> SSAValue:
-        return lowering.emit.insert(AllGatherOp(value, grid, axes, dimension, result))
+        return lowering.emit.insert(AllGatherOp(value, grid, axes, result, gather_axis=dimension))
 
     return _each(op, operands, make)
 
@@ -282,7 +282,9 @@ def _reduce_scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Ten
     dimension = integer(op, "scatter_dimension")
 
     def make(value: SSAValue, result: Attribute) -> SSAValue:
-        made = ReduceScatterOp(value, grid, axes, combined, dimension, result)
+        made = ReduceScatterOp(
+            value, grid, axes, result, reduction=combined, scatter_axis=dimension
+        )
         return lowering.emit.insert(made)
 
     return _each(op, operands, make)
@@ -294,7 +296,9 @@ def _all_to_all(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors
     split, joined = integer(op, "split_dimension"), integer(op, "concat_dimension")
 
     def make(value: SSAValue, result: Attribute) -> SSAValue:
-        return lowering.emit.insert(AllToAllOp(value, grid, axes, split, joined, result))
+        return lowering.emit.insert(
+            AllToAllOp(value, grid, axes, result, split_axis=split, concat_axis=joined)
+        )
 
     return _each(op, operands, make)
 
@@ -303,7 +307,7 @@ def _all_to_all(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors
 def _broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """The first device of each group is the root."""
     grid, axes = _place(lowering, op)
-    made = BroadcastOp(operands[0], grid, axes, [0] * len(axes))
+    made = BroadcastOp(operands[0], grid, axes, root=[0] * len(axes))
     return [lowering.emit.insert(made)]
 
 
@@ -325,7 +329,9 @@ def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     for axis in axes:
         for offset in range(1, extents[axis]):
             if sorted(pairs) == _rotation(extents, axis, offset):
-                made = ShiftOp(operands[0], grid, [axis], axis, offset, True)
+                made = ShiftOp(
+                    operands[0], grid, [axis], shift_axis=axis, offset=offset, rotate=True
+                )
                 return [lowering.emit.insert(made)]
     return [_chosen(lowering, operands[0], (grid, axes), count, {t: s for s, t in pairs})]
 
@@ -348,7 +354,7 @@ def _chosen(
         raise OperationError(e.origin, "permutes a tensor of open size: not supported")
     row = e.reshape(value, [1, *sizes])
     gathered_type = TensorType(element, [count, *cast("list[int]", sizes)])
-    gathered = e.insert(AllGatherOp(row, *place, 0, gathered_type))
+    gathered = e.insert(AllGatherOp(row, *place, gathered_type, gather_axis=0))
     zero = e.constant(0, element)
     low, high = [0] * (len(sizes) + 1), [1, *[0] * len(sizes)]
     padded = e.pad(gathered, low, high, zero)

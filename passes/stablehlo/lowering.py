@@ -21,7 +21,7 @@ from ...dialects.quant import quantization
 from ...ir.attribute_access import attribute, element_type
 from ...ir.diagnostics import OperationError
 from ...ir.locations import located_builder
-from ...ir.symbols import symbol
+from ...ir.symbols import symbol, visibility
 from .elements import converted, is_computed, kind
 from .emitter import Emitter, number_of, shape
 from .folding import folded
@@ -158,7 +158,7 @@ class Lowering:
     def _call(self, operation: CallOp, operands: Sequence[SSAValue]) -> None:
         """A call; public functions keep their unsigned types."""
         callee = self.function(symbol(operation, "callee"))
-        kept = callee is not None and is_public(callee)
+        kept = callee is not None and visibility(callee) != "private"
         results = list(operation.result_types)
         if kept:
             taken = [boundary_type(each) for each in operation.operand_types]
@@ -304,12 +304,6 @@ def shape_of_type(value_type: Attribute) -> tuple[int, ...]:
     return tuple(value_type.get_shape()) if isinstance(value_type, TensorType) else ()
 
 
-def is_public(function: FuncOp) -> bool:
-    """Whether callers outside of the module see a function."""
-    visibility = function.sym_visibility
-    return visibility is None or visibility.data != "private"
-
-
 def boundary_type(value_type: Attribute) -> Attribute:
     """The type of a public function's argument or result: integers keep their sign."""
     new_type = converted(value_type)
@@ -332,7 +326,7 @@ def convert_functions(module: ModuleOp) -> None:
     for function in module.body.block.ops:
         if not isinstance(function, FuncOp) or function.sym_name.data in written_out:
             continue
-        lower = boundary_type if is_public(function) else converted
+        lower = boundary_type if visibility(function) != "private" else converted
         inputs = [lower(each) for each in function.function_type.inputs.data]
         outputs = [lower(each) for each in function.function_type.outputs.data]
         body = None

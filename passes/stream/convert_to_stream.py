@@ -230,7 +230,7 @@ def _barrier(host: Host, operation: Operation, builder: Builder) -> None:
         result_types=[stored.resource.type],
         properties=at(operation.properties["target"]),
     )
-    resource = builder.insert(barrier).result
+    resource = builder.insert(barrier).results[0]
     host.store(operation.results[0], StoredTensor(resource, stored.size, stored.dims))
 
 

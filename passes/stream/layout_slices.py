@@ -77,7 +77,7 @@ def _lay_out(pack: ResourcePackOp) -> None:
                 align = AlignOp.build(
                     operands=[size, indices.index(alignment)], result_types=[size.type]
                 )
-                strides[size] = builder.insert(align).result
+                strides[size] = builder.insert(align).results[0]
             place = Bin(end, [])
             same.append(place)
             end = indices.add(end, strides[size])

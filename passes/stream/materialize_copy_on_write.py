@@ -76,5 +76,5 @@ def _copy(operation: Operation, written: int) -> Operation:
         result_types=[target.type],
         properties={} if affinity is None else {"affinity": affinity},
     )
-    operation.operands[written] = builder_before(operation).insert(clone).result
+    operation.operands[written] = builder_before(operation).insert(clone).results[0]
     return clone

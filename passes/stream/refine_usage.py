@@ -13,7 +13,7 @@ constant is returned. A transfer on one device keeps the lifetime, unless it is 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import cast
@@ -31,8 +31,9 @@ from ...dialects.stream.types import ResourceType
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, host_operations
 from ...ir.locations import located_builder
-from ...ir.symbols import symbol
+from ...ir.symbols import symbol, visibility
 from ...ir.syntax.assembly_format import values
+from ...ir.value_flow import returned_values
 from .analysis.storage import is_resource, stored_in
 from .scheduling.aliases import aliases, declared
 
@@ -124,7 +125,7 @@ class Usage:
                 types[slot.group][slot.index] = self._type_of(slot)
         if (block := function.regions[0].blocks.first) is not None:
             types["inputs"] = list(block.arg_types)
-        for returned in _returned(function):
+        for returned in returned_values(function):
             types["outputs"] = [value.type for value in returned]
         function.properties["function_type"] = FunctionType.from_lists(*types.values())
 
@@ -202,22 +203,10 @@ def _known_at(operation: Operation) -> Iterator[tuple[Hashable, str]]:
             if lifetime := _lifetime(type_):
                 yield slot, "external" if lifetime == OPEN else lifetime
         first = operation.regions[0].blocks.first
-        if first is not None and _is_public(operation):
-            for value in (*first.args, *chain.from_iterable(_returned(operation))):
+        if first is not None and visibility(operation) != "private":
+            for value in (*first.args, *chain.from_iterable(returned_values(operation))):
                 if is_resource(value) and _lifetime(value.type) == OPEN:
                     yield value, "external"
-
-
-def _returned(function: Operation) -> Iterator[Sequence[SSAValue]]:
-    """What each end of a function returns."""
-    for block in function.regions[0].blocks:
-        if block.last_op is not None and not block.last_op.successors:
-            yield block.last_op.operands
-
-
-def _is_public(function: Operation) -> bool:
-    visibility = function.properties.get("sym_visibility")
-    return not (isinstance(visibility, StringAttr) and visibility.data == "private")
 
 
 def _weakly_joined(operation: Operation) -> Iterator[tuple[Hashable, Hashable]]:

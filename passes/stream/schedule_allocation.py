@@ -165,7 +165,7 @@ class Allocation:
                 result_types=[type_],
                 properties={**properties, "uninitialized": UnitAttr()},
             )
-            return self._builder.insert(alloc).result
+            return self._builder.insert(alloc).results[0]
         alloca = self._builder.insert(
             ResourceAllocaOp.build(
                 operands=[size, []], result_types=[type_, TIMEPOINT], properties=properties
@@ -242,7 +242,7 @@ class Allocation:
                 operands=[slab, size, [done]], result_types=[TIMEPOINT], properties=self._place
             )
         )
-        return self._joined([dealloca.result_timepoint, done])[0]
+        return self._joined([dealloca.results[0], done])[0]
 
     def _joined(self, timepoints: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """The last of some timepoints; nothing if there are none."""

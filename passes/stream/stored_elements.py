@@ -152,7 +152,7 @@ def _load(
     resource: SSAValue, size: SSAValue, offset: SSAValue, type_: Attribute, builder: Builder
 ) -> SSAValue:
     load = AsyncLoadOp.create(operands=[resource, size, offset], result_types=[type_])
-    return builder.insert(load).result
+    return builder.insert(load).results[0]
 
 
 def _store(
@@ -161,7 +161,7 @@ def _store(
     store = AsyncStoreOp.create(
         operands=[resource, size, offset, value], result_types=[resource.type]
     )
-    return builder.insert(store).result
+    return builder.insert(store).results[0]
 
 
 def _byte(value: int, builder: Builder) -> SSAValue:

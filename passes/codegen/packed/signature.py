@@ -11,10 +11,9 @@ from xdsl.rewriter import Rewriter
 from ....dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
 from ....dialects.iree_tensor_ext import DispatchTensor
 from ....ir.diagnostics import OperationError
+from ....ir.host_programs import RETURNS
 from ....tiling.packed_layouts import IDENTITY, PackedLayout
 from .values import memory_type
-
-RETURNS = frozenset({"func.return", "util.return"})
 
 
 def stored_type(tensor: Tensor, layout: PackedLayout) -> Tensor:

@@ -334,7 +334,7 @@ class KernelBody:
             return bound
         sizes = [self._values[size] for size in dims]
         tie = flow.DispatchTieShapeOp.build(operands=[bound, sizes], result_types=[bound.type])
-        return self._builder.insert(tie).result
+        return self._builder.insert(tie).results[0]
 
     def _load(self, value: SSAValue, bound: SSAValue) -> SSAValue:
         sizes = self._sizes(value)

@@ -38,7 +38,7 @@ from ....dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAtt
 from ....dialects.util.dialect import GlobalOp
 from ....ir.diagnostics import Note, OperationError
 from ....ir.host_programs import FUNCTIONS, call_graph
-from ....ir.symbols import fresh_name, names_in, symbol
+from ....ir.symbols import fresh_name, names_in, symbol, visibility
 
 
 def place_processes(module: ModuleOp) -> None:
@@ -74,8 +74,7 @@ def place_processes(module: ModuleOp) -> None:
         _place_function(function, places[devices], grid)
         _place_state(module, reached, places[devices], grid)
         for callee in reached:
-            visibility = callee.properties.get("sym_visibility")
-            if isinstance(visibility, StringAttr) and visibility.data == "private":
+            if visibility(callee) == "private":
                 callee.attributes.setdefault(DEFAULT_AFFINITY, places[devices])
         placed |= set(reached)
     devices = process_devices(next(iter(grids.values())))

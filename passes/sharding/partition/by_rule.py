@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
@@ -79,6 +80,16 @@ def spread_by_rule(
             partitioner.set_scalar(result, made.results[index])
         else:
             finish_result(partitioner, spread, index, made.results[index])
+
+
+def local_part(*names: str) -> Callable[[Emit], Emit]:
+    """Register what emits operations of these names, as `spread_by_rule` has it emitted."""
+
+    def register(emit: Emit) -> Emit:
+        partition(*names)(partial(spread_by_rule, emit=emit))
+        return emit
+
+    return register
 
 
 def _is_copied(spread: OpSharding) -> bool:

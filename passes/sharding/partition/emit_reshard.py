@@ -110,16 +110,20 @@ def _emit_step(
             return _slice(emitter, value, result, size, after, dimension, axes)
         case AllGather(dimension, axes):
             found = _grown(result, before, tensor_type, dimension)
-            gathered = emitter.insert(AllGatherOp(value, name, axes, dimension, found))
+            gathered = emitter.insert(AllGatherOp(value, name, axes, found, gather_axis=dimension))
             return emitter.cast(gathered, result)
         case AllToAll(split, concat, axes):
             found = _grown(result, before, tensor_type, concat)
-            moved = emitter.insert(AllToAllOp(value, name, axes, split, concat, found))
+            moved = emitter.insert(
+                AllToAllOp(value, name, axes, found, split_axis=split, concat_axis=concat)
+            )
             return emitter.cast(moved, result)
         case AllReduce(kind, axes):
-            return emitter.insert(AllReduceOp(value, name, axes, kind))
+            return emitter.insert(AllReduceOp(value, name, axes, reduction=kind))
         case ReduceScatter(kind, dimension, axes):
-            return emitter.insert(ReduceScatterOp(value, name, axes, kind, dimension, result))
+            return emitter.insert(
+                ReduceScatterOp(value, name, axes, result, reduction=kind, scatter_axis=dimension)
+            )
         case Permute():
             return _permute(emitter, value, before, after)
         case TrimHalo():
@@ -158,7 +162,9 @@ def _slice(
     whole = shape_of(result)[dimension] is not None
     even = explicit_offsets(after, dimension) is None and whole
     if even and divides(_static(emitter.dimension(value, dimension)), after.grid.size(axes)):
-        return emitter.insert(AllSliceOp(value, after.grid.name, axes, dimension, result))
+        return emitter.insert(
+            AllSliceOp(value, after.grid.name, axes, result, slice_axis=dimension)
+        )
     rank = len(result.get_shape())
     offsets: list[IndexOrInt] = [0] * rank
     sizes = [emitter.dimension(value, d) for d in range(rank)]
@@ -179,8 +185,12 @@ def _permute(emitter: Emitter, value: SSAValue, before: Sharding, after: Shardin
     axes = tuple(sorted({axis for old, new in pairs for axis in (*old, *new)}))
     send_to = _coordinates(emitter, before, [(new, old) for old, new in pairs])
     receive_from = _coordinates(emitter, before, pairs)
-    sent = emitter.insert(SendOp(value, grid.name, axes, [send_to[axis] for axis in axes]))
-    return emitter.insert(RecvOp(sent, grid.name, axes, [receive_from[axis] for axis in axes]))
+    sent = emitter.insert(
+        SendOp(value, grid.name, axes, destination=[send_to[axis] for axis in axes])
+    )
+    return emitter.insert(
+        RecvOp(sent, grid.name, axes, source=[receive_from[axis] for axis in axes])
+    )
 
 
 def _coordinates(
@@ -307,8 +317,8 @@ def _swap(
     piece = emitter.slice(value, offsets, sizes, _with_extent(tensor_type, dimension, [each.width]))
     send_to = _process_coordinates(emitter, grid, axes, each.receivers, position)
     receive_from = _process_coordinates(emitter, grid, axes, each.senders, position)
-    sent = emitter.insert(SendOp(piece, grid.name, axes, send_to))
-    return emitter.insert(RecvOp(sent, grid.name, axes, receive_from))
+    sent = emitter.insert(SendOp(piece, grid.name, axes, destination=send_to))
+    return emitter.insert(RecvOp(sent, grid.name, axes, source=receive_from))
 
 
 def _process_coordinates(

@@ -195,7 +195,7 @@ def gather_partials(emitter: Emitter, value: SSAValue, grid: Grid, axes: Axes) -
     tensor_type = tensor_type_of(value)
     expanded = _with_leading_one(emitter, value, tensor_type)
     gathered_type = with_shape(tensor_type, (grid.size(axes), *shape_of(tensor_type)))
-    return emitter.insert(AllGatherOp(expanded, grid.name, axes, 0, gathered_type))
+    return emitter.insert(AllGatherOp(expanded, grid.name, axes, gathered_type, gather_axis=0))
 
 
 def _with_leading_one(

@@ -18,13 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.tensor_types import ranked, tensor_shape
 from ..rules.tensor import reassociation
-from .by_rule import (
-    by_rule,
-    copy_local,
-    copy_with,
-    run_whole,
-    spread_by_rule,
-)
+from .by_rule import by_rule, copy_local, copy_with, local_part, run_whole, spread_by_rule
 from .local_types import local_type, tensor_type_of
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, constant_index
@@ -89,13 +83,11 @@ def dimension(partitioner: Partitioner, operation: Operation) -> None:
     partitioner.set_scalar(operation.results[0], partitioner.emitter.index(size))
 
 
-@partition("tensor.expand_shape")
-def expand_shape(partitioner: Partitioner, operation: Operation) -> None:
+@local_part("tensor.expand_shape")
+def expand_shape(
+    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
+) -> Operation:
     """Output sizes are those of the shard."""
-    spread_by_rule(partitioner, operation, _expand)
-
-
-def _expand(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> Operation:
     operation, emitter = spread.operation, partitioner.emitter
     whole, groups = tensor_type_of(operation.results[0]), reassociation(operation)
     assert groups is not None
@@ -142,16 +134,11 @@ def _reshape(partitioner: Partitioner, spread: OpSharding, operands: list[SSAVal
     return copy_local(partitioner, spread, [operands[0], constant])
 
 
-@partition("tosa.reshape")
-def tosa_reshape(partitioner: Partitioner, operation: Operation) -> None:
-    """The shape operand becomes the shape of the shard."""
-    spread_by_rule(partitioner, operation, _with_shape_operand)
-
-
-def _with_shape_operand(
+@local_part("tosa.reshape")
+def tosa_reshape(
     partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> Operation:
-    """A copy whose `!tosa.shape` operand is the local shape of the result."""
+    """The shape operand becomes the shape of the shard."""
     whole, maker = tensor_type_of(spread.operation.results[0]), operands[1].owner
     assert isinstance(maker, Operation)
     extents = local_type(whole, spread.result_shardings[0]).get_shape()

@@ -16,6 +16,7 @@ from .by_rule import choose, record_sizes, run_whole
 from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .reductions import finish_result
+from .registry import partition
 from .slice_exchange import Interval, Padding, Section, fetch_sections
 
 Read = Callable[[int, int, int], Interval]
@@ -76,6 +77,16 @@ def with_sections(
     made = emit(partitioner, spread, operands_with_sections(partitioner, spread, sections))
     record_sizes(partitioner, spread)
     finish_result(partitioner, spread, 0, made)
+
+
+def with_sections_of(*names: str) -> Callable[[EmitShifted], EmitShifted]:
+    """Register what emits operations of these names, as `with_sections` has it emitted."""
+
+    def register(emit: EmitShifted) -> EmitShifted:
+        partition(*names)(partial(with_sections, emit=emit))
+        return emit
+
+    return register
 
 
 def operands_with_sections(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.call_graph import CallGraph
 from ....ir.diagnostics import OperationError
+from ....ir.symbols import visibility
 from ....ir.tensor_types import tensor_shape
 from ....sharding.local_shape import offset_errors
 from ....sharding.sharding import Partial, Sharding
@@ -158,9 +159,7 @@ class Signatures:
         return found
 
     def _keeps(self, function: FuncOp) -> bool:
-        visibility = function.sym_visibility
-        private = isinstance(visibility, StringAttr) and visibility.data != "public"
-        return self._global_abi and not private
+        return self._global_abi and visibility(function) == "public"
 
     def results_of(self, function: FuncOp) -> Shardings:
         """The shardings of the results of a function that is called, maybe before it is emitted.

@@ -21,24 +21,19 @@ from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes
 from ..rules.builder import integers
-from .by_rule import copy_local, copy_with, spread_by_rule
+from .by_rule import copy_local, copy_with, local_part
 from .emit_reshard import shard_interval
 from .local_types import local_type, tensor_type_of
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
-from .registry import partition
-from .shifted import paddings_of, shifts, with_sections
+from .shifted import paddings_of, shifts, with_sections_of
 
 
-@partition("tensor.extract_slice")
-def extract_slice(partitioner: Partitioner, operation: Operation) -> None:
-    """Dimensions that are taken whole are taken whole of the shard."""
-    with_sections(partitioner, operation, _extract_local)
-
-
-def _extract_local(
+@with_sections_of("tensor.extract_slice")
+def extract_slice(
     partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> SSAValue:
+    """Dimensions that are taken whole are taken whole of the shard."""
     offsets: dict[int, IndexOrInt] = {}
     sizes: dict[int, IndexOrInt] = {}
     emitter = partitioner.emitter
@@ -67,7 +62,7 @@ def _extract_local(
     value = emitter.append(made).results[0]
     for axes, owner in owners.items():
         root = spread.grid.coordinates_along(axes, owner)
-        value = emitter.insert(BroadcastOp(value, spread.grid.name, axes, root))
+        value = emitter.insert(BroadcastOp(value, spread.grid.name, axes, root=root))
     return value
 
 
@@ -125,16 +120,12 @@ def slice_lists(
     return [list(mixed_list(integers(operation, name) or (), values)) for name in names]
 
 
-@partition("tensor.pad")
-def pad(partitioner: Partitioner, operation: Operation) -> None:
-    """The padding of a split dimension belongs to the processes at its ends."""
-    with_sections(partitioner, operation, _pad_local)
-
-
 _PADDING = ("static_low", "static_high")
 
 
-def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
+@with_sections_of("tensor.pad")
+def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
+    """The padding of a split dimension belongs to the processes at its ends."""
     emitter, operation = partitioner.emitter, spread.operation
     low, high = slice_lists(operation, operands[1:], _PADDING)
     for padding in paddings_of(spread):
@@ -163,15 +154,9 @@ def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAV
     return emitter.append(made).results[0]
 
 
-@partition("tensor.generate")
-def generate(partitioner: Partitioner, operation: Operation) -> None:
+@local_part("tensor.generate")
+def generate(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> Operation:
     """The body computes an element from its place in the whole tensor."""
-    spread_by_rule(partitioner, operation, _generate_local)
-
-
-def _generate_local(
-    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
-) -> Operation:
     result = spread.operation.results[0]
     whole = tensor_type_of(result)
     sharding = spread.result_shardings[0]

@@ -23,19 +23,13 @@ from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import bits, is_splat_of, scalar_constant, splat_like
 from .registry import partition
-from .shifted import Shift, paddings_of, shifts, with_sections
+from .shifted import Shift, paddings_of, shifts, with_sections, with_sections_of
 from .slice_exchange import Interval, Padding, cut_out, padded
 
 
-@partition("tosa.slice")
-def slice_(partitioner: Partitioner, operation: Operation) -> None:
+@with_sections_of("tosa.slice")
+def slice_(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """Of a dimension that is cut, a process fetches what its part of the result is made of."""
-    with_sections(partitioner, operation, _slice_local)
-
-
-def _slice_local(
-    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
-) -> SSAValue:
     emitter, operation = partitioner.emitter, spread.operation
     whole = tensor_type_of(operation.results[0])
     sharding = spread.result_shardings[0]
@@ -54,13 +48,9 @@ def _slice_local(
     return emitter.slice(operands[0], offsets, sizes, local_type(whole, sharding))
 
 
-@partition("tosa.pad")
-def pad(partitioner: Partitioner, operation: Operation) -> None:
+@with_sections_of("tosa.pad")
+def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """The padding of a split dimension belongs to the processes at its ends."""
-    with_sections(partitioner, operation, _pad_local)
-
-
-def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
     emitter, operation = partitioner.emitter, spread.operation
     widths = constant_shape(operation, 1)
     whole = tensor_type_of(operation.results[0])
@@ -82,15 +72,9 @@ def _pad_local(partitioner: Partitioner, spread: OpSharding, operands: list[SSAV
     return emitter.cast(value, local_type(whole, spread.result_shardings[0]))
 
 
-@partition("tosa.reverse")
-def reverse(partitioner: Partitioner, operation: Operation) -> None:
+@with_sections_of("tosa.reverse")
+def reverse(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """A part of the result is what lies as far from the other end, reversed."""
-    with_sections(partitioner, operation, _reverse_local)
-
-
-def _reverse_local(
-    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
-) -> SSAValue:
     made = copy_local(partitioner, spread, operands)
     return partitioner.emitter.append(made).results[0]
 
@@ -100,15 +84,9 @@ def _slidings(operation: Operation) -> dict[int, Sliding]:
     return dict(enumerate(sliding(operation) or (), 1))
 
 
-@partition("tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d", "tosa.max_pool2d")
-def window(partitioner: Partitioner, operation: Operation) -> None:
+@with_sections_of("tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d", "tosa.max_pool2d")
+def window(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """Padding is made before the operation, of what changes nothing."""
-    with_sections(partitioner, operation, _emit_window)
-
-
-def _emit_window(
-    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
-) -> SSAValue:
     operation = spread.operation
     paddings = paddings_of(spread)
     emitter = partitioner.emitter

@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from ....ir.tensor_types import Shape, tensor_shape
+from ....ir.value_flow import forwards, loop_inputs
 from ....sharding.factors import Factor, FactorKind, FactorRule
 from ....sharding.grid import Grid
 from ....sharding.propagation import OperationNode, TensorNode
@@ -144,15 +145,15 @@ class _Builder:
             GET_SHARDING: self._nothing,
             "func.return": self._return,
             "func.call": self._call,
-            "scf.for": self._for,
-            "scf.while": self._while,
+            "scf.for": self._loop,
+            "scf.while": self._loop,
             "scf.forall": self._forall,
             IN_PARALLEL: self._nothing,
             "scf.if": self._branches,
             "scf.index_switch": self._branches,
             "scf.execute_region": self._branches,
-            "scf.yield": self._nothing,
-            "scf.condition": self._nothing,
+            "scf.yield": self._hand,
+            "scf.condition": self._hand,
         }
 
     def build(self) -> ShardingGraph:
@@ -212,7 +213,7 @@ class _Builder:
             handler(operation)
             return
         if operation.successors:
-            self._branch(operation)
+            self._hand(operation)
             return
         rule = self._rules.rule_of(operation)
         if rule is None:
@@ -292,30 +293,21 @@ class _Builder:
     def _sources(self, operation: Operation, sources: Iterable[Source]) -> None:
         self._graph.entries.append(Entry(operation, EntryKind.EDGE, sources=tuple(sources)))
 
-    def _hand(self, operation: Operation, targets: Sequence[SSAValue], first: int = 0) -> None:
-        """An operation hands its operands, from `first` on, to targets."""
-        self._sources(
-            operation, [self._edge(operation, *each) for each in enumerate(targets, first)]
-        )
+    def _hand(self, operation: Operation) -> None:
+        """An operation hands operands on. A loop's results have the nodes of its arguments."""
+        targets = {
+            first + index: value
+            for first, inputs in forwards(operation)
+            for index, value in enumerate(inputs)
+        }
+        self._sources(operation, [self._edge(operation, *each) for each in targets.items()])
 
-    def _for(self, operation: Operation) -> None:
-        body = operation.regions[0].block
-        first = len(operation.operands) - len(operation.results)
-        for argument, result in zip(body.args[1:], operation.results, strict=True):
+    def _loop(self, operation: Operation) -> None:
+        for argument, result in zip(loop_inputs(operation), operation.results, strict=True):
             self._share_node(result, argument)
-        self._hand(operation, body.args[1:], first)
-        self._region(operation.regions[0])
-        self._end(body, body.args[1:])
-
-    def _while(self, operation: Operation) -> None:
-        before, after = (region.block for region in operation.regions)
-        for argument, result in zip(after.args, operation.results, strict=True):
-            self._share_node(result, argument)
-        self._hand(operation, before.args)
-        self._region(operation.regions[0])
-        self._end(before, after.args, first=1)
-        self._region(operation.regions[1])
-        self._end(after, before.args)
+        self._hand(operation)
+        for region in operation.regions:
+            self._region(region)
 
     def _forall(self, operation: Operation) -> None:
         outputs = shared_outputs(operation)
@@ -344,21 +336,6 @@ class _Builder:
         self._sources(operation, ())
         for region in operation.regions:
             self._region(region)
-            for block in region.blocks:
-                if block.last_op is not None and not block.last_op.successors:
-                    self._end(block, operation.results)
-
-    def _end(self, block: Block, targets: Sequence[SSAValue], first: int = 0) -> None:
-        """The terminator of a block hands its operands, from `first` on, to targets."""
-        terminator = block.last_op
-        if terminator is not None:
-            self._hand(terminator, targets, first)
-
-    def _branch(self, operation: Operation) -> None:
-        """Operands of a branch are handed, in order, to the arguments of its successors."""
-        arguments = [argument for block in operation.successors for argument in block.args]
-        first = len(operation.operands) - len(arguments)
-        self._hand(operation, arguments, first)
 
     def _call(self, operation: Operation) -> None:
         callee = self._calls.callee_of(operation)
@@ -370,7 +347,7 @@ class _Builder:
         arguments = callee.regions[0].blocks[0].args
         for argument in arguments:
             self._add_node(argument)
-        self._hand(operation, arguments)
+        self._sources(operation, [self._edge(operation, *each) for each in enumerate(arguments)])
         for result, common in zip(
             operation.results, self._results_of(callee, operation.results), strict=True
         ):
@@ -404,7 +381,7 @@ class _Builder:
         )
 
     def _nothing(self, operation: Operation) -> None:
-        """Terminators that their parents have dealt with, and shardings, take no part."""
+        """Shardings, and terminators that their parents have dealt with, take no part."""
 
     # Relations.
 

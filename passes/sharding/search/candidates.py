@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.diagnostics import OperationError, remarks_to
 from ....ir.host_programs import FUNCTIONS
-from ....ir.symbols import symbol
+from ....ir.symbols import symbol, visibility
 from ....sharding.cost import BYTES_PER_POINT
 from ....sharding.machine import Machine
 from ....sharding.sharding import DimensionAxes
@@ -147,14 +147,10 @@ def program_cost(module: ModuleOp, machine: Machine) -> Cost:
     names = {
         symbol(operation, "sym_name")
         for operation in module.walk()
-        if operation.name in FUNCTIONS and _is_public(operation)
+        if operation.name in FUNCTIONS and visibility(operation) == "public"
     }
     for name, cost in module_costs(module, machine).items():
         if name in names:
             total.add(cost)
             total.peak = max(total.peak, cost.peak)
     return total
-
-
-def _is_public(operation: Operation) -> bool:
-    return symbol(operation, "sym_visibility") in ("", "public")

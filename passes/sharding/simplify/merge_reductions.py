@@ -103,7 +103,7 @@ def _merge(members: list[Operation], before: Operation) -> None:
         )
     )
     first = members[0]
-    total = emit(AllReduceOp(joined, grid_name(first), axes_of(first), kind_of(first)))
+    total = emit(AllReduceOp(joined, grid_name(first), axes_of(first), reduction=kind_of(first)))
     offset = 0
     for member, held, size in zip(members, types, sizes, strict=True):
         piece = emit(

@@ -9,7 +9,7 @@ the default of the scope, or to the module's only device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
@@ -23,19 +23,12 @@ from ....dialects.stream.affinity import (
     own_affinity,
 )
 from ....ir.attribute_access import boundary_attributes
-from ....ir.host_programs import ABI_AFFINITY, host_operations
+from ....ir.host_programs import ABI_AFFINITY, RETURNS, host_operations
 from ....ir.rules import Rules
+from ....ir.value_flow import forwarded_to, forwards, loop_inputs
 
-RETURNS = ("func.return", "util.return")
 MADE_OF_NOTHING = ("arith.constant", "flow.tensor.constant", "tensor.empty", "tensor.splat")
 LOAD, STORE = "util.global.load", "util.global.store"
-BRANCHES = ("cf.br", "cf.cond_br", "cf.switch")
-CARRIERS = frozenset({*BRANCHES, "scf.condition", "scf.for", "scf.while", "scf.yield"})
-"""Control flow whose operands go on under other names."""
-
-SAME_PLACES = {"scf.for": 1, "scf.while": 0}
-"""Loops, and the first argument of their bodies that is a result in the end."""
-
 MOVES = ("flow.tensor.barrier", "flow.tensor.transfer")
 
 
@@ -195,9 +188,7 @@ class DevicePlacement:
         parent = operation.parent_op()
         if operation.name in RETURNS and parent is not None:
             return boundary_affinity(parent, "res_attrs", use.index)
-        results = operation.results
-        if operation.name in CARRIERS:
-            results = carried_to(operation, use.index)
+        results = forwarded_to(operation, use.index) or operation.results
         found = (self._places.get(result) for result in results)
         return next((place for place in found if place is not None), None)
 
@@ -250,6 +241,18 @@ def boundary_affinity(function: Operation, group: str, index: int) -> Attribute 
 
 
 def _follow_operands(placement: DevicePlacement, operation: Operation) -> None:
+    """Control flow leaves tensors where they are; others make them where they run."""
+    # What a body is given and what is left of it in the end are one, whoever is placed first.
+    for result, argument in zip(operation.results, loop_inputs(operation), strict=False):
+        if result.type.name == "tensor":
+            placement.put(argument, placement.known(result))
+    forwarded = list(forwards(operation))
+    for first, inputs in forwarded:
+        for operand, value in zip(operation.operands[first:], inputs, strict=False):
+            if operand.type.name == "tensor":
+                placement.put(value, placement.known(operand))
+    if forwarded:
+        return
     tensors = [result for result in operation.results if result.type.name == "tensor"]
     if not tensors:
         return
@@ -266,52 +269,6 @@ def _follow_operands(placement: DevicePlacement, operation: Operation) -> None:
 @flow_rule("flow.tensor.barrier", "flow.tensor.transfer")
 def _move(placement: DevicePlacement, operation: Operation) -> None:
     placement.put(operation.results[0], operation.properties.get("target"))
-
-
-@flow_rule(*CARRIERS)
-def _carry(placement: DevicePlacement, operation: Operation) -> None:
-    """Control flow gives tensors other names, and leaves them where they are."""
-    if operation.name in SAME_PLACES:
-        # What a body is given and what is left of it in the end are one, whoever is placed first.
-        body = operation.regions[-1].block
-        for result, argument in zip(
-            operation.results, body.args[SAME_PLACES[operation.name] :], strict=False
-        ):
-            if result.type.name == "tensor":
-                placement.put(argument, placement.known(result))
-    for index, operand in enumerate(operation.operands):
-        if operand.type.name == "tensor":
-            for target in carried_to(operation, index):
-                placement.put(target, placement.known(operand))
-
-
-def carried_to(operation: Operation, index: int) -> tuple[SSAValue, ...]:
-    """The results and arguments of blocks that an operand of control flow becomes."""
-    parent = operation.parent_op()
-    if operation.name == "scf.for":
-        return _at(index - 3, operation.results, operation.regions[0].block.args[1:])
-    if operation.name == "scf.while":
-        return _at(index, operation.regions[0].block.args)
-    if operation.name == "scf.condition" and parent is not None:
-        return _at(index - 1, parent.results, parent.regions[1].block.args)
-    if operation.name == "scf.yield" and parent is not None:
-        if parent.name == "scf.for":
-            return _at(index, parent.results, parent.regions[0].block.args[1:])
-        if parent.name == "scf.while":
-            return _at(index, parent.regions[0].block.args)
-        return _at(index, parent.results)
-    if operation.name in BRANCHES:
-        # They are the arguments of the successors, one after another.
-        index -= 0 if operation.name == "cf.br" else 1
-        for successor in operation.successors:
-            if index < len(successor.args):
-                return _at(index, successor.args)
-            index -= len(successor.args)
-    return ()
-
-
-def _at(index: int, *groups: Sequence[SSAValue]) -> tuple[SSAValue, ...]:
-    return tuple(group[index] for group in groups if 0 <= index < len(group))
 
 
 flow_rule("func.func", "util.func")(DevicePlacement.enter)

@@ -33,6 +33,16 @@ FRESH = frozenset(
 )
 """Operations whose results are in storage of their own, if they are not tied to operands."""
 
+PASSED_ON = frozenset(
+    {
+        "stream.async.barrier",
+        "stream.async.slice",
+        "stream.timepoint.await",
+        "stream.timepoint.barrier",
+    }
+)
+"""Operations whose results are their operands, or parts of them, one for one."""
+
 TIED_TO = ("mixed_operands", "resource_operands", "arguments")
 """Operands that results may be tied to: the first of these that an operation has."""
 
@@ -60,6 +70,16 @@ def stored_in(operation: Operation, index: int) -> SSAValue | None:
     """The operand whose storage a result is in, if it has none of its own."""
     number = storage_operand(operation, index)
     return None if number is None else operation.operands[number]
+
+
+def storage_flow(operation: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """The results of an operation that are in the storage of operands, behind these."""
+    if operation.name in PASSED_ON:
+        yield from zip(operation.operands, operation.results, strict=False)
+        return
+    for index, result in enumerate(operation.results):
+        if (given := stored_in(operation, index)) is not None:
+            yield given, result
 
 
 def resources_in(operation: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:

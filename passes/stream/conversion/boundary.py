@@ -139,11 +139,11 @@ def _alias(host: Host, operation: Operation, builder: Builder) -> None:
         properties=at(place),
     )
     part = async_ops.AsyncSliceOp.create(
-        operands=[builder.insert(update).result, size, start, stored.size, stored.size],
+        operands=[builder.insert(update).results[0], size, start, stored.size, stored.size],
         result_types=[EXTERNAL],
         properties=at(place),
     )
-    written = StoredTensor(builder.insert(part).result, stored.size, stored.dims)
+    written = StoredTensor(builder.insert(part).results[0], stored.size, stored.dims)
     host.store(operation.results[0], transfer(written, place, place, builder))
 
 

@@ -19,7 +19,8 @@ from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.stream.types import ChannelType
 from ....ir.regions import reachable_blocks
 from ....ir.tensor_types import ranked
-from .expansions import BRANCHES, Expansion, expand_segments, expand_ties, expand_types
+from ....ir.value_flow import BRANCHES
+from .expansions import Expansion, expand_segments, expand_ties, expand_types
 from .stored_tensors import StoredTensor, carried_types, stored_from
 
 

@@ -18,13 +18,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.iree_tensor_ext import DispatchTensor
 from ....dialects.stream import executables as stream
+from ....dialects.stream import workgroups
 from ....dialects.stream.affinity import AFFINITY
 from ....dialects.stream.types import BindingType, ResourceType
-from ....dialects.stream.workgroups import (
-    StreamWorkgroupCountOp,
-    StreamWorkgroupIdOp,
-    StreamWorkgroupSizeOp,
-)
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ....dialects.util.functions import ReturnOp
 from ....dialects.util.types import UninitializedAttr
@@ -50,9 +46,7 @@ from .stored_tensors import (
 BINDING = BindingType()
 
 REPLACEMENTS: dict[str, type[Operation]] = {
-    "flow.dispatch.workgroup.count": StreamWorkgroupCountOp,
-    "flow.dispatch.workgroup.id": StreamWorkgroupIdOp,
-    "flow.dispatch.workgroup.size": StreamWorkgroupSizeOp,
+    **{name.replace("stream", "flow", 1): made for name, made in workgroups.OF_STREAM.items()},
     "flow.executable": stream.ExecutableOp,
     "flow.executable.export": stream.ExecutableExportOp,
     "flow.executable_end": stream.ExecutableEndOp,

@@ -9,14 +9,12 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, Fun
 from xdsl.ir import Attribute, Operation
 
 from ....ir.syntax.resource_directives import UNTIED, tied_operands, ties_of
+from ....ir.value_flow import BRANCHES
 
 Expansion = Callable[[Attribute], Sequence[Attribute]]
 """The types of what stands for a value of some type; only that type if the value stays alone."""
 
 TIED = "tied_operands"
-
-BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
-"""Operations that end a block and give the arguments of the next."""
 
 
 def expand_types(types: Sequence[Attribute], expansion: Expansion) -> list[Attribute]:

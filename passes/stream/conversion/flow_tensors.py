@@ -29,7 +29,7 @@ def _alloca(host: Host, operation: Operation, builder: Builder) -> None:
     alloca = async_ops.AsyncAllocaOp.create(
         operands=[size], result_types=[UNKNOWN], properties=at(place)
     )
-    host.store(operation.results[0], StoredTensor(builder.insert(alloca).result, size, dims))
+    host.store(operation.results[0], StoredTensor(builder.insert(alloca).results[0], size, dims))
 
 
 @conversion("flow.tensor.clone")

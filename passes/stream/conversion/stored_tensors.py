@@ -94,7 +94,7 @@ def cast_resource(
     operation = AsyncCastOp.create(
         operands=[resource, size, size], result_types=[type_], properties=at(place)
     )
-    return builder.insert(operation).result
+    return builder.insert(operation).results[0]
 
 
 def constant(
@@ -116,7 +116,7 @@ def constant(
     )
     resource = builder.insert(operation).result
     size = ResourceSizeOp.create(operands=[resource], result_types=[INDEX])
-    return StoredTensor(resource, builder.insert(size).result, tuple(dims))
+    return StoredTensor(resource, builder.insert(size).results[0], tuple(dims))
 
 
 def empty(

@@ -11,19 +11,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.host_programs import CALLS, FUNCTIONS, host_operations
 from ....ir.symbols import symbol
-from ..analysis.device_placement import carried_to
-from ..analysis.storage import stored_in
-
-ALIKE = frozenset({"stream.async.slice"})
-"""Operations whose result IREE wants to have the lifetime of what it is a part of."""
-
-PASSED_ON = ALIKE | frozenset(
-    {"stream.async.barrier", "stream.timepoint.await", "stream.timepoint.barrier"}
-    | {"util.optimization_barrier"}
-)
-"""Operations whose results are their operands, one for one."""
-
-IN_REGIONS = frozenset({"stream.async.concurrent", "stream.async.execute"})
+from ....ir.value_flow import value_flow
+from ..analysis.storage import storage_flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,45 +36,16 @@ def declared(function: Operation) -> Iterator[tuple[Declared, Attribute]]:
 
 def aliases(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue | Declared]]:
     """Pairs of values that are one storage; those that are no resources are among them."""
-    functions: dict[str, Operation] = {}
-    calls: list[Operation] = []
-    for operation in host_operations(module):
-        if operation.name in FUNCTIONS:
-            functions[symbol(operation, "sym_name")] = operation
-        elif operation.name in CALLS:
-            calls.append(operation)
-        else:
-            yield from _aliases_of(operation)
-    for call in calls:
-        function = functions.get(symbol(call, "callee"))
-        if function is None:
-            continue
-        block = function.regions[0].blocks.first
-        if block is None:
-            for slot, _ in declared(function):
-                values = call.operands if slot.group == "inputs" else call.results
+    operations = tuple(host_operations(module))
+    yield from value_flow(operations)
+    slots = {
+        symbol(function, "sym_name"): [slot for slot, _ in declared(function)]
+        for function in operations
+        if function.name in FUNCTIONS
+    }
+    for operation in operations:
+        yield from storage_flow(operation)
+        if operation.name in CALLS:
+            for slot in slots.get(symbol(operation, "callee"), ()):
+                values = operation.operands if slot.group == "inputs" else operation.results
                 yield values[slot.index], slot
-            continue
-        yield from zip(call.operands, block.args, strict=False)
-        for last in (block.last_op for block in function.regions[0].blocks):
-            if last is not None and not last.successors:
-                yield from zip(call.results, last.operands, strict=False)
-
-
-def _aliases_of(operation: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
-    for index, operand in enumerate(operation.operands):
-        for value in carried_to(operation, index):
-            yield operand, value
-    if operation.name in PASSED_ON:
-        yield from zip(operation.results, operation.operands, strict=False)
-    elif operation.name == "arith.select":
-        yield from ((operation.results[0], operand) for operand in operation.operands[1:])
-    elif operation.name in IN_REGIONS:
-        block = operation.regions[0].block
-        yield from zip(block.args, operation.operands, strict=False)
-        if block.last_op is not None:
-            yield from zip(operation.results, block.last_op.operands, strict=False)
-    elif operation.name.startswith("stream.async."):
-        for index, result in enumerate(operation.results):
-            if (target := stored_in(operation, index)) is not None:
-                yield result, target

@@ -28,9 +28,9 @@ from ....dialects.util.functions import CallOp, FuncOp
 from ....ir.host_programs import FUNCTIONS_AND_INITIALIZERS, host_operations
 from ....ir.locations import builder_before, located_builder
 from ....ir.symbols import fresh_name, names_in, references_of, symbol
+from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
 from ..conversion.expansions import (
-    BRANCHES,
     expand_segments,
     expand_ties,
     expand_types,

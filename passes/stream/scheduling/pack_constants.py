@@ -61,7 +61,7 @@ INDEX, TIMEPOINT = IndexType(), TimepointType()
 
 
 @dataclass(frozen=True)
-class PackConstantResourcesPass(ModulePass):
+class PackConstantsPass(ModulePass):
     """Pack constants into buffers of the host, and bring them to their devices."""
 
     name = "iree-stream-pack-constants"
@@ -169,7 +169,7 @@ class Packing:
             part = ResourceSubviewOp.build(
                 operands=[resource, total, offset, row.size], result_types=[row.result.type]
             )
-            row.result.replace_all_uses_with(self._builder.insert(part).result)
+            row.result.replace_all_uses_with(self._builder.insert(part).results[0])
 
     def _map(
         self, buffer: SSAValue, total: SSAValue, type_: Attribute, start: SSAValue
@@ -182,11 +182,11 @@ class Packing:
                 properties=self._place,
             )
         )
-        there, read = Block([YieldOp(start, mapped.result)]), Block()
+        there, read = Block([YieldOp(start, mapped.results[1])]), Block()
         inner = located_builder(InsertPoint.at_end(read), self._operation)
         resource, copied = self._read(buffer, total, type_, start, inner)
         inner.insert(YieldOp(copied, resource))
-        chosen = IfOp(mapped.did_map, [TIMEPOINT, type_], [there], [read])
+        chosen = IfOp(mapped.results[0], [TIMEPOINT, type_], [there], [read])
         ready, found = self._builder.insert(chosen).results
         return found, ready
 
@@ -206,11 +206,19 @@ class Packing:
         )
         first = builder.insert(ConstantOp(IntegerAttr(0, i64))).result
         read = FileReadOp.build(
-            operands=[builder.insert(file).result, first, resource, total, zero, total, [start]],
+            operands=[
+                builder.insert(file).results[0],
+                first,
+                resource,
+                total,
+                zero,
+                total,
+                [start],
+            ],
             result_types=[TIMEPOINT],
             properties=self._place,
         )
-        return resource, builder.insert(read).result_timepoint
+        return resource, builder.insert(read).results[0]
 
     def _allocate(self, size: SSAValue, type_: Attribute, builder: Builder) -> SSAValue:
         alloc = ResourceAllocOp.build(
@@ -218,7 +226,7 @@ class Packing:
             result_types=[type_],
             properties={**self._place, "uninitialized": UnitAttr()},
         )
-        return builder.insert(alloc).result
+        return builder.insert(alloc).results[0]
 
     def _load(self, rows: Sequence[Constant]) -> SSAValue:
         """Load parameters of one scope; when they are there."""

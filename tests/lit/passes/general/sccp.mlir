@@ -106,3 +106,20 @@ func.func @unknown_regions(%n: index) -> i32 {
   }
   return %r : i32
 }
+
+// All ways through a switch bring the same number.
+// CHECK-LABEL: func.func @switch
+// CHECK:       ^end(%x: i32):
+// CHECK:         %x_1 = arith.constant 1 : i32
+// CHECK:         func.return %x_1 : i32
+func.func @switch(%n: i32) -> i32 {
+  %one = arith.constant 1 : i32
+  cf.switch %n : i32, [
+    default: ^end(%one : i32),
+    7: ^other(%n : i32)
+  ]
+^other(%m: i32):
+  cf.br ^end(%one : i32)
+^end(%x: i32):
+  return %x : i32
+}

@@ -6,7 +6,6 @@ from itertools import product
 from math import prod
 
 import pytest
-
 from mesh_opt.passes.sizes.matching_dimensions import matching_dimensions
 
 SHAPES = [shape for rank in range(4) for shape in product((1, 2, 3, 4, 6), repeat=rank)]

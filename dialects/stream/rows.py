@@ -1,0 +1,32 @@
+"""What rows of the `stream` dialect share: short names of its types, and where operations run."""
+
+from __future__ import annotations
+
+from ...ir.syntax.rows import Rows
+from ..util.types import BufferType
+from .affinity import AffinityOpInterface
+from .types import (
+    BindingType,
+    ChannelType,
+    CollectiveAttr,
+    FileType,
+    ResourceType,
+    TestFenceType,
+    TimepointType,
+)
+
+row = Rows(
+    "stream",
+    {
+        "binding": BindingType(),
+        "channel": ChannelType(),
+        "collective": CollectiveAttr,
+        "fence": TestFenceType(),
+        "file": FileType(),
+        "host": BufferType(),
+        "resource": ResourceType,
+        "timepoint": TimepointType(),
+    },
+)
+
+PLACED = (AffinityOpInterface(),)

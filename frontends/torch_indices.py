@@ -1,0 +1,136 @@
+"""Which elements are read and written: indices, masks, strides, and rows that are summed."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from contextvars import ContextVar
+from importlib import import_module
+from itertools import accumulate
+from typing import Any
+
+from .torch_rules import decomposition
+
+
+@decomposition("as_strided.default")
+def as_strided(
+    torch: Any, x: Any, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None
+) -> Any:
+    # PyTorch writes some reshapes so. torch-mlir has no storage, nor takes open sizes here.
+    known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
+    packed = [1, *accumulate(reversed(size[1:]), operator.mul)][::-1]
+    start = x.storage_offset()
+    same_count = known(x.numel() == size[0] * packed[0]) if size else x.numel() == 1
+    if (
+        same_count
+        and x.is_contiguous()
+        and all(known(a == b) for a, b in zip(stride, packed, strict=True))
+        and known((start if storage_offset is None else storage_offset) == start)
+    ):
+        return torch.ops.aten.view.default(x, size)
+    return NotImplemented
+
+
+def _counted(torch: Any, x: Any, indices: Sequence[Any]) -> list[Any]:
+    found: list[Any] = []
+    dimension = 0
+    for index in indices:
+        if index is not None and index.dtype in (torch.bool, torch.uint8):
+            found.append(index)
+            dimension += index.dim()
+            continue
+        size = x.shape[dimension]
+        found.append(None if index is None else torch.where(index < 0, index + size, index))
+        dimension += 1
+    return found
+
+
+def _masked(torch: Any, x: Any, indices: Sequence[Any]) -> Any:
+    """What a mask chooses: torch-mlir does not end where it is to count that itself."""
+    (dimension,) = [at for at, index in enumerate(indices) if index is not None]
+    mask = indices[dimension]
+    places = torch.nonzero(mask.reshape(-1)).squeeze(1)
+    rest = x.shape[dimension + mask.dim() :]
+    return x.reshape(*x.shape[:dimension], -1, *rest).index_select(dimension, places)
+
+
+@decomposition("masked_select.default")
+def masked_select(torch: Any, x: Any, mask: Any) -> Any:
+    x, mask = torch.broadcast_tensors(x, mask)
+    return _masked(torch, x, [mask])
+
+
+_in_rule: ContextVar[bool] = ContextVar("in_rule", default=False)
+"""Whether indices count from the start already: what the rule itself wrote is left as it is."""
+
+
+def _from_the_start(name: str) -> None:
+    @decomposition(name)
+    def rule(torch: Any, x: Any, indices: Sequence[Any], *others: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        """Indices that count from the end, which torch-mlir's StableHLO takes for others."""
+        given = [index for index in indices if index is not None]
+        if name == "index.Tensor" and len(given) == 1 and given[0].dtype == torch.bool:
+            return _masked(torch, x, indices)
+        if _in_rule.get():
+            return NotImplemented
+        base, _, overload = name.partition(".")
+        operation = getattr(getattr(torch.ops.aten, base), overload)
+        token = _in_rule.set(True)
+        try:
+            return operation(x, _counted(torch, x, indices), *others)
+        finally:
+            _in_rule.reset(token)
+
+
+for _name in ("index.Tensor", "index_put.default"):
+    _from_the_start(_name)
+
+
+@decomposition(
+    "embedding_bag.padding_idx", "_embedding_bag.default", "_embedding_bag_forward_only.default"
+)
+def embedding_bag(
+    torch: Any,
+    table: Any,
+    indices: Any,
+    offsets: Any,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    del scale_grad_by_freq, sparse
+    starts = offsets[:-1] if include_last_offset else offsets
+    places = torch.arange(indices.shape[0])
+    ends = torch.cat((starts[1:], torch.full_like(starts[:1], indices.shape[0])))
+    if include_last_offset:
+        ends = offsets[1:]
+    within = (places >= starts[:, None]) & (places < ends[:, None])
+    if padding_idx is not None and padding_idx >= 0:
+        within = within & (indices != padding_idx)
+    rows = table[indices]
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights[:, None]
+    counts = within.sum(1)
+    if mode == 2:
+        bags = torch.where(within[:, :, None], rows, -torch.inf).amax(1)
+        bags = torch.where(counts[:, None] > 0, bags, 0.0)
+    else:
+        bags = within.to(rows.dtype) @ rows
+    if mode == 1:
+        bags = bags / torch.clamp(counts, min=1)[:, None]
+    # What else there is serves the gradients.
+    return bags, torch.zeros_like(indices), counts, torch.zeros_like(starts)
+
+
+@decomposition("transformers::grouped_mm_fallback.default")
+def grouped_mm(torch: Any, x: Any, weights: Any, ends: Any) -> Any:
+    """Products of runs of rows with a matrix each, as `transformers` has them in its experts."""
+    starts = torch.cat((torch.zeros_like(ends[:1]), ends[:-1]))
+    rows = torch.arange(x.shape[0])
+    # All experts see all rows, with zeros in place of those of others: what each has to do
+    # depends on the data, and so would the sizes.
+    own = (rows >= starts[:, None]) & (rows < ends[:, None])
+    return torch.matmul(torch.where(own[:, :, None], x, 0.0), weights).sum(0)

@@ -1,0 +1,115 @@
+"""Orders of elements: sorts, medians, histograms, running extrema, margins."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .torch_rules import decomposition
+
+
+@decomposition("sort.stable")
+def sort(torch: Any, x: Any, *, stable: Any = None, dim: int = -1, descending: bool = False) -> Any:
+    # Our sorts are stable, whether they have to be or not.
+    del stable
+    return torch.ops.aten.sort.default(x, dim, descending)
+
+
+def _middle(torch: Any, x: Any, dim: int, keepdim: bool, ignores_nan: bool) -> Any:
+    if x.dim() == 0:
+        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+    # NaNs come last.
+    values, places = torch.ops.aten.sort.default(x, dim, False)
+    numbers = (~torch.isnan(x)).sum(dim, keepdim=True)
+    size = x.shape[dim]
+    last = size - 1 + torch.zeros_like(numbers)
+    half = torch.clamp((numbers - 1) // 2, min=0)
+    at = half if ignores_nan else torch.where(numbers < size, numbers, last // 2)
+    found = values.gather(dim, at), places.gather(dim, at)
+    return found if keepdim else tuple(each.squeeze(dim) for each in found)
+
+
+@decomposition("median.dim")
+def median_dim(torch: Any, x: Any, dim: int, keepdim: bool = False) -> Any:
+    return _middle(torch, x, dim, keepdim, False)
+
+
+@decomposition("nanmedian.dim")
+def nanmedian_dim(torch: Any, x: Any, dim: int, keepdim: bool = False) -> Any:
+    return _middle(torch, x, dim, keepdim, True)
+
+
+@decomposition("median.default")
+def median(torch: Any, x: Any) -> Any:
+    return _middle(torch, x.reshape(-1), 0, False, False)[0]
+
+
+@decomposition("nanmedian.default")
+def nanmedian(torch: Any, x: Any) -> Any:
+    return _middle(torch, x.reshape(-1), 0, False, True)[0]
+
+
+@decomposition("histc.default")
+def histc(torch: Any, x: Any, bins: int = 100, least: float = 0, most: float = 0) -> Any:
+    x = x.reshape(-1)
+    low: Any = least
+    high: Any = most
+    if least == most:
+        low, high = x.amin(), x.amax()
+        apart = (low == high).to(x.dtype)
+        low, high = low - apart, high + apart
+    places = torch.clamp(torch.floor((x - low) * bins / (high - low)), 0, bins - 1)
+    inside = (x >= low) & (x <= high)
+    hits = (places[:, None] == torch.arange(bins)) & inside[:, None]
+    return hits.to(x.dtype).sum(0)
+
+
+def _running(torch: Any, x: Any, dim: int, beats: Callable[[Any, Any], Any]) -> Any:
+    if x.dim() == 0:
+        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+    size = x.shape[dim]
+    if not isinstance(size, int):
+        return NotImplemented
+    shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
+    values, places = x, torch.arange(size).reshape(shape).expand(x.shape)
+    # After each step an element knows about twice as many before it.
+    step = 1
+    while step < size:
+        old = values.narrow(dim, 0, size - step), places.narrow(dim, 0, size - step)
+        new = values.narrow(dim, step, size - step), places.narrow(dim, step, size - step)
+        # The last of equals counts, and so does the last NaN.
+        stays = beats(new[0], old[0]) | torch.isnan(new[0])
+        stays = stays & (~torch.isnan(old[0]) | torch.isnan(new[0]))
+        values, places = (
+            torch.cat((whole.narrow(dim, 0, step), torch.where(stays, after, before)), dim)
+            for whole, before, after in zip((values, places), old, new, strict=True)
+        )
+        step *= 2
+    return values, places
+
+
+@decomposition("cummax.default")
+def cummax(torch: Any, x: Any, dim: int) -> Any:
+    return _running(torch, x, dim, operator.ge)
+
+
+@decomposition("cummin.default")
+def cummin(torch: Any, x: Any, dim: int) -> Any:
+    return _running(torch, x, dim, operator.le)
+
+
+@decomposition("multilabel_margin_loss_forward.default")
+def multilabel(torch: Any, x: Any, target: Any, reduction: int) -> Any:
+    # PyTorch's own rule counts the targets after the first that is negative.
+    classes = x.shape[-1]
+    numbers = torch.arange(classes)
+    valid = numbers < torch.where(target < 0, numbers, classes).amin(-1, keepdim=True)
+    chosen = (numbers == torch.where(valid, target, -1)[..., None]).any(-2)
+    hit = x.gather(-1, torch.where(valid, target, 0))
+    margins = torch.clamp(1 - hit[..., None] + x[..., None, :], min=0)
+    margins = torch.where(valid[..., None] & ~chosen[..., None, :], margins, 0.0)
+    loss = margins.sum((-1, -2)) / classes
+    if reduction:
+        loss = loss.mean() if reduction == 1 else loss.sum()
+    return loss, chosen.to(x.dtype)

@@ -1,0 +1,74 @@
+"""Pools whose sizes are rounded up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .torch_rules import decomposition
+
+
+def _pool(name: str, rank: int) -> None:
+    @decomposition(f"{name}.default")
+    def pool(  # pyright: ignore[reportUnusedFunction]
+        torch: Any,
+        x: Any,
+        window: Sequence[int],
+        stride: Sequence[int] = (),
+        padding: Sequence[int] = (0,),
+        dilation: Sequence[int] = (1,),
+        ceil_mode: bool = False,
+    ) -> Any:
+        # torch-mlir rounds sizes down, whatever it is told.
+        sizes = tuple(x.shape[-rank:])
+        if not ceil_mode or not all(isinstance(size, int) for size in sizes):
+            return NotImplemented
+        window, stride, padding, dilation = (
+            list(each) * (rank // len(each))
+            for each in (window, stride or window, padding, dilation)
+        )
+        ends = _ends(sizes, window, stride, padding, dilation)
+        pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
+        least = -torch.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
+        padded = torch.nn.functional.pad(x, pads, value=least)
+        found: Any = getattr(torch.ops.aten, name).default(
+            padded, window, stride, [0] * rank, dilation
+        )
+        if isinstance(found, torch.Tensor):
+            return found
+        places: Any = found[1]
+        at: Any = 0
+        step = 1
+        for size, pad, before in reversed(
+            list(zip(sizes, padded.shape[-rank:], padding, strict=True))
+        ):
+            # Nothing may change in place here.
+            at = at + (places % pad - before) * step
+            places, step = places // pad, step * size
+        return found[0], at
+
+
+def _ends(
+    sizes: Sequence[int],
+    window: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> list[int]:
+    """How much padding behind each dimension makes windows of a size that is rounded up."""
+    found: list[int] = []
+    for size, extent, step, before, apart in zip(
+        sizes, window, stride, padding, dilation, strict=True
+    ):
+        covered = apart * (extent - 1) + 1
+        count = -(-(size + 2 * before - covered) // step) + 1
+        # The last window begins in the image, or in the padding before it.
+        count -= (count - 1) * step >= size + before
+        found.append(max((count - 1) * step + covered - size - before, before))
+    return found
+
+
+_pool("max_pool1d", 1)
+for _rank in (2, 3):
+    _pool(f"max_pool{_rank}d", _rank)
+    _pool(f"max_pool{_rank}d_with_indices", _rank)

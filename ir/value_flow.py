@@ -1,0 +1,114 @@
+"""Value flow: which values go on under other names, through branches, regions and calls.
+
+In MLIR's words an operation forwards operands to the inputs of its successors. A successor is a
+block, a region, or the operation around a region, whose inputs are its results:
+
+    %r = scf.for ... iter_args(%x = %init) {  # %init -> %x, %r
+      scf.yield %y                            # %y -> %x, %r
+    }
+    cf.br ^bb1(%a)                            # %a -> the argument of ^bb1
+    %c = func.call @f(%b)                     # %b -> the argument of @f, what it returns -> %c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from xdsl.ir import Operation, SSAValue
+
+from .host_programs import CALLS, FUNCTIONS
+from .symbols import symbol
+
+BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
+"""Operations that end a block and hand their last operands to the next."""
+
+_LOOPS = {"scf.for": 1, "scf.while": 0}
+"""Loops, and the first argument of their bodies that is a result in the end."""
+
+_ENTERED = frozenset({"stream.async.concurrent", "stream.async.execute"})
+"""Operations that hand their operands to their region."""
+
+_LEFT = _ENTERED | {"scf.execute_region", "scf.if", "scf.index_switch"}
+"""Operations whose results are what their regions end with."""
+
+
+class Forward(NamedTuple):
+    """Operands of an operation, from `first` on, that are `inputs` from then on, in order."""
+
+    first: int
+    inputs: Sequence[SSAValue]
+
+
+def forwards(operation: Operation) -> Iterator[Forward]:
+    """What branches, loops, regions and their ends forward; nothing for other operations."""
+    parent = operation.parent_op()
+    if operation.name in BRANCHES:
+        first = len(operation.operands)
+        first -= sum(len(block.args) for block in operation.successors)
+        for block in operation.successors:
+            yield Forward(first, block.args)
+            first += len(block.args)
+    elif operation.name == "scf.for":
+        yield Forward(3, operation.results)
+        yield Forward(3, loop_inputs(operation))
+    elif operation.name in _ENTERED or operation.name == "scf.while":
+        yield Forward(0, operation.regions[0].block.args)
+    elif parent is not None and operation.next_op is None:
+        yield from _forwards_of_end(operation, parent)
+
+
+def _forwards_of_end(end: Operation, parent: Operation) -> Iterator[Forward]:
+    if parent.name in _LEFT:
+        yield Forward(0, parent.results)
+    elif parent.name == "scf.while" and end.name != "scf.condition":
+        yield Forward(0, parent.regions[0].block.args)
+    elif parent.name in _LOOPS:
+        first = 1 if end.name == "scf.condition" else 0
+        yield Forward(first, parent.results)
+        yield Forward(first, loop_inputs(parent))
+
+
+def loop_inputs(operation: Operation) -> Sequence[SSAValue]:
+    """The arguments of a loop's body that are its results in the end; empty for no loop."""
+    if operation.name not in _LOOPS:
+        return ()
+    return operation.regions[-1].block.args[_LOOPS[operation.name] :]
+
+
+def forwarded_to(operation: Operation, index: int) -> list[SSAValue]:
+    """What an operand of an operation goes on as."""
+    return [
+        inputs[index - first]
+        for first, inputs in forwards(operation)
+        if 0 <= index - first < len(inputs)
+    ]
+
+
+def value_flow(operations: Iterable[Operation]) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """Each value that goes on under another name, and that: through calls and selections, too.
+
+    Functions without bodies, and those that are not among the operations, take no part.
+    """
+    operations = tuple(operations)
+    functions = {symbol(each, "sym_name"): each for each in operations if each.name in FUNCTIONS}
+    for operation in operations:
+        for first, inputs in forwards(operation):
+            yield from zip(operation.operands[first:], inputs, strict=False)
+        if operation.name == "arith.select":
+            yield from ((operand, operation.results[0]) for operand in operation.operands[1:])
+        elif operation.name == "util.optimization_barrier":
+            yield from zip(operation.operands, operation.results, strict=True)
+        elif operation.name in CALLS:
+            function = functions.get(symbol(operation, "callee"))
+            if function is not None and (entry := function.regions[0].blocks.first) is not None:
+                yield from zip(operation.operands, entry.args, strict=False)
+                for returned in returned_values(function):
+                    yield from zip(returned, operation.results, strict=False)
+
+
+def returned_values(function: Operation) -> Iterator[Sequence[SSAValue]]:
+    """What each end of a function returns."""
+    for block in function.regions[0].blocks:
+        if block.last_op is not None and not block.last_op.successors:
+            yield block.last_op.operands

@@ -1,0 +1,43 @@
+"""Programs as host code, compared with the interpreter."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+from mesh_opt import api
+from mesh_opt.codegen.host_code.lowering import HostEntry
+from mesh_opt.interpreter.frames import Program
+from mesh_opt.interpreter.run import find_function, run
+from mesh_opt.runtime.host.virtual_machine import VirtualMachine
+
+
+class Compiled:
+    """A program as host code, and nothing else."""
+
+    def __init__(self, text: str) -> None:
+        self.module = api.compile(text, stages=False).module
+        symbols = Program(self.module)
+        self.entry = HostEntry(symbols, find_function(symbols, "main"))
+        self.machine = VirtualMachine(self.entry.program)
+
+    def run(self, inputs: list) -> list[np.ndarray]:
+        return self.entry.call(self.machine, [np.asarray(each) for each in inputs])
+
+    def leaked_bytes(self) -> int:
+        gc.collect()
+        return self.machine.pool.used_bytes
+
+
+def check(text: str, inputs: list) -> None:
+    compiled = Compiled(text)
+    before = [np.array(each) for each in inputs]
+    expected = run(compiled.module, "main", inputs)
+    for _ in range(2):
+        for got, want in zip(compiled.run(inputs), expected, strict=True):
+            assert got.dtype == want.dtype and got.shape == want.shape
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5, err_msg=text)
+    for now, then in zip(inputs, before, strict=True):
+        np.testing.assert_array_equal(now, then)
+    del got
+    assert compiled.leaked_bytes() == 0
