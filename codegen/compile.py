@@ -12,7 +12,6 @@ a program on MPI.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -135,7 +134,6 @@ class CompiledProgram:
         self._module = module
         self._threads = DeviceThreads(workers)
         self._signatures: dict[str, _Signature] = {}
-        self._lock = threading.Lock()
         self._last: list[Run] = []
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
@@ -145,7 +143,7 @@ class CompiledProgram:
     def _run_alone(
         self, signature: _Signature, inputs: Sequence[Array | DeviceArray]
     ) -> list[Array]:
-        with self._lock:
+        with self._threads.turn:
             self._last.clear()
             arrays = signature.inputs.checked(inputs)
             target, alone = signature.target, signature.alone
@@ -192,7 +190,7 @@ class CompiledProgram:
         self, function: str, inputs: Sequence[Sequence[Array]], grid: Grid
     ) -> list[list[Array]]:
         """Run a function on every device of a grid; `inputs[d]` are those of process `d`."""
-        with self._lock:
+        with self._threads.turn:
             signature = self._signature(function)
             target = signature.target
             count = grid.device_count()
@@ -265,7 +263,7 @@ class CompiledProgram:
         `everywhere` runs what it is given as each of the processes that are here, as others do
         elsewhere, and returns the results of all.
         """
-        with self._lock:
+        with self._threads.turn:
             self._last.clear()
             return everywhere(
                 lambda communicator: self._run_as_process(
@@ -275,7 +273,7 @@ class CompiledProgram:
 
     def has_host_code(self, target: Operation, grid: Grid | None) -> bool:
         """Whether a function runs as host code, and not in the interpreter."""
-        with self._lock:
+        with self._threads.turn:
             return self._entry(target, grid) is not None
 
     def entries(
@@ -285,7 +283,7 @@ class CompiledProgram:
 
         Raises InputError if there is no such function, OperationError if native code is required.
         """
-        with self._lock:
+        with self._threads.turn:
             signature = self._signature(function)
             target, grid = signature.target, grid or signature.grid
             if grid is not None and not grid.is_static:

@@ -273,7 +273,7 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     parts = _parts(op, slot.shape, ranges)
     sizes = part_sizes(slot.shape, parts)
     array = as_part(op, np.asarray(value), sizes)
-    if parts != tuple(slice(0, extent, 1) for extent in slot.shape):
+    if any(range(n)[part] != range(n) for n, part in zip(slot.shape, parts, strict=True)):
         whole = np.array(slot.read(op))
         whole[parts] = array
         array = whole

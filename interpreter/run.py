@@ -108,7 +108,9 @@ def run_partitioned(
     arguments, results = boundaries(target)
     grid = grid or grid_of(module, target)
     if grid is None:
-        return run(module, function, [np.asarray(each) for each in inputs], devices)
+        # As they are: a mask, say, is looked at there.
+        arrays = [each if isinstance(each, np.ndarray) else np.asarray(each) for each in inputs]
+        return run(module, function, arrays, devices)
     values = GlobalValues(target, arguments, results, grid)
     outputs = run_spmd(module, function, values.scattered(inputs), grid, devices)
     return values.gathered(outputs)
@@ -133,10 +135,13 @@ def run_processes(
 
 
 def as_result(value: Value) -> Array:
-    """A result as an array; what is no number, such as a sharding, stays what it is."""
+    """A result as an array of its own; what is no number, such as a sharding, stays what it is.
+
+    Of what the program has, it may be an argument, or another result as well.
+    """
     if isinstance(value, BufferView):
-        return value.array
-    return np.asarray(value) if is_number(value) else value
+        return value.array.copy()
+    return np.array(value) if is_number(value) else value
 
 
 # --------------------------------------------------------------------------------------------

@@ -31,8 +31,7 @@ def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
 @impl_with_regions("scf.for")
 def _for(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     low, high, step, *carried = operands
-    if step <= 0:
-        raise OperationError(op, f"has step {int(step)}, which must be positive")
+    _check_step(op, step)
     counter_type = op.operands[0].type
     if flag(op, "unsignedCmp"):
         raise OperationError(op, "compares its bounds unsigned, which cannot be run")
@@ -42,6 +41,13 @@ def _for(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
         exit_: Exit = yield frame.run_region(op.regions[0], [counter, *values])
         values = exit_.values
     return values
+
+
+def _check_step(op: Operation, *steps: Value) -> None:
+    """Raise OperationError for a step that would never reach the end."""
+    wrong = next((int(step) for step in steps if step <= 0), None)
+    if wrong is not None:
+        raise OperationError(op, f"has step {wrong}, which must be positive")
 
 
 @impl_with_regions("scf.while")
@@ -75,6 +81,7 @@ def _index_switch(op: Operation, operands: Sequence[Value], frame: Frame) -> Rou
 def _parallel(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     lows, highs, steps, starts = operand_groups(op, operands)
     values = list(starts)
+    _check_step(op, *steps)
     spans = [
         range(int(low), int(high), int(step))
         for low, high, step in zip(lows, highs, steps, strict=True)
@@ -100,6 +107,7 @@ def _forall(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
             ("staticStep", step),
         )
     )
+    _check_step(op, *steps)
     results = list(outputs)
     block = op.regions[0].blocks[0]
     shared = list(block.args[len(lows) :])

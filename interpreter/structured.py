@@ -138,7 +138,11 @@ def _run_sequentially(
         def index(loop: int, point: tuple[slice, ...] = point) -> Array:
             return at_point(indices[loop], point)
 
-        for target, value in zip(targets, run_body(plan, arguments, frame, index), strict=True):
+        values = run_body(plan, arguments, frame, index)
+        if len(targets) > 1:
+            # What is yielded for one output may be the other's elements themselves.
+            values = [np.array(value) for value in values]
+        for target, value in zip(targets, values, strict=True):
             target[...] = value
 
 

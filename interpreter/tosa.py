@@ -105,11 +105,12 @@ def _negate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, target = zero_points if len(zero_points) == 2 else (np.int64(0), np.int64(0))
     result = target - (signed(value, width).astype(np.int64) - source)
     if len(zero_points) == 2 and width < 32:
-        result = _saturated(result, width)
+        result = saturated(result, width)
     return (wrapped(np.asarray(result), op.results[0].type),)
 
 
-def _saturated(value: Array, width: int, *, to_unsigned: bool = False) -> Array:
+def saturated(value: Array, width: int, *, to_unsigned: bool = False) -> Array:
+    """Integers, or what is nearest to them of those of a width."""
     low, high = (
         (0, (1 << width) - 1) if to_unsigned else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
     )
@@ -153,6 +154,10 @@ _FLOAT_BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "pow": np.power,
     "sub": np.subtract,
 }
+_FLOAT_BINARY_WITHOUT_NAN: dict[str, Callable[[Array, Array], Array]] = {
+    "maximum": np.fmax,
+    "minimum": np.fmin,
+}
 _SHIFTS = frozenset({"arithmetic_right_shift", "logical_left_shift", "logical_right_shift"})
 
 
@@ -165,6 +170,8 @@ def _binary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         function = _FLOAT_BINARY.get(name)
         if function is None:
             raise OperationError(op, "is not defined on floats")
+        if _ignores_nan(op):
+            function = _FLOAT_BINARY_WITHOUT_NAN.get(name, function)
         return (apply_float(function, *operands),)
     left, right = (signed(operand, width) for operand in operands)
     if name in _SHIFTS:
@@ -186,6 +193,11 @@ def _logical_right_shift(op: Operation, operands: Sequence[Value], frame: Frame)
     left, right = (unsigned(operand, width) for operand in operands)
     _check_shift(op, right, width)
     return (wrapped(left >> right, op.results[0].type),)
+
+
+def _ignores_nan(op: Operation) -> bool:
+    """Whether a NaN takes no part in a choice among numbers."""
+    return "IGNORE" in text(op, "nan_mode").upper()
 
 
 def _check_shift(op: Operation, amount: Array, width: int) -> None:
@@ -277,7 +289,7 @@ def _clamp(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         return (np.clip(value, low.astype(value.dtype), high.astype(value.dtype)),)
     low, high = rounded(low, value.dtype), rounded(high, value.dtype)
     # NaN is passed on by default; in the `ignore` mode it becomes the lower bound.
-    if "IGNORE" in text(op, "nan_mode").upper():
+    if _ignores_nan(op):
         return (np.minimum(np.fmax(value, low), high),)
     return (np.minimum(np.maximum(value, low), high),)
 
@@ -321,15 +333,17 @@ def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("tosa.rescale")
 def _rescale(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, multiplier, shift, *_ = operands
-    width = width_of(op, op.operands[0].type)
-    read = unsigned if flag(op, "input_unsigned") else signed
-    source, target = (int(one_element(op, operands, position)) for position in (3, 4))
+    width, result_width = (width_of(op, each.type) for each in (op.operands[0], op.results[0]))
+    read, write = (
+        unsigned if flag(op, f"{side}_unsigned") else signed for side in ("input", "output")
+    )
+    source = read(one_element(op, operands, 3), width).astype(np.int64)
+    target = write(one_element(op, operands, 4), result_width).astype(np.int64)
     centred = read(value, width).astype(np.int64) - source
     factor = np.asarray(multiplier).astype(np.int64)
     amount = np.asarray(shift).astype(np.int64)
     scaled = _scaled(op, centred, factor, amount) + target
-    result_width = width_of(op, op.results[0].type)
-    bounded = _saturated(scaled, result_width, to_unsigned=flag(op, "output_unsigned"))
+    bounded = saturated(scaled, result_width, to_unsigned=flag(op, "output_unsigned"))
     return (wrapped(bounded, op.results[0].type),)
 
 
@@ -385,7 +399,7 @@ def _reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name, axis = operation_name(op).removeprefix("tosa."), integer(op, "axis")
     value = np.asarray(operands[0])
     reduced_shape(op, value.shape)
-    ignore_nan = "IGNORE" in text(op, "nan_mode").upper() and name in _REDUCTIONS_WITHOUT_NAN
+    ignore_nan = _ignores_nan(op) and name in _REDUCTIONS_WITHOUT_NAN
     function = (_REDUCTIONS_WITHOUT_NAN if ignore_nan else _REDUCTIONS)[name]
     if name in ("reduce_sum", "reduce_prod", "reduce_product"):
         return (_accumulated(function, value, axis, op.results[0].type),)
@@ -413,10 +427,13 @@ def _accumulated(function: Any, value: Array, axis: int, result_type: Attribute)
 
 @impl("tosa.argmax")
 def _argmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    value = np.asarray(operands[0])
+    value, axis = np.asarray(operands[0]), integer(op, "axis")
     if is_narrow_float(value.dtype):
         value = value.astype(np.float32)
-    return (np.argmax(value, axis=integer(op, "axis")).astype(dtype_of(op.results[0].type)),)
+    if _ignores_nan(op) and value.shape[axis]:
+        # The first place of the largest number; 0 where there is none.
+        value = value == np.fmax.reduce(value, axis=axis, keepdims=True)
+    return (np.argmax(value, axis=axis).astype(dtype_of(op.results[0].type)),)
 
 
 # --------------------------------------------------------------------------------------------

@@ -11,9 +11,10 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import flag, integers, operation_name, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, integer_width, is_narrow_float, signed
+from .arith import width_of
 from .frames import Frame
 from .registry import Results, impl
-from .tosa import centred, narrowed
+from .tosa import centred, narrowed, saturated
 
 
 def _windows(
@@ -92,10 +93,18 @@ def _average_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
     total = views.sum(axis=(4, 5))
     if total.dtype.kind == "f":
         return (narrowed(total / counts.astype(total.dtype), op.results[0].type),)
-    # Rounded half up, as the specification's reciprocal scaling does for these sizes.
-    result = np.floor_divide(2 * total + counts, 2 * counts)
     zero = np.asarray(operands[2]).reshape(()) if len(operands) > 2 else 0
-    return (narrowed(result + np.int64(zero), op.results[0].type),)
+    result = _divided(total, counts) + np.int64(zero)
+    result_type = op.results[0].type
+    return (narrowed(saturated(result, width_of(op, result_type)), result_type),)
+
+
+def _divided(total: Array, counts: Array) -> Array:
+    """Sums by the numbers of their terms, as the specification divides: scaled by a reciprocal of
+    31 bits that is rounded up, so that halves go away from zero."""
+    bits = 30 + np.ceil(np.log2(np.maximum(counts, 1))).astype(np.int64)
+    factor = (((1 << 30) + 1) << (bits - 30)) // np.maximum(counts, 1)
+    return (total * factor + (np.int64(1) << (bits - 1))) >> bits
 
 
 @impl("tosa.conv3d")

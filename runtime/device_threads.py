@@ -8,6 +8,7 @@ from weakref import finalize
 
 from .abi.arrays import Array
 from .abi.cores import available_cores
+from .call_lock import CallLock
 from .host.entry import Entry
 from .host.virtual_machine import VirtualMachine
 from .threads import ThreadCommunicator, ThreadGroup
@@ -38,6 +39,8 @@ class DeviceThreads:
         self._teams: dict[tuple[int, int], Team] = {}
         self._groups: dict[int, ThreadGroup] = {}
         self._lock = threading.Lock()
+        self.turn = CallLock(self._is_inside)
+        """What a call of the program holds."""
         self._finish = finalize(self, _release, self._groups, self._teams)
 
     def group(self, count: int) -> ThreadGroup:
@@ -58,6 +61,10 @@ class DeviceThreads:
             with self._lock:
                 found = self._teams.setdefault(key, Team(workers))
         return found
+
+    def _is_inside(self) -> bool:
+        """Whether this thread is one of a device that is running."""
+        return any(group.is_inside() for group in tuple(self._groups.values()))
 
     def close(self) -> None:
         """End the threads, after what they run."""

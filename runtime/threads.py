@@ -63,6 +63,7 @@ class ThreadGroup:
         self._receiving: dict[int, Sequence[Box]] = {}
         self._condition = threading.Condition()
         self._submission = threading.Lock()
+        self._inside: set[int] = set()
         self._patience = STANDSTILL
         self._crew = Crew(count, "mesh-opt-device")
         self.communicators = [ThreadCommunicator(self, process) for process in range(count)]
@@ -70,6 +71,10 @@ class ThreadGroup:
     def close(self) -> None:
         """End the threads, after what they run."""
         self._crew.close()
+
+    def is_inside(self) -> bool:
+        """Whether this thread runs a device's Python now."""
+        return threading.get_ident() in self._inside
 
     def run(self, work: Callable[[ThreadCommunicator], T]) -> list[T]:
         """Run `work` on every device at once; returns what each returned.
@@ -102,11 +107,14 @@ class ThreadGroup:
 
         def task(number: int) -> Task:
             def run(status: int) -> None:
+                self._inside.add(threading.get_ident())
                 try:
                     work(self.communicators[number], number, status)
                 except BaseException as error:
                     errors[number] = error
                     self.fail()
+                finally:
+                    self._inside.discard(threading.get_ident())
 
             return run
 

@@ -266,13 +266,15 @@ INSERTION = "tensor.parallel_insert_slice"
 def _forall(lowering: FunctionLowering, op: Operation) -> None:
     """Each iteration reads the outputs as they were before; what it inserts goes into copies."""
     builder = lowering.builder
-    low, high, step, outputs = operand_groups(op, op.operands)
+    lows, highs, steps, outputs = operand_groups(op, op.operands)
     names = ("staticLowerBound", "staticUpperBound", "staticStep")
     bounds = [
         mixed_list(integers(op, name), map(lowering.number, dynamic))
-        for name, dynamic in zip(names, (low, high, step), strict=True)
+        for name, dynamic in zip(names, (lows, highs, steps), strict=True)
     ]
     ranges = list(zip(*bounds, strict=True))
+    for _, _, step in ranges:
+        _check_step(lowering, op, step)
     arguments = op.regions[0].blocks[0].args[len(ranges) :]
     results: list[HostTensor] = []
     shared: list[IndexOrInt] = []

@@ -91,13 +91,17 @@ class _PackingOp(SyntaxOperation):
     def packed_type(self) -> TensorType[Attribute]:
         """The type of the tensor that is in tiles."""
 
+    @property
+    @abstractmethod
+    def dynamic_tiles(self) -> Sequence[SSAValue]:
+        """The tile sizes that are operands. A padding value of type index is none of them."""
+
     def verify_(self) -> None:
         verify_destinations(self, 1, 1)
-        tile_operands = [each for each in self.operands[2:] if isinstance(each.type, IndexType)]
         markers = number_list(self.static_inner_tiles).count(DYNAMIC_INDEX)
-        if markers != len(tile_operands):
+        if markers != len(self.dynamic_tiles):
             raise VerifyException(
-                f"expected {markers} dynamic tile sizes, found {len(tile_operands)}"
+                f"expected {markers} dynamic tile sizes, found {len(self.dynamic_tiles)}"
             )
         self._verify_layout()
 
@@ -205,6 +209,10 @@ class PackOp(_PackingOp):
     def packed_type(self) -> TensorType[Attribute]:
         return ranked_type(self.dest)
 
+    @property
+    def dynamic_tiles(self) -> Sequence[SSAValue]:
+        return self.inner_tiles
+
     SYNTAX: ClassVar[Syntax] = (
         " $source( padding_value($padding_value^ : type($padding_value)))?" + PACKED_LAYOUT
     )
@@ -262,6 +270,10 @@ class UnpackOp(_PackingOp):
     @property
     def packed_type(self) -> TensorType[Attribute]:
         return ranked_type(self.source)
+
+    @property
+    def dynamic_tiles(self) -> Sequence[SSAValue]:
+        return self.inner_tiles
 
     SYNTAX: ClassVar[Syntax] = " $source" + PACKED_LAYOUT
 

@@ -14,15 +14,16 @@ from importlib import import_module
 from typing import cast
 
 from xdsl.builder import Builder
+from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr
-from xdsl.dialects.tensor import DimOp
+from xdsl.dialects.tensor import DimOp, ExtractOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor
 from ...ir.attribute_access import attribute, number_list
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
-from ...ir.index import IndexArithmetic, IndexOrInt, constant_index
+from ...ir.index import INDEX, IndexArithmetic, IndexOrInt, constant_index
 from ...ir.index_lists import mixed_list
 from ...ir.locations import builder_before, located_builder, maker_of
 from ...ir.rules import Rules
@@ -280,6 +281,35 @@ def _expand(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return dynamic[position] if position < len(dynamic) else None
 
 
+@size_rule("tensor.reshape")
+def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    """An element of the operand that says the shape: one that it is made from, or read there."""
+    shape = value.op.operands[1]
+    arithmetic = SizeArithmetic(sizes, value)
+    if isinstance(shape, OpResult) and shape.op.name == "tensor.from_elements":
+        extent = shape.op.operands[index]
+    else:
+        element = cast(Tensor, shape.type).get_element_type()
+        place = sizes.constant(index, value)
+        extent = arithmetic.insert(ExtractOp(shape, [place], element))
+    return extent if extent.type == INDEX else arithmetic.insert(IndexCastOp(extent, INDEX))
+
+
+@size_rule("tensor.gather")
+def _gather(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    """First the places that are read, then what lies there; gathered dimensions may be dropped."""
+    source, indices = (cast(Tensor, operand.type) for operand in value.op.operands)
+    batch = indices.get_num_dims() - 1
+    if index < batch:
+        return sizes.size(value.op.operands[1], index)
+    gathered = number_list(attribute(value.op, "gather_dims"))
+    rank = source.get_num_dims()
+    is_full = cast(Tensor, value.type).get_num_dims() == batch + rank
+    kept = [axis for axis in range(rank) if is_full or axis not in gathered]
+    axis = kept[index - batch]
+    return 1 if axis in gathered else sizes.size(value.op.operands[0], axis)
+
+
 @size_rule("tensor.collapse_shape")
 def _collapse(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     groups = attribute(value.op, "reassociation")
@@ -312,7 +342,9 @@ size_rule(
 size_rule("iree_encoding.unset_encoding")(_listed("result_dims", 0))
 size_rule("tensor.empty")(_listed("dynamic_sizes"))
 size_rule("tensor.generate")(_listed("dynamic_extents"))
-size_rule("tensor.insert", "tensor.insert_slice")(like(1))
+size_rule("linalg.pack", "linalg.unpack", "tensor.insert", "tensor.insert_slice", "tensor.scatter")(
+    like(1)
+)
 size_rule("tensor.splat")(_listed("dynamicSizes"))
 
 _MODULES = ("collective_sizes", "tosa_sizes")

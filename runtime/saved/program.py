@@ -8,7 +8,6 @@ program from its IR and runs the call again, which comes to the same.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
@@ -124,7 +123,6 @@ class SavedProgram:
         }
         self._machines: dict[tuple[Entry, Communicator | None], VirtualMachine] = {}
         self._threads = DeviceThreads(workers)
-        self._lock = threading.Lock()
         self._last: list[Run] = []
         self._dropped: list[object] = []
 
@@ -286,7 +284,7 @@ class SavedProgram:
             self._begin(function)
             return partial(self._run_as_process, function, function.scattered(whole, grid))
 
-        with self._lock:
+        with self._threads.turn:
             try:
                 options = inputs_per_rank, devices_per_rank
                 found = run_on_ranks(asked, grid, whole, *options, why, prepare)
@@ -302,7 +300,7 @@ class SavedProgram:
 
     def _run_alone(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
         whole = function.inputs.checked(inputs)
-        with self._lock:
+        with self._threads.turn:
             self._begin(function)
             return self._attempt(lambda: self._run_on_device(function.entries[0], whole, None))
 
@@ -310,7 +308,7 @@ class SavedProgram:
         self, function: SavedFunction, inputs: Sequence[Any], grid: Grid
     ) -> list[list[Array]]:
         local = function.scattered(function.inputs.whole(inputs), grid)
-        with self._lock:
+        with self._threads.turn:
             self._begin(function)
             return self._attempt(lambda: self._run_on_threads(function, local))
 

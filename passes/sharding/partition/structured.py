@@ -14,7 +14,7 @@ from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked
 from ....sharding.sharding import Partial, ReductionKind
 from ..rules.combiners import Combiner
-from .by_rule import choose, copy_local, record_sizes, run_whole
+from .by_rule import choose, copy_local, run_whole
 from .captured_slices import captured_parts, followed_part, local_reads
 from .gather_partition import Lookup, find_lookup, mask_reads, pays
 from .local_types import local_type, tensor_type_of
@@ -73,7 +73,6 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
     for each in reads:
         each.apply(partitioner)
     partitioner.emitter.append(made)
-    record_sizes(partitioner, spread)
     if combines_jointly(spread):
         finish_jointly(partitioner, spread, made, operands[len(view.inputs) :])
         return

@@ -97,3 +97,19 @@ func.func @f(%x: tensor<4x6xf32>, %p: i1) -> tensor<4x6xf32> {
   }
   return %r : tensor<4x6xf32>
 }
+// -----
+// A diagonal of every second element: the loops are shorter than what is read.
+// Collectives: none.
+shard.grid @g(shape = 2x2)
+func.func @f(%x: tensor<?x?xi32>, %n: index, %m: index) -> (tensor<?x?xi32>, tensor<?x?xi32>) {
+  %e = tensor.empty(%n, %m) : tensor<?x?xi32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j * 2, j * 2)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x?xi32>) outs(%e : tensor<?x?xi32>) {
+    ^bb0(%a: i32, %o: i32):
+      linalg.yield %a : i32
+  } -> tensor<?x?xi32>
+  %s = shard.sharding @g split_axes = [[0], [1]] : !shard.sharding
+  %p = shard.shard %r to %s : tensor<?x?xi32>
+  %q = arith.addi %p, %p : tensor<?x?xi32>
+  return %p, %q : tensor<?x?xi32>, tensor<?x?xi32>
+}

@@ -150,6 +150,9 @@ func.func @scalar(%x: f32) -> f32 {
   %r = arith.negf %x : f32
   return %r : f32
 }
+func.func @same(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  return %x, %x : tensor<2x3xf32>, tensor<2x3xf32>
+}
 func.func @select(%c: tensor<4xi1>, %x: tensor<4xi4>) -> (tensor<4xi32>, tensor<4xi32>) {
   %0 = arith.extui %c : tensor<4xi1> to tensor<4xi32>
   %1 = arith.extsi %x : tensor<4xi4> to tensor<4xi32>
@@ -189,6 +192,15 @@ def test_forms_of_arrays(matrix: Program, given: Any) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
+def test_results_are_the_callers_own(matrix: Program) -> None:
+    x = F32.reshape(2, 3).copy()
+    x.flags.writeable = False
+    first, second = matrix.same(x)
+    first[:] = 7
+    np.testing.assert_array_equal(x, F32.reshape(2, 3))
+    np.testing.assert_array_equal(second, x)
+
+
 @pytest.mark.parametrize("given", [2, 2.0, np.float32(2), np.array(2, ">f4"), [2][0]])
 def test_forms_of_scalars(matrix: Program, given: Any) -> None:
     assert matrix.scalar(given) == -2
@@ -220,9 +232,9 @@ def test_bits_beyond_the_elements(matrix: Program) -> None:
     ],
     ids="wide object structured void dates masked flat scalar ragged text none complex".split(),
 )
-def test_arrays_that_are_refused(given: Any, message: str) -> None:
+def test_arrays_that_are_refused(matrix: Program, given: Any, message: str) -> None:
     with pytest.raises(InputError, match=f"input 0 {message}"):
-        compile(MATRIX, stages=False).main(given)
+        matrix.main(given)
 
 
 @pytest.mark.parametrize(

@@ -410,3 +410,20 @@ def test_linear_maps_are_views() -> None:
     seen = loops.view(None, array, windows, (4, 3))  # type: ignore[arg-type]
     assert np.shares_memory(seen, array)
     assert seen.tolist() == [[i * 2 + j for j in range(3)] for i in range(4)]
+
+
+def test_outputs_that_are_yielded_for_each_other() -> None:
+    text = """
+    #m = affine_map<(i) -> (i)>
+    func.func @f(%x: tensor<3xi32>, %y: tensor<3xi32>) -> (tensor<3xi32>, tensor<3xi32>) {
+      %r:2 = linalg.generic {indexing_maps = [#m, #m], iterator_types = ["parallel"]}
+          outs(%x, %y : tensor<3xi32>, tensor<3xi32>) {
+        ^bb0(%a: i32, %b: i32):
+          linalg.yield %b, %a : i32, i32
+      } -> (tensor<3xi32>, tensor<3xi32>)
+      return %r#0, %r#1 : tensor<3xi32>, tensor<3xi32>
+    }"""
+    x, y = np.int32([1, 2, 3]), np.int32([4, 5, 6])
+    first, second = run(parse_module(new_context(), Source(text, "swap")), "f", [x, y])
+    np.testing.assert_array_equal(first, y)
+    np.testing.assert_array_equal(second, x)

@@ -246,6 +246,19 @@ def test_pack_and_unpack(
         assert tiled[point] == (x[tuple(index)] if inside else -1)
 
 
+def test_pack_indices_with_padding(execute: Any) -> None:
+    text = """
+    func.func @f(%x: tensor<3xindex>, %d: tensor<2x?xindex>) -> tensor<2x?xindex> {
+      %c2 = arith.constant 2 : index
+      %c7 = arith.constant 7 : index
+      %0 = linalg.pack %x padding_value(%c7 : index) inner_dims_pos = [0] inner_tiles = [%c2]
+          into %d : tensor<3xindex> -> tensor<2x?xindex>
+      return %0 : tensor<2x?xindex>
+    }"""
+    (packed,) = execute(text, np.array([1, 2, 3]), np.zeros((2, 2), np.int64))
+    np.testing.assert_array_equal(packed, [[1, 2], [3, 7]])
+
+
 def test_softmax(execute: Any) -> None:
     text = """
     func.func @f(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {

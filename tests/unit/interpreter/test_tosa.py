@@ -162,6 +162,19 @@ def test_clamp_and_nan(call: Any) -> None:
     assert clamped.tolist() == [-4, 3, 4]
 
 
+def test_ignored_nan(call: Any) -> None:
+    nan, inf = np.nan, np.inf
+    x = np.float32([[1, nan, 3, nan], [nan, nan, nan, nan], [nan, -inf, inf, 1]])
+    y = np.float32([[nan, 2, 4, nan], [nan, 5, nan, -inf], [nan, nan, 1, 2]])
+    mode = "nan_mode = #tosa.nan_mode<IGNORE>"
+    np.testing.assert_array_equal(call("maximum", [x, y], x, f"<{{{mode}}}>"), np.fmax(x, y))
+    np.testing.assert_array_equal(call("minimum", [x, y], x, f"<{{{mode}}}>"), np.fmin(x, y))
+    for axis, expected in ((1, [2, 0, 2]), (0, [0, 2, 2, 2])):
+        out = np.zeros(len(expected), np.int32)
+        found = call("argmax", [x], out, f"<{{axis = {axis} : i32, {mode}}}>")
+        assert found.tolist() == expected
+
+
 @pytest.mark.parametrize(
     ("values", "dtype", "target", "expected"),
     [
@@ -335,6 +348,47 @@ def test_rescale(call: Any) -> None:
         " input_unsigned = false, output_unsigned = false}>",
     )
     assert result.tolist() == [3, 53, -47, 127]
+
+
+def test_zero_points_of_unsigned_numbers_have_no_sign(call: Any) -> None:
+    half, shift = np.int32([1 << 30]), np.int8([30])
+    x = np.int8([-128, -1, 0, 127])
+    template = (
+        "<{{scale32 = true, rounding_mode = #tosa.rounding_mode<SINGLE_ROUND>, per_channel = false,"
+        " input_unsigned = {}, output_unsigned = {}}}>"
+    )
+    # -56 is 200.
+    unsigned = call(
+        "rescale",
+        [x, half, shift, np.int8([-56]), np.int8([0])],
+        x,
+        template.format("true", "false"),
+    )
+    assert unsigned.tolist() == [-72, 55, -128, -73]
+    signed = call(
+        "rescale",
+        [x, half, shift, np.int8([0]), np.int8([-56])],
+        x,
+        template.format("false", "true"),
+    )
+    assert signed.view(np.uint8).tolist() == [72, 199, 200, 255]
+
+
+def test_averages_of_integers(call: Any) -> None:
+    lists = "kernel = array<i64: 1, 2>, stride = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>"
+    x = np.int8([1, -2, 5, 6, 127, 127]).reshape(1, 1, 6, 1)
+    out = np.zeros((1, 1, 5, 1), np.int8)
+
+    def averages(source: int, target: int) -> list[int]:
+        zeros = [np.int8([source]), np.int8([target])]
+        return (
+            call("avg_pool2d", [x, *zeros], out, f"<{{{lists}, acc_type = i32}}>").ravel().tolist()
+        )
+
+    # Halves go away from zero, as the specification's reciprocal is rounded up.
+    assert averages(0, 0) == [-1, 2, 6, 67, 127]
+    assert averages(-1, 1) == [2, 4, 8, 69, 127]
+    assert averages(1, -1) == [-3, 0, 4, 65, 125]
 
 
 APPLY_SCALE = """

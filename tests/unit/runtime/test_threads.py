@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from mesh_opt import api
 from mesh_opt.codegen.compile import compile_program
@@ -335,17 +336,15 @@ func.func @main(%x: tensor<8x4xf32>) -> tensor<4xf32> {
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-def test_a_fork_has_threads_of_its_own() -> None:
-    module = api.compile(SUMS, "spmd", stages=False).module
-    program = compile_program(module, workers=2)
-    inputs = [np.ones((8, 4), np.float32)]
-    expected = program.run_partitioned("main", inputs)
+def succeeds_in_a_fork(check: Callable[[], bool]) -> bool:
+    """Whether a check is true in a fork of this process, within a minute."""
     child = os.fork()
     if child == 0:
-        found = program.run_partitioned("main", inputs)
-        os._exit(0 if np.array_equal(found[0], expected[0]) else 1)
+        succeeds = False
+        try:
+            succeeds = check()
+        finally:
+            os._exit(0 if succeeds else 1)
     deadline = time.monotonic() + 60
     ended, status = 0, -1
     while not ended and time.monotonic() < deadline:
@@ -354,4 +353,65 @@ def test_a_fork_has_threads_of_its_own() -> None:
     if not ended:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    assert (bool(ended), status) == (True, 0)
+    return (bool(ended), status) == (True, 0)
+
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+of_threads = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+
+
+@forks
+@of_threads
+def test_a_fork_has_threads_of_its_own() -> None:
+    module = api.compile(SUMS, "spmd", stages=False).module
+    program = compile_program(module, workers=2)
+    inputs = [np.ones((8, 4), np.float32)]
+    expected = program.run_partitioned("main", inputs)
+    assert succeeds_in_a_fork(
+        lambda: np.array_equal(program.run_partitioned("main", inputs)[0], expected[0])
+    )
+
+
+@forks
+@of_threads
+@pytest.mark.parametrize("pipeline", ["", "spmd"])
+def test_a_fork_during_a_call_does_not_wait_for_its_end(pipeline: str) -> None:
+    program = api.compile(SUMS, pipeline, stages=False)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def told(_: str) -> None:
+        begun.set()
+        go_on.wait(60)
+
+    def is_refused() -> bool:
+        with pytest.raises(api.ExecutionError, match="in a call when this process was forked"):
+            program["main"](np.ones((8, 4), np.float32))
+        return True
+
+    program.trace_host = told
+    call = threading.Thread(target=lambda: program["main"](np.ones((8, 4), np.float32)))
+    call.start()
+    try:
+        assert begun.wait(60)
+        assert succeeds_in_a_fork(is_refused)
+    finally:
+        go_on.set()
+        call.join()
+
+
+@pytest.mark.parametrize("pipeline", ["", "spmd"])
+def test_a_call_from_within_a_call_is_refused(pipeline: str) -> None:
+    program, other = (api.compile(SUMS, pipeline, stages=False) for _ in range(2))
+    x = np.ones((8, 4), np.float32)
+    sums: list[npt.NDArray[np.float32]] = []
+
+    def told(_: str) -> None:
+        sums.append(other["main"](x))
+        program["main"](x)
+
+    program.trace_host = told
+    with pytest.raises(api.ExecutionError, match="is called from within a call of it"):
+        program["main"](x)
+    np.testing.assert_array_equal(sums[0], x.sum(axis=0))
+    program.trace_host = None
+    np.testing.assert_array_equal(program["main"](x), sums[0])

@@ -1,0 +1,44 @@
+"""One call of a program at a time."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+
+from .abi.errors import ExecutionError
+
+
+class CallLock:
+    """What a call of a program holds while it runs: others wait, on whatever thread they are.
+
+    Where a wait would never end there is an ExecutionError: for a call from within a call, such as
+    that of a function that is told what a run does, and in a fork that began during a call.
+    """
+
+    def __init__(self, is_inside: Callable[[], bool]) -> None:
+        """`is_inside` says whether this thread runs a part of a call for another thread."""
+        self._is_inside = is_inside
+        self._lock = threading.Lock()
+        self._owner: int | None = None
+        self._process = os.getpid()
+
+    def __enter__(self) -> None:
+        if self._lock.locked():
+            if self._process != os.getpid():
+                raise ExecutionError(
+                    "the program was in a call when this process was forked, which the fork does"
+                    " not end: compile or load it here, or fork between calls"
+                )
+            if self._owner == threading.get_ident() or self._is_inside():
+                raise ExecutionError(
+                    "the program is called from within a call of it, which would wait for itself:"
+                    " call it after that has ended, or compile another one"
+                )
+        self._lock.acquire()
+        self._owner = threading.get_ident()
+        self._process = os.getpid()
+
+    def __exit__(self, *_: object) -> None:
+        self._owner = None
+        self._lock.release()
