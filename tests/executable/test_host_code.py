@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from breadth import cases
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.host_code.lowering import HostEntry
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import find_function, run
@@ -607,7 +607,7 @@ def test_workers_share_kernels_in_a_loop() -> None:
     generator = np.random.default_rng(0)
     values = generator.standard_normal((64, 512), np.float32)
     places = generator.integers(0, 512, (64, 512))
-    program = compile_program(module, workers=3)
+    program = CompiledProgram(module, workers=3)
     for count in (1, 5):
         inputs = [values, places, np.int64(count)]
         (expected,) = run(module, "main", inputs)
@@ -623,5 +623,5 @@ def test_nobody_waits_for_workers_that_do_not_run(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Team, "start", lambda *_: None)
     module = api.compile(GATHERING).module
     values, places = np.ones((64, 512), np.float32), np.zeros((64, 512), np.int64)
-    (found,) = compile_program(module, workers=3).run("main", [values, places, np.int64(5)])
+    (found,) = CompiledProgram(module, workers=3).run("main", [values, places, np.int64(5)])
     np.testing.assert_array_equal(found, values * 32)
