@@ -25,7 +25,7 @@ from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
 from ..runtime.abi.values import Value, dtype_of
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
-from .frames import Exit, Frame
+from .frames import Frame
 from .hal_buffers import BufferView, element_code
 from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions
@@ -86,11 +86,6 @@ def _fresh(op: Operation, size: Value) -> Buffer:
 def _properties(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """All memory is the same here."""
     return np.int32(0), np.int32(0)
-
-
-@impl("hal.device.allocator", "hal.devices.get")
-def _device(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (None,)
 
 
 @impl("hal.memory_type", "hal.buffer_usage")
@@ -224,16 +219,6 @@ def _create(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 # Fences -------------------------------------------------------------------------------------
 
 
-@impl("hal.device.queue.barrier", "hal.command_buffer.finalize", "util.status.check_ok")
-def _in_order(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return ()
-
-
-@impl("hal.fence.join")
-def _join(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (None,)
-
-
 @impl("hal.fence.await")
 def _await(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.int32(0),)
@@ -250,12 +235,6 @@ def _record(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("hal.command_buffer.device")
 def _recorded_for(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (operands[0].device,)
-
-
-@impl("hal.command_buffer.execution_barrier")
-def _behind(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """Commands are run in their order anyway."""
-    return ()
 
 
 @impl_with_regions("hal.device.queue.execute")
@@ -278,13 +257,6 @@ def _run(recorded: CommandBuffer, table: Table) -> Routine:
         routine = command(table)
         if routine is not None:
             yield routine
-
-
-@impl_with_regions("hal.device.memoize")
-def _memoize(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    """What is recorded again is the same."""
-    exit_: Exit = yield frame.run_region(op.regions[0], ())
-    return exit_.values
 
 
 def named(op: Operation, buffer: Value, table: Table) -> Buffer:

@@ -103,11 +103,6 @@ def axes_on(op: Operation, grid: Grid, name: str) -> Axes:
     return axes
 
 
-@impl("shard.grid", "mesh.mesh")
-def _grid(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return ()
-
-
 @impl("shard.grid_shape")
 def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     grid = resolve_grid(op, frame.device)
@@ -156,11 +151,6 @@ def _neighbors(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 
 # --------------------------------------------------------------------------------------------
 # Annotations
-
-
-@impl("shard.shard", "mesh.shard")
-def _shard(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (operands[0],)
 
 
 @impl("mesh.sharding", "mesh.get_sharding", "shard.get_sharding")

@@ -99,11 +99,6 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (Resource(contents, target.owner),)
 
 
-@impl("stream.async.barrier")
-def _barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (operands[0],)
-
-
 @impl("stream.async.transfer")
 def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, size = operands
@@ -172,17 +167,6 @@ def _await(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.timepoint.barrier")
 def _timepoint_barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (operands[0], None)
-
-
-@impl(
-    "stream.timepoint.chain_external",
-    "stream.timepoint.export",
-    "stream.timepoint.immediate",
-    "stream.timepoint.import",
-    "stream.timepoint.join",
-)
-def _timepoint(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (None,) * len(op.results)
 
 
 # --------------------------------------------------------------------------------------------

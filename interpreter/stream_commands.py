@@ -156,11 +156,6 @@ def _group(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return ()
 
 
-@impl("stream.cmd.discard", "stream.cmd.flush", "stream.cmd.invalidate")
-def _visible(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return ()
-
-
 @impl("stream.cmd.fill")
 def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, offset, length, value = operands

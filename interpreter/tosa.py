@@ -79,11 +79,6 @@ def _float_unary(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     return (apply_float(_FLOAT_UNARY[operation_name(op).removeprefix("tosa.")], operands[0]),)
 
 
-@impl("tosa.identity")
-def _identity(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return operands
-
-
 @impl("tosa.abs")
 def _absolute(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = integer_width(op.operands[0].type)
