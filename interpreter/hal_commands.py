@@ -29,7 +29,8 @@ from .frames import Frame
 from .hal_buffers import BufferView, element_code
 from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions
-from .storage import FRESH_BYTE, resource_size
+from .storage import FRESH_BYTE, bytes_between, resource_size
+from .stream_async import pattern_bytes
 from .stream_commands import host_bytes
 
 ELEMENTS: tuple[Attribute, ...] = (
@@ -60,11 +61,7 @@ class Buffer:
 
     def part(self, op: Operation, start: Value, length: Value) -> Bytes:
         """So many bytes from one on, which must be there."""
-        contents = self.all(op)
-        first, count = int(start), int(length)
-        if not 0 <= first <= first + count <= contents.size:
-            raise OperationError(op, f"touches bytes {first} to {first + count} of {contents.size}")
-        return contents[first : first + count]
+        return bytes_between(op, self.all(op), int(start), int(start) + int(length))
 
 
 @dataclass(slots=True, eq=False)
@@ -182,13 +179,9 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("hal.buffer.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, buffer, offset = operands
-    data = _bytes_of(op, 0, value)
+    data = pattern_bytes(op, 0, value)
     buffer.part(op, offset, data.size)[:] = data
     return ()
-
-
-def _bytes_of(op: Operation, operand: int, value: Value) -> Bytes:
-    return to_bytes(np.asarray(value).reshape(1), element_named(op.operands[operand].type))
 
 
 # Buffer views -------------------------------------------------------------------------------
@@ -304,7 +297,7 @@ def _copy_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 
 def _fill(op: Operation, ends: Sequence[Value], table: Table = ()) -> None:
     buffer, offset, length, pattern = ends
-    data = _bytes_of(op, len(op.operands) - 1, pattern)
+    data = pattern_bytes(op, len(op.operands) - 1, pattern)
     part = named(op, buffer, table).part(op, offset, length)
     if part.size % data.size:
         raise OperationError(op, f"writes a pattern of {data.size} bytes to {part.size} bytes")

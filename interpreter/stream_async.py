@@ -20,7 +20,7 @@ from .constants import constant_array
 from .devices import place, reach
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
-from .storage import FRESH_BYTE, Resource, fresh, resource_size
+from .storage import FRESH_BYTE, Resource, bytes_between, fresh, resource_size
 
 terminates("stream.yield")
 
@@ -117,7 +117,7 @@ def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     return (source.owned_by(place(op, frame, receiver)),)
 
 
-@impl("stream.async.load")
+@impl("stream.async.load", "stream.resource.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, offset = operands
     result = op.results[0].type
@@ -203,14 +203,11 @@ def expect_size(op: Operation, found: int, size: Value) -> None:
 
 def byte_range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes:
     """The bytes from `start` to `end`, which must be there and have been laid out."""
-    first, last = int(start), int(end)
     if resource.tensor is not None:
         raise OperationError(
             op, f"touches bytes of {resource.written_as}, whose layout is not resolved"
         )
-    if not 0 <= first <= last <= resource.size:
-        raise OperationError(op, f"touches bytes {first} to {last} of {resource.size}")
-    return resource.contents[first:last]
+    return bytes_between(op, resource.contents, int(start), int(end))
 
 
 def pattern_bytes(op: Operation, operand: int, value: Value) -> Bytes:

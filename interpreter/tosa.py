@@ -21,7 +21,6 @@ from ..runtime.abi.values import (
     choose,
     dtype_of,
     integer_width,
-    is_narrow_float,
     is_unsigned,
     shape_phrase,
     shape_text,
@@ -40,7 +39,7 @@ from .arith import (
 )
 from .constants import constant_array
 from .frames import Exit, Frame
-from .math_functions import UNARY, apply_float
+from .math_functions import UNARY, apply_float, compute_dtype
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("tosa.yield")
@@ -115,16 +114,6 @@ def _saturated(value: Array, width: int, *, to_unsigned: bool = False) -> Array:
 def _invert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     return (wrapped(~signed(operands[0], width), op.results[0].type),)
-
-
-@impl("tosa.clz")
-def _leading_zeros(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    width = width_of(op, op.operands[0].type)
-    bits = unsigned(operands[0], width).astype(np.uint64)
-    for shift in (1, 2, 4, 8, 16, 32):
-        bits = bits | (bits >> np.uint64(shift))
-    count = width - np.bitwise_count(bits).astype(np.int64)
-    return (wrapped(count, op.results[0].type),)
 
 
 _INTEGER_BINARY: dict[str, Callable[[Array, Array], Array]] = {
@@ -402,16 +391,15 @@ def _accumulated(function: Any, value: Array, axis: int, result_type: Attribute)
     if width is not None:
         total = function.reduce(value.astype(np.int64), axis=axis, keepdims=True)
         return wrap(total, width)
-    wide = np.dtype(np.float32) if is_narrow_float(value.dtype) else value.dtype
-    return function.reduce(value.astype(wide), axis=axis, keepdims=True).astype(value.dtype)
+    wide = value.astype(compute_dtype(value.dtype))
+    return function.reduce(wide, axis=axis, keepdims=True).astype(value.dtype)
 
 
 @impl("tosa.argmax")
 def _argmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = np.asarray(operands[0])
-    if is_narrow_float(value.dtype):
-        value = value.astype(np.float32)
-    return (np.argmax(value, axis=integer(op, "axis")).astype(dtype_of(op.results[0].type)),)
+    wide = value.astype(compute_dtype(value.dtype), copy=False)
+    return (np.argmax(wide, axis=integer(op, "axis")).astype(dtype_of(op.results[0].type)),)
 
 
 # --------------------------------------------------------------------------------------------
@@ -440,8 +428,7 @@ def centred(op: Operation, operands: Sequence[Value], position: int, zero_point:
     width = integer_width(op.operands[position].type)
     zero = one_element(op, operands, zero_point) if len(operands) > zero_point else None
     if width is None:
-        dtype = np.dtype(np.float32) if is_narrow_float(value.dtype) else value.dtype
-        return value.astype(dtype)
+        return value.astype(compute_dtype(value.dtype))
     wide = signed(value, width).astype(np.int64)
     return wide if zero is None else wide - signed(zero, width).astype(np.int64)
 
