@@ -16,8 +16,8 @@ from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import find_function, run
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.host.pool import TAKEN
+from mesh_opt.runtime.host.team import Team
 from mesh_opt.runtime.host.virtual_machine import VirtualMachine, VirtualMachineError
-from mesh_opt.runtime.workers import Team
 from tensor_statements import Writer
 
 PROGRAMS: dict[str, tuple[str, list]] = {
