@@ -30,7 +30,7 @@ from ...dialects.stream.types import ResourceType
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, host_operations
 from ...ir.locations import located_builder
-from ...ir.symbols import symbol
+from ...ir.symbols import root_symbol
 from ...ir.syntax.assembly_format import values
 from .analysis.storage import is_resource
 from .scheduling.aliases import aliases, declared
@@ -88,14 +88,14 @@ class Usage:
                 for argument in block.args:
                     self._set(argument)
         if operation.name == "util.global" and _lifetime(operation.properties["type"]) == OPEN:
-            operation.properties["type"] = self._type_of(symbol(operation, "sym_name"))
+            operation.properties["type"] = self._type_of(root_symbol(operation, "sym_name"))
 
     def check_globals(self, module: ModuleOp) -> None:
         """Raise OperationError where a global is accessed with another lifetime than it has."""
         for operation in host_operations(module):
             if operation.name in (LOAD, STORE):
                 value = (*operation.results, *operation.operands)[0]
-                lifetime = self._lifetime_of(symbol(operation, "global"))
+                lifetime = self._lifetime_of(root_symbol(operation, "global"))
                 if is_resource(value) and _lifetime(value.type) != lifetime:
                     raise OperationError(
                         operation,
@@ -164,7 +164,7 @@ def _known_at(operation: Operation) -> Iterator[tuple[Hashable, str]]:
     elif operation.name == "util.global" and (found := _lifetime(operation.properties["type"])):
         mutable = "is_mutable" in operation.properties
         yield (
-            symbol(operation, "sym_name"),
+            root_symbol(operation, "sym_name"),
             found if found != OPEN else "variable" if mutable else "constant",
         )
     elif operation.name in FUNCTIONS:
@@ -195,9 +195,9 @@ def _weakly_joined(operation: Operation) -> Iterator[tuple[Hashable, Hashable]]:
     if operation.name == CAST:
         yield operation.operands[0], operation.results[0]
     elif operation.name == LOAD and is_resource(operation.results[0]):
-        yield operation.results[0], symbol(operation, "global")
+        yield operation.results[0], root_symbol(operation, "global")
     elif operation.name == STORE and is_resource(operation.operands[0]):
-        yield operation.operands[0], symbol(operation, "global")
+        yield operation.operands[0], root_symbol(operation, "global")
 
 
 def _replace_cast(operation: Operation) -> None:

@@ -21,7 +21,7 @@ from ....dialects.stream.affinity import AFFINITY, affinity_of
 from ....ir.host_programs import CALLS, FUNCTIONS, host_operations
 from ....ir.rules import Rules
 from ....ir.structural_hash import AttributeNumbers
-from ....ir.symbols import symbol
+from ....ir.symbols import root_symbol
 from ....ir.syntax.resource_directives import RESOURCE
 from .device_placement import boundary_affinity
 from .storage import stored_in
@@ -69,8 +69,8 @@ class State:
         self.globals: dict[str, Origins] = {}
         self.results: dict[str, list[Origins]] = {}
         """What each function returns."""
-        self.functions = {symbol(f, "sym_name"): f for f in operations if f.name in FUNCTIONS}
-        self.called = {symbol(call, "callee") for call in operations if call.name in CALLS}
+        self.functions = {root_symbol(f, "sym_name"): f for f in operations if f.name in FUNCTIONS}
+        self.called = {root_symbol(call, "callee") for call in operations if call.name in CALLS}
 
         self._numbers = numbers
 
@@ -164,17 +164,17 @@ def _define_global(state: State, operation: Operation) -> None:
     """A global that starts with constant contents is laid out where it is."""
     if operation.properties.get("initial_value") is not None:
         place = operation.attributes.get(AFFINITY) or affinity_of(operation)
-        state.add_global(symbol(operation, "sym_name"), state.origin(place, operation))
+        state.add_global(root_symbol(operation, "sym_name"), state.origin(place, operation))
 
 
 @flow_rule("util.global.store")
 def _store_global(state: State, operation: Operation) -> None:
-    state.add_global(symbol(operation, "global"), state.get(operation.operands[0]))
+    state.add_global(root_symbol(operation, "global"), state.get(operation.operands[0]))
 
 
 @flow_rule("util.global.load")
 def _load_global(state: State, operation: Operation) -> None:
-    state.add(operation.results[0], state.globals.get(symbol(operation, "global"), NOWHERE))
+    state.add(operation.results[0], state.globals.get(root_symbol(operation, "global"), NOWHERE))
 
 
 @flow_rule("func.func", "util.func")
@@ -183,7 +183,7 @@ def _enter_function(state: State, operation: Operation) -> None:
     block = operation.regions[0].blocks.first
     visibility = operation.properties.get("sym_visibility")
     private = isinstance(visibility, StringAttr) and visibility.data == "private"
-    if block is None or (private and symbol(operation, "sym_name") in state.called):
+    if block is None or (private and root_symbol(operation, "sym_name") in state.called):
         return
     for index, argument in enumerate(block.args):
         if argument.type.name == RESOURCE:
@@ -196,7 +196,7 @@ def _return(state: State, operation: Operation) -> None:
     function = operation.parent_op()
     if function is None or function.name not in FUNCTIONS:
         return
-    name = symbol(function, "sym_name")
+    name = root_symbol(function, "sym_name")
     results = state.results.setdefault(name, [NOWHERE] * len(operation.operands))
     for index, operand in enumerate(operation.operands):
         if not state.get(operand) <= results[index]:
@@ -206,7 +206,7 @@ def _return(state: State, operation: Operation) -> None:
 
 @flow_rule("func.call", "util.call")
 def _call(state: State, operation: Operation) -> None:
-    callee = symbol(operation, "callee")
+    callee = root_symbol(operation, "callee")
     function = state.functions.get(callee)
     block = function.regions[0].blocks.first if function is not None else None
     if block is None:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.host_programs import CALLS, FUNCTIONS, host_operations
-from ....ir.symbols import symbol
+from ....ir.symbols import root_symbol
 from ..analysis.device_placement import carried_to
 from ..analysis.storage import stored_in
 
@@ -51,13 +51,13 @@ def aliases(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue | Declared]]:
     calls: list[Operation] = []
     for operation in host_operations(module):
         if operation.name in FUNCTIONS:
-            functions[symbol(operation, "sym_name")] = operation
+            functions[root_symbol(operation, "sym_name")] = operation
         elif operation.name in CALLS:
             calls.append(operation)
         else:
             yield from _aliases_of(operation)
     for call in calls:
-        function = functions.get(symbol(call, "callee"))
+        function = functions.get(root_symbol(call, "callee"))
         if function is None:
             continue
         block = function.regions[0].blocks.first
