@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -20,7 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ..ir.attribute_access import operand_groups, text
+from ..ir.attribute_access import operand_groups, operation_name, text
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
 from ..runtime.abi.values import Value, dtype_of
@@ -261,41 +262,25 @@ def named(op: Operation, buffer: Value, table: Table) -> Buffer:
     return table[int(buffer)]
 
 
-@impl("hal.command_buffer.fill_buffer")
-def _fill_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+@impl("hal.command_buffer.copy_buffer", "hal.command_buffer.fill_buffer")
+def _record_transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     recorded, *ends = operands
-
-    def run(table: Table) -> None:
-        _fill(op, ends, table)
-
-    recorded.commands.append(run)
+    recorded.commands.append(partial(_transfer, op, ends))
     return ()
 
 
-@impl("hal.device.queue.fill")
-def _fill_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    _fill(op, operands[4:])
+@impl("hal.device.queue.copy", "hal.device.queue.fill")
+def _transfer_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    _transfer(op, operands[4:], ())
     return ()
 
 
-@impl("hal.command_buffer.copy_buffer")
-def _copy_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    recorded, *ends = operands
-
-    def run(table: Table) -> None:
-        _copy(op, ends, table)
-
-    recorded.commands.append(run)
-    return ()
+def _transfer(op: Operation, ends: Sequence[Value], table: Table) -> None:
+    is_copy = "copy" in operation_name(op).rpartition(".")[2]
+    (_copy if is_copy else _fill)(op, ends, table)
 
 
-@impl("hal.device.queue.copy")
-def _copy_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    _copy(op, operands[4:])
-    return ()
-
-
-def _fill(op: Operation, ends: Sequence[Value], table: Table = ()) -> None:
+def _fill(op: Operation, ends: Sequence[Value], table: Table) -> None:
     buffer, offset, length, pattern = ends
     data = pattern_bytes(op, len(op.operands) - 1, pattern)
     part = named(op, buffer, table).part(op, offset, length)
@@ -304,7 +289,7 @@ def _fill(op: Operation, ends: Sequence[Value], table: Table = ()) -> None:
     part[:] = np.tile(data, part.size // data.size)
 
 
-def _copy(op: Operation, ends: Sequence[Value], table: Table = ()) -> None:
+def _copy(op: Operation, ends: Sequence[Value], table: Table) -> None:
     source, source_offset, target, target_offset, length = ends
     taken = named(op, source, table).part(op, source_offset, length)
     named(op, target, table).part(op, target_offset, length)[:] = taken
