@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from .runtime.abi.arguments import InputError
 from .runtime.abi.device_array import DeviceArray
-from .runtime.abi.errors import ExecutionError
+from .runtime.abi.errors import ExecutionError, NeedsCompiler
 from .runtime.communicator import RankError
 from .runtime.functions import CallableFunction, FunctionsByName
 from .runtime.host.entry import DeviceStatistics
@@ -28,7 +28,6 @@ from .runtime.host.program import Numbers
 from .runtime.host.timeline import Timeline
 from .runtime.rank_calls import statistics_on_ranks
 from .runtime.saved.fields import DamagedFile, SavedFileError
-from .runtime.saved.needs import NeedsCompiler
 from .runtime.saved.program import SavedFunction, SavedProgram
 from .runtime.saved.tables import read_grid
 from .sharding.sharding import Sharding

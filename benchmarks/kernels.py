@@ -37,7 +37,7 @@ import llvmlite
 import ml_dtypes
 import numpy as np
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.microkernels.vectors import vector_bits
 
 from .kernel_cases import CASES, Case
@@ -106,7 +106,7 @@ def runners(case: Case, given: list[np.ndarray]) -> tuple[dict[str, Run], int]:
     results: list[np.ndarray] = []
     for name, pipeline in (("plain", ()), ("compile", "compile")):
         module = api.compile(case.text, pipeline, stages=False).module
-        compiled = compile_program(module, workers=workers())
+        compiled = CompiledProgram(module, workers=workers())
         results.append(compiled.run("main", given)[0])
         found[name] = lambda program=compiled: program.run("main", given)
     reference = case.reference

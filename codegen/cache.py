@@ -8,6 +8,7 @@ In memory, equal functions are one, and the code of those that nothing uses is u
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import struct
 from collections import OrderedDict
@@ -20,6 +21,7 @@ from weakref import WeakValueDictionary
 
 from ..runtime.abi.native_code import Native, load_object, target_platform
 from ..runtime.abi.private_cache import cache_folder, drop_oldest, read_private, write_private
+from .kernels.llvm_lowering import kernel_module
 from .side_by_side import compile_side_by_side
 
 RECENT = 256
@@ -61,6 +63,15 @@ class Module:
 def compile_module(text: str, write: Callable[[str], str]) -> Native:
     """The native form of a `Module`."""
     return compile_modules([Module(text, write)])[0]
+
+
+def compile_kernels(functions: Sequence[ast.FunctionDef]) -> list[Native]:
+    """The native form of kernels, of which equal ones are one."""
+
+    def module(function: ast.FunctionDef) -> Module:
+        return Module(ast.dump(function), lambda name: str(kernel_module(function, name)))
+
+    return compile_modules([module(each) for each in functions])
 
 
 def compile_modules(modules: Sequence[Module]) -> list[Native]:

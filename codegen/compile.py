@@ -1,6 +1,6 @@
 """Compile a module and run its functions: on one device, or partitioned on a grid of threads.
 
-    program = compile_program(module)
+    program = CompiledProgram(module)
     outputs = program.run("main", inputs)
     outputs = program.run_partitioned("main", global_inputs)
 
@@ -55,7 +55,7 @@ from .kernels.kernel_text import FIRST_FAILURE, Failure
 GUARD_VARIABLE = "MESH_OPT_GUARD"
 """The environment variable that asks for guards around all buffers."""
 
-__all__ = ["CompiledProgram", "DeviceStatistics", "InputError", "compile_program"]
+__all__ = ["CompiledProgram", "DeviceStatistics", "InputError"]
 
 
 @dataclass(slots=True)
@@ -83,28 +83,6 @@ class _Signature:
         return found
 
 
-def compile_program(
-    module: ModuleOp,
-    workers: int | None = None,
-    devices: Sequence[str] | None = None,
-    guard: bool | None = None,
-    require_native: bool = False,
-    trace: Callable[[str], object] | None = None,
-    timeline: Timeline | None = None,
-) -> CompiledProgram:
-    """Prepare a verified module. `workers` threads share the kernels of each device; by default
-    the cores that this process may use are shared out over its devices.
-
-    `devices` are the kinds of the devices at hand (`local-task`), for programs that name devices;
-    by default there is whatever the program names. `guard` runs it slowly and catches kernels
-    that write outside of their memory (`runtime/host/guards.py`); by default if MESH_OPT_GUARD is
-    set. With `require_native` it is an error if the interpreter has to carry out an operation.
-    `trace` is given a line about each instruction of host code that was carried out, `timeline`
-    when kernels and collectives began and ended.
-    """
-    return CompiledProgram(module, workers, devices, guard, require_native, trace, timeline)
-
-
 class CompiledProgram:
     """The functions of a module as native code.
 
@@ -124,6 +102,18 @@ class CompiledProgram:
         trace: Callable[[str], object] | None = None,
         timeline: Timeline | None = None,
     ) -> None:
+        """Prepare a verified module.
+
+        - `workers`: threads that share the kernels of each device; by default the cores that this
+          process may use are shared out over its devices;
+        - `devices`: the kinds of the devices at hand (`local-task`), for programs that name
+          devices; by default there is whatever the program names;
+        - `guard`: run slowly and catch kernels that write outside of their memory
+          (`runtime/host/guards.py`); by default if MESH_OPT_GUARD is set;
+        - `require_native`: it is an error if the interpreter has to carry out an operation;
+        - `trace`: is given a line about each instruction of host code that was carried out;
+        - `timeline`: is told when kernels and collectives began and ended.
+        """
         self._requires_native = require_native
         self._devices = devices
         self._program = Program(module)
@@ -312,7 +302,7 @@ class CompiledProgram:
 
     @property
     def devices(self) -> Sequence[str] | None:
-        """The kinds of the devices at hand, as in `compile_program`."""
+        """The kinds of the devices at hand, as given to the constructor."""
         return self._devices
 
     @property

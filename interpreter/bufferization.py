@@ -23,16 +23,6 @@ def _alloc_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
     return (undefined(filled_shape(op, result_type, sizes), result_type),)
 
 
-@impl("bufferization.materialize_in_destination")
-def _materialize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (operands[0],)
-
-
-@impl("bufferization.dealloc_tensor")
-def _dealloc_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return ()
-
-
 @impl("bufferization.clone")
 def _clone(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.array(operands[0]),)

@@ -66,35 +66,31 @@ def _is_nan(values: Array) -> Array:
     return np.asarray(values != values)  # noqa: PLR0124
 
 
-def _differences(actual: Array, expected: Array) -> Array:
-    """How far numbers are apart; 0 for equal ones and for two NaN, infinite beside one NaN."""
+def _differences(actual: Array, expected: Array, *, unseen: float) -> Array:
+    """How far numbers are apart; 0 for equal ones and for two NaN, infinite beside one NaN.
+
+    Large integers that differ may be equal as floats: they are `unseen` apart.
+    """
     with np.errstate(all="ignore"):
         total = np.zeros(actual.shape)
         for one, other in zip(_parts(actual), _parts(expected), strict=True):
             same = (one == other) | (_is_nan(one) & _is_nan(other))
             apart = np.abs(one.astype(np.float64) - other.astype(np.float64))
             apart = np.where(np.isnan(apart), np.inf, apart)
-            # Large integers may be equal as floats.
-            apart = np.where(apart == 0, 1.0, apart)
+            apart = np.where(apart == 0, unseen, apart)
             total = np.maximum(total, np.where(same, 0.0, apart))
     return total
 
 
 def _equal(op: Operation, actual: Array, expected: Array) -> Verdict:
-    distance = _differences(actual, expected)
+    distance = _differences(actual, expected, unseen=1.0)
     return distance > 0, distance, ""
 
 
 def _almost_equal(op: Operation, actual: Array, expected: Array) -> Verdict:
     found: Any = attribute(op, "tolerance")
     limit = TOLERANCE if found is None else float(found.value.data)
-    with np.errstate(all="ignore"):
-        distance = np.zeros(actual.shape)
-        for one, other in zip(_parts(actual), _parts(expected), strict=True):
-            apart = np.abs(one.astype(np.float64) - other.astype(np.float64))
-            same = (one == other) | (_is_nan(one) & _is_nan(other))
-            apart = np.where(np.isnan(apart), np.inf, apart)
-            distance = np.maximum(distance, np.where(same, 0.0, apart))
+    distance = _differences(actual, expected, unseen=0.0)
     return distance > limit, distance, ""
 
 

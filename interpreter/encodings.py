@@ -1,8 +1,4 @@
-"""Tensor programs with encodings and devices, before layouts are chosen.
-
-An encoding says how a tensor will lie in memory, a transfer where: neither changes the tensor's
-elements. So an encoded tensor is held as the array that it encodes.
-"""
+"""Parts, shapes and elements of tensors in the `flow` dialect, before layouts are chosen."""
 
 from __future__ import annotations
 
@@ -15,26 +11,10 @@ from ..ir.attribute_access import operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value, reinterpreted, shape_text
 from ..tiling.packed_layouts import LARGEST_DYNAMIC_TILE
-from .frames import Exit, Frame
+from .frames import Frame
 from .loops import check_indices
-from .registry import Results, Routine, impl, impl_with_regions, terminates
+from .registry import Results, impl
 from .tensor import filled_shape, slice_of
-
-terminates("flow.return")
-
-
-@impl(
-    "flow.tensor.barrier",
-    "flow.tensor.clone",
-    "flow.tensor.encode",
-    "flow.tensor.transfer",
-    "iree_encoding.set_encoding",
-    "iree_encoding.unset_encoding",
-    "iree_tensor_ext.compute_barrier.end",
-    "iree_tensor_ext.compute_barrier.start",
-)
-def _same_elements(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (operands[0],)
 
 
 @impl("iree_codegen.query_tile_sizes")
@@ -120,9 +100,3 @@ def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         return (reinterpreted(np.asarray(source), source_type, result_type).reshape(shape),)
     except ValueError as error:
         raise OperationError(op, f"cannot see {source_type} as {result_type}: {error}") from error
-
-
-@impl_with_regions("flow.dispatch.region")
-def _dispatch_region(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    exit_: Exit = yield frame.run_region(op.regions[0], ())
-    return exit_.values

@@ -46,12 +46,6 @@ def _export(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (BufferView(operands[0], element_type(required(op, "source_encoding"))),)
 
 
-@impl("hal.tensor.barrier")
-def _barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """Whatever is waited for has happened."""
-    return operands[: len(op.results)]
-
-
 @impl("hal.buffer_view.dim")
 def _dim(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     shape: tuple[int, ...] = operands[0].array.shape
@@ -85,12 +79,6 @@ def _element_type(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
 def _encoding_type(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     order = text(op, "encoding_type", "dense_row_major")
     return (np.int32(ORDERS.get(order, 0)),)
-
-
-@impl("hal.fence.create", "util.null")
-def _nothing(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """Fences and null references: everything happens in the order of the program."""
-    return (None,) * len(op.results)
 
 
 ORDERS = {"opaque": 0, "dense_row_major": 1}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -20,16 +21,17 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from ..ir.attribute_access import operand_groups, text
+from ..ir.attribute_access import operand_groups, operation_name, text
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
 from ..runtime.abi.values import Value, dtype_of
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
-from .frames import Exit, Frame
+from .frames import Frame
 from .hal_buffers import BufferView, element_code
 from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions
-from .storage import FRESH_BYTE, resource_size
+from .storage import FRESH_BYTE, bytes_between, resource_size
+from .stream_async import pattern_bytes
 from .stream_commands import host_bytes
 
 ELEMENTS: tuple[Attribute, ...] = (
@@ -60,11 +62,7 @@ class Buffer:
 
     def part(self, op: Operation, start: Value, length: Value) -> Bytes:
         """So many bytes from one on, which must be there."""
-        contents = self.all(op)
-        first, count = int(start), int(length)
-        if not 0 <= first <= first + count <= contents.size:
-            raise OperationError(op, f"touches bytes {first} to {first + count} of {contents.size}")
-        return contents[first : first + count]
+        return bytes_between(op, self.all(op), int(start), int(start) + int(length))
 
 
 @dataclass(slots=True, eq=False)
@@ -86,11 +84,6 @@ def _fresh(op: Operation, size: Value) -> Buffer:
 def _properties(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """All memory is the same here."""
     return np.int32(0), np.int32(0)
-
-
-@impl("hal.device.allocator", "hal.devices.get")
-def _device(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (None,)
 
 
 @impl("hal.memory_type", "hal.buffer_usage")
@@ -187,13 +180,9 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("hal.buffer.store")
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, buffer, offset = operands
-    data = _bytes_of(op, 0, value)
+    data = pattern_bytes(op, 0, value)
     buffer.part(op, offset, data.size)[:] = data
     return ()
-
-
-def _bytes_of(op: Operation, operand: int, value: Value) -> Bytes:
-    return to_bytes(np.asarray(value).reshape(1), element_named(op.operands[operand].type))
 
 
 # Buffer views -------------------------------------------------------------------------------
@@ -224,16 +213,6 @@ def _create(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 # Fences -------------------------------------------------------------------------------------
 
 
-@impl("hal.device.queue.barrier", "hal.command_buffer.finalize", "util.status.check_ok")
-def _in_order(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return ()
-
-
-@impl("hal.fence.join")
-def _join(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (None,)
-
-
 @impl("hal.fence.await")
 def _await(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.int32(0),)
@@ -250,12 +229,6 @@ def _record(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("hal.command_buffer.device")
 def _recorded_for(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (operands[0].device,)
-
-
-@impl("hal.command_buffer.execution_barrier")
-def _behind(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """Commands are run in their order anyway."""
-    return ()
 
 
 @impl_with_regions("hal.device.queue.execute")
@@ -280,13 +253,6 @@ def _run(recorded: CommandBuffer, table: Table) -> Routine:
             yield routine
 
 
-@impl_with_regions("hal.device.memoize")
-def _memoize(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    """What is recorded again is the same."""
-    exit_: Exit = yield frame.run_region(op.regions[0], ())
-    return exit_.values
-
-
 def named(op: Operation, buffer: Value, table: Table) -> Buffer:
     """A buffer, or the one that a number stands for in the table."""
     if isinstance(buffer, Buffer):
@@ -296,50 +262,34 @@ def named(op: Operation, buffer: Value, table: Table) -> Buffer:
     return table[int(buffer)]
 
 
-@impl("hal.command_buffer.fill_buffer")
-def _fill_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+@impl("hal.command_buffer.copy_buffer", "hal.command_buffer.fill_buffer")
+def _record_transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     recorded, *ends = operands
-
-    def run(table: Table) -> None:
-        _fill(op, ends, table)
-
-    recorded.commands.append(run)
+    recorded.commands.append(partial(_transfer, op, ends))
     return ()
 
 
-@impl("hal.device.queue.fill")
-def _fill_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    _fill(op, operands[4:])
+@impl("hal.device.queue.copy", "hal.device.queue.fill")
+def _transfer_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    _transfer(op, operands[4:], ())
     return ()
 
 
-@impl("hal.command_buffer.copy_buffer")
-def _copy_later(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    recorded, *ends = operands
-
-    def run(table: Table) -> None:
-        _copy(op, ends, table)
-
-    recorded.commands.append(run)
-    return ()
+def _transfer(op: Operation, ends: Sequence[Value], table: Table) -> None:
+    is_copy = "copy" in operation_name(op).rpartition(".")[2]
+    (_copy if is_copy else _fill)(op, ends, table)
 
 
-@impl("hal.device.queue.copy")
-def _copy_now(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    _copy(op, operands[4:])
-    return ()
-
-
-def _fill(op: Operation, ends: Sequence[Value], table: Table = ()) -> None:
+def _fill(op: Operation, ends: Sequence[Value], table: Table) -> None:
     buffer, offset, length, pattern = ends
-    data = _bytes_of(op, len(op.operands) - 1, pattern)
+    data = pattern_bytes(op, len(op.operands) - 1, pattern)
     part = named(op, buffer, table).part(op, offset, length)
     if part.size % data.size:
         raise OperationError(op, f"writes a pattern of {data.size} bytes to {part.size} bytes")
     part[:] = np.tile(data, part.size // data.size)
 
 
-def _copy(op: Operation, ends: Sequence[Value], table: Table = ()) -> None:
+def _copy(op: Operation, ends: Sequence[Value], table: Table) -> None:
     source, source_offset, target, target_offset, length = ends
     taken = named(op, source, table).part(op, source_offset, length)
     named(op, target, table).part(op, target_offset, length)[:] = taken

@@ -42,11 +42,6 @@ WORKGROUP = "workgroup"
 """Where a device keeps which workgroup it runs."""
 
 
-@impl("flow.executable", "stream.executable", "hal.executable")
-def _definition(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return ()
-
-
 # --------------------------------------------------------------------------------------------
 # Dispatches
 
@@ -307,15 +302,6 @@ def _parts(
         for name, values in zip(("offsets", "sizes", "strides"), ranges, strict=True)
     )
     return slice_of(op, shape, offsets, sizes, strides)
-
-
-@impl(
-    "flow.dispatch.tie_shape",
-    "flow.dispatch.workload.ordinal",
-    "iree_tensor_ext.dispatch.workload.ordinal",
-)
-def _same(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (operands[0],)
 
 
 @impl(

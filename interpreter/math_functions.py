@@ -78,26 +78,6 @@ def apply_float(function: Callable[..., Array], *operands: Value) -> Array:
     return rounded(function(*(array.astype(wide, copy=False) for array in arrays)), dtype)
 
 
-def _unary(name: str, function: Unary) -> None:
-    @impl(name, pointwise=True)
-    def execute(  # pyright: ignore[reportUnusedFunction]
-        op: Operation, operands: Sequence[Value], frame: Frame
-    ) -> Results:
-        return (apply_float(function, operands[0]),)
-
-
-for _name, _function in UNARY.items():
-    _unary(f"math.{_name}", _function)
-
-
-def _several(name: str, function: Callable[..., Array]) -> None:
-    @impl(name, pointwise=True)
-    def execute(  # pyright: ignore[reportUnusedFunction]
-        op: Operation, operands: Sequence[Value], frame: Frame
-    ) -> Results:
-        return (apply_float(function, *operands),)
-
-
 def _fused_multiply_add(left: Array, right: Array, addend: Array) -> Array:
     # The product of two f32 is exact in f64, that of two f64 in x86's 80 bits nearly so.
     wide = np.float64 if left.dtype == np.float32 else np.longdouble
@@ -108,11 +88,19 @@ def _clamp(value: Array, low: Array, high: Array) -> Array:
     return np.minimum(np.maximum(value, low), high)
 
 
-_several("math.atan2", np.arctan2)
-_several("math.clampf", _clamp)
-_several("math.copysign", np.copysign)
-_several("math.fma", _fused_multiply_add)
-_several("math.powf", np.power)
+_FUNCTIONS: dict[str, Callable[..., Array]] = {
+    **UNARY,
+    "atan2": np.arctan2,
+    "clampf": _clamp,
+    "copysign": np.copysign,
+    "fma": _fused_multiply_add,
+    "powf": np.power,
+}
+
+
+@impl(*(f"math.{name}" for name in _FUNCTIONS), pointwise=True)
+def _float_function(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (apply_float(_FUNCTIONS[operation_name(op).removeprefix("math.")], *operands),)
 
 
 @impl("math.sincos", pointwise=True)
@@ -150,13 +138,13 @@ def _absolute(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     return (wrapped(np.abs(signed(operands[0], width)), op.results[0].type),)
 
 
-@impl("math.ctpop", "math.ctlz", "math.cttz", pointwise=True)
+@impl("math.ctpop", "math.ctlz", "math.cttz", "tosa.clz", pointwise=True)
 def _count_bits(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     bits = unsigned(operands[0], width).astype(np.uint64)
     if operation_name(op) == "math.ctpop":
         count = np.bitwise_count(bits)
-    elif operation_name(op) == "math.ctlz":
+    elif operation_name(op) != "math.cttz":
         for shift in (1, 2, 4, 8, 16, 32):
             bits = bits | (bits >> np.uint64(shift))
         count = np.uint8(width) - np.bitwise_count(bits)

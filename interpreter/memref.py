@@ -33,9 +33,9 @@ from ..runtime.abi.values import (
     undefined,
 )
 from .constants import constant_array
-from .frames import Exit, Frame
+from .frames import Frame
 from .loops import check_indices
-from .registry import Results, Routine, impl, impl_with_regions, terminates
+from .registry import Results, impl, terminates
 from .tensor import filled_shape, kept_axes, read_slice, slice_of
 
 terminates("memref.alloca_scope.return")
@@ -148,11 +148,6 @@ def _reassociate(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     return (view,)
 
 
-@impl("memref.global")
-def _global(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return ()
-
-
 @impl("memref.get_global")
 def _get_global(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name = symbol(op, "name")
@@ -168,12 +163,6 @@ def _get_global(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
         else:
             known[name] = np.array(constant_array(definition, value), dtype_of(value_type))
     return (known[name],)
-
-
-@impl_with_regions("memref.alloca_scope")
-def _alloca_scope(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    exit_: Exit = yield frame.run_region(op.regions[0], ())
-    return exit_.values
 
 
 @impl("bufferization.to_tensor")

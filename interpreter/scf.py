@@ -62,12 +62,6 @@ def _while(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
         values = exit_.values
 
 
-@impl_with_regions("scf.execute_region")
-def _execute_region(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    exit_: Exit = yield frame.run_region(op.regions[0], ())
-    return exit_.values
-
-
 @impl_with_regions("scf.index_switch")
 def _index_switch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     cases = integer_list(attribute(op, "cases"))

@@ -7,8 +7,9 @@ is filled with `values.undefined`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType
@@ -22,11 +23,14 @@ from ..ir.attribute_access import (
     integers,
     mixed,
     operand_groups,
+    operation_name,
     symbol,
 )
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value, shape_text, undefined
+from ..runtime.collectives import group_of
 from ..sharding.collective_matching import RECEIVE, SEND
+from ..sharding.collectives import ALL_SLICE, COLLECTIVES, SHIFT, UPDATE_HALO
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import Axes
@@ -99,22 +103,6 @@ def axes_on(op: Operation, grid: Grid, name: str) -> Axes:
     return axes
 
 
-def group_of(grid: Grid, axes: Axes, process: int) -> tuple[int, ...]:
-    """The processes that differ from one along `axes` only, row-major over the axes as listed."""
-    coordinates = list(grid.coordinates(process))
-    members: list[int] = []
-    for point in np.ndindex(*(grid.shape[axis] or 0 for axis in axes)):
-        for axis, coordinate in zip(axes, point, strict=True):
-            coordinates[axis] = coordinate
-        members.append(grid.linear_index(coordinates, range(grid.rank)))
-    return tuple(members)
-
-
-@impl("shard.grid", "mesh.mesh")
-def _grid(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return ()
-
-
 @impl("shard.grid_shape")
 def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     grid = resolve_grid(op, frame.device)
@@ -163,11 +151,6 @@ def _neighbors(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 
 # --------------------------------------------------------------------------------------------
 # Annotations
-
-
-@impl("shard.shard", "mesh.shard")
-def _shard(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (operands[0],)
 
 
 @impl("mesh.sharding", "mesh.get_sharding", "shard.get_sharding")
@@ -224,11 +207,18 @@ def _shard_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
 # --------------------------------------------------------------------------------------------
 # Collectives
 
+_MEETINGS = tuple(
+    name
+    for name, row in COLLECTIVES.items()
+    if not row.is_message and row not in (ALL_SLICE, SHIFT, UPDATE_HALO)
+)
+"""Those whose meaning follows from their rows: a whole group meets once."""
+
 
 def _group(op: Operation, frame: Frame) -> tuple[Grid, Axes, tuple[int, ...]]:
     grid = _running_grid(op, frame)
     axes = axes_on(op, grid, "grid_axes")
-    return grid, axes, group_of(grid, axes, frame.device.process)
+    return grid, axes, group_of(grid, frame.device.process, axes).processes
 
 
 def _meet(
@@ -259,31 +249,41 @@ def _located(op: Operation, combine: Combine) -> Combine:
     return combined
 
 
-def _reduce(op: Operation) -> Callable[[Sequence[Value]], Array]:
-    """Combine what the devices bring, converted to the result's element type."""
+def _reduced(op: Operation, arrays: Sequence[Value]) -> Array:
+    """What the devices bring combined, converted to the result's element type."""
     kind, source, target = reduction_kind(op), op.operands[0].type, op.results[0].type
-
-    def combine(arrays: Sequence[Value]) -> Array:
-        wide = [collectives.converted(np.asarray(a), source, target) for a in arrays]
-        return collectives.reduced(wide, kind, target)
-
-    return combine
+    wide = [collectives.converted(np.asarray(a), source, target) for a in arrays]
+    return collectives.reduced(wide, kind, target)
 
 
-@impl_with_regions("shard.all_gather")
-def _all_gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    axis = integer(op, "gather_axis")
-    result = yield _meet(
-        op, frame, operands[0], lambda arrays: [collectives.joined(arrays, axis)] * len(arrays)
-    )
-    return (result,)
+def _received(op: Operation, root: int, arrays: Sequence[Value]) -> Sequence[Value]:
+    """What each device of a group gets for what all of them bring, by the collective's row."""
+    row, count = COLLECTIVES[operation_name(op)], len(arrays)
+    if row.divides and row.joins:
+        return collectives.all_to_all(arrays, integer(op, row.divides), integer(op, row.joins))
+    if row.reduces:
+        whole = _reduced(op, arrays)
+    elif row.joins:
+        whole = collectives.joined(arrays, integer(op, row.joins))
+    else:
+        whole = np.asarray(arrays[root])
+    if row.divides:
+        return collectives.pieces(whole, integer(op, row.divides), count)
+    if row.is_rooted and (row.reduces or row.joins):
+        # Contents for the root, and undefined ones of the same shape for the others.
+        unknown = undefined(whole.shape, op.results[0].type)
+        return [whole if position == root else unknown for position in range(count)]
+    return [whole] * count
 
 
-@impl_with_regions("shard.all_reduce")
-def _all_reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    reduce = _reduce(op)
-    result = yield _meet(op, frame, operands[0], lambda arrays: [reduce(arrays)] * len(arrays))
-    if isinstance(op.operands[0].type, MemRefType):
+@impl_with_regions(*_MEETINGS)
+def _collective(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    root, numbers = 0, dict[str, Sequence[int]]()
+    if COLLECTIVES[operation_name(op)].is_rooted:
+        root, index, _ = _position(op, frame, "root", operands[1:])
+        numbers = {"root": index}
+    result = yield _meet(op, frame, operands[0], partial(_received, op, root), **numbers)
+    if isinstance(op.results[0].type, MemRefType):
         result = np.array(result)
     return (result,)
 
@@ -298,29 +298,8 @@ def _all_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
     return (parts[group.index(frame.device.process)],)
 
 
-@impl_with_regions("shard.all_to_all")
-def _all_to_all(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    split, concat = integer(op, "split_axis"), integer(op, "concat_axis")
-    result = yield _meet(
-        op, frame, operands[0], lambda arrays: collectives.all_to_all(arrays, split, concat)
-    )
-    return (result,)
-
-
-@impl_with_regions("shard.reduce_scatter")
-def _reduce_scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    axis, reduce = integer(op, "scatter_axis"), _reduce(op)
-    result = yield _meet(
-        op,
-        frame,
-        operands[0],
-        lambda arrays: collectives.pieces(reduce(arrays), axis, len(arrays)),
-    )
-    return (result,)
-
-
 # --------------------------------------------------------------------------------------------
-# Collectives with a root, and messages
+# Places in a group, and messages
 
 
 def place_in_group(
@@ -345,57 +324,6 @@ def _position(
     """Where in the group attribute `name` points, its multi-index, and the group."""
     grid, axes, group = _group(op, frame)
     return *place_in_group(op, grid, axes, name, dynamic), group
-
-
-def _only_at(op: Operation, root: int, result: Array, count: int) -> list[Array]:
-    """A result for the root, and undefined contents of the same shape for the others."""
-    unknown = undefined(result.shape, op.results[0].type)
-    return [result if position == root else unknown for position in range(count)]
-
-
-@impl_with_regions("shard.broadcast")
-def _broadcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    position, root, _ = _position(op, frame, "root", operands[1:])
-    result = yield _meet(
-        op, frame, operands[0], lambda arrays: [arrays[position]] * len(arrays), root=root
-    )
-    return (result,)
-
-
-@impl_with_regions("shard.gather")
-def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    position, root, _ = _position(op, frame, "root", operands[1:])
-    axis = integer(op, "gather_axis")
-
-    def combine(arrays: Sequence[Value]) -> list[Array]:
-        return _only_at(op, position, collectives.joined(arrays, axis), len(arrays))
-
-    return ((yield _meet(op, frame, operands[0], combine, root=root)),)
-
-
-@impl_with_regions("shard.reduce")
-def _reduce_to_root(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    position, root, _ = _position(op, frame, "root", operands[1:])
-    reduce = _reduce(op)
-
-    def combine(arrays: Sequence[Value]) -> list[Array]:
-        return _only_at(op, position, reduce(arrays), len(arrays))
-
-    return ((yield _meet(op, frame, operands[0], combine, root=root)),)
-
-
-@impl_with_regions("shard.scatter")
-def _scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    position, root, _ = _position(op, frame, "root", operands[1:])
-    axis = integer(op, "scatter_axis")
-    result = yield _meet(
-        op,
-        frame,
-        operands[0],
-        lambda arrays: collectives.pieces(np.asarray(arrays[position]), axis, len(arrays)),
-        root=root,
-    )
-    return (result,)
 
 
 @impl_with_regions("shard.send")
@@ -473,7 +401,7 @@ def _update_halo(op: Operation, operands: Sequence[Value], frame: Frame) -> Rout
     grid = _running_grid(op, frame)
     result = np.array(target)
     for dimension, axes, halos in halo_exchanges(op, dynamic):
-        group = group_of(grid, axes, frame.device.process)
+        group = group_of(grid, frame.device.process, axes).processes
         signature = collective_signature(
             op, group, result.shape, dimension=(dimension,), halo_sizes=halos
         )

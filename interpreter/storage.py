@@ -76,6 +76,13 @@ def fresh(size: int, owner: str | None) -> Resource:
     return Resource(np.full(size, FRESH_BYTE, np.uint8), owner)
 
 
+def bytes_between(op: Operation, contents: Bytes, first: int, last: int) -> Bytes:
+    """The bytes from one to another, which must be there."""
+    if not 0 <= first <= last <= contents.size:
+        raise OperationError(op, f"touches bytes {first} to {last} of {contents.size}")
+    return contents[first:last]
+
+
 def resolved_layout(op: Operation, tensor: Tensor) -> LayoutInterface | None:
     """How a tensor lies in memory, `None` while that is open.
 

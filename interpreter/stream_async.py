@@ -20,7 +20,7 @@ from .constants import constant_array
 from .devices import place, reach
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
-from .storage import FRESH_BYTE, Resource, fresh, resource_size
+from .storage import FRESH_BYTE, Resource, bytes_between, fresh, resource_size
 
 terminates("stream.yield")
 
@@ -65,11 +65,10 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, start, end, length, value = operands
     reach(op, target, place(op, frame))
-    contents = target.contents.copy()
-    part = byte_range(op, replace(target, contents=contents), start, end)
+    result, part = _writable(op, target, start, end)
     check_filled(op, part.size, int(length))
     part[:] = repeated(op, pattern_bytes(op, 5, value), part.size)
-    return (Resource(contents, target.owner),)
+    return (result,)
 
 
 @impl("stream.async.update")
@@ -78,10 +77,9 @@ def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     here = place(op, frame)
     reach(op, target, here)
     reach(op, update, here)
-    contents = target.contents.copy()
-    part = byte_range(op, replace(target, contents=contents), start, end)
+    result, part = _writable(op, target, start, end)
     part[:] = byte_range(op, update, 0, part.size)
-    return (Resource(contents, target.owner),)
+    return (result,)
 
 
 @impl("stream.async.copy")
@@ -90,18 +88,12 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     here = place(op, frame)
     reach(op, target, here)
     reach(op, source, here)
-    contents = target.contents.copy()
-    part = byte_range(op, replace(target, contents=contents), start, end)
+    result, part = _writable(op, target, start, end)
     taken = byte_range(op, source, source_start, source_end)
     if not part.size == taken.size == int(length):
         raise OperationError(op, f"copies {taken.size} bytes to {part.size}, not {int(length)}")
     part[:] = taken
-    return (Resource(contents, target.owner),)
-
-
-@impl("stream.async.barrier")
-def _barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (operands[0],)
+    return (result,)
 
 
 @impl("stream.async.transfer")
@@ -122,7 +114,7 @@ def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     return (source.owned_by(place(op, frame, receiver)),)
 
 
-@impl("stream.async.load")
+@impl("stream.async.load", "stream.resource.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, offset = operands
     result = op.results[0].type
@@ -135,10 +127,9 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, offset, value = operands
     data = pattern_bytes(op, 3, value)
-    contents = target.contents.copy()
-    part = byte_range(op, replace(target, contents=contents), offset, int(offset) + data.size)
+    result, part = _writable(op, target, offset, int(offset) + data.size)
     part[:] = data
-    return (Resource(contents, target.owner),)
+    return (result,)
 
 
 @impl_with_regions("stream.async.execute")
@@ -172,17 +163,6 @@ def _await(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.timepoint.barrier")
 def _timepoint_barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (operands[0], None)
-
-
-@impl(
-    "stream.timepoint.chain_external",
-    "stream.timepoint.export",
-    "stream.timepoint.immediate",
-    "stream.timepoint.import",
-    "stream.timepoint.join",
-)
-def _timepoint(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (None,) * len(op.results)
 
 
 # --------------------------------------------------------------------------------------------
@@ -219,14 +199,18 @@ def expect_size(op: Operation, found: int, size: Value) -> None:
 
 def byte_range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes:
     """The bytes from `start` to `end`, which must be there and have been laid out."""
-    first, last = int(start), int(end)
     if resource.tensor is not None:
         raise OperationError(
             op, f"touches bytes of {resource.written_as}, whose layout is not resolved"
         )
-    if not 0 <= first <= last <= resource.size:
-        raise OperationError(op, f"touches bytes {first} to {last} of {resource.size}")
-    return resource.contents[first:last]
+    return bytes_between(op, resource.contents, int(start), int(end))
+
+
+def _writable(op: Operation, target: Resource, start: Value, end: Value) -> tuple[Resource, Bytes]:
+    """A copy of a resource, and those of its bytes that are to be written."""
+    copied = replace(target, contents=target.contents.copy())
+    part = byte_range(op, copied, start, end)
+    return Resource(copied.contents, copied.owner), part
 
 
 def pattern_bytes(op: Operation, operand: int, value: Value) -> Bytes:

@@ -19,9 +19,8 @@ from ..dialects.stream.types import BindingType
 from ..ir.attribute_access import integers, operand_groups, required
 from ..ir.diagnostics import OperationError
 from ..ir.slice_packing import pack_slices
-from ..ir.tensor_types import element_named
-from ..runtime.abi.values import Value, dtype_of
-from ..tiling.packed_arrays import Bytes, from_bytes
+from ..runtime.abi.values import Value
+from ..tiling.packed_arrays import Bytes
 from .bindings import Binding
 from .devices import place, reach
 from .frames import Frame
@@ -29,7 +28,7 @@ from .hal_interface import Dispatch, write_back
 from .kernels import dispatched_kernel, entry_export, run_kernel
 from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions
-from .storage import FRESH_BYTE, Resource, fresh, resource_size
+from .storage import FRESH_BYTE, Resource, bytes_between, fresh, resource_size
 from .stream_async import byte_range, constant_resource, pattern_bytes, repeated
 
 # Storage ------------------------------------------------------------------------------------
@@ -73,15 +72,6 @@ def _pack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     total, offsets = pack_slices(lifetimes, [resource_size(op, size) for size in sizes])
     first = int(base[0]) if base else 0
     return (np.int64(first + total), *(np.int64(first + offset) for offset in offsets))
-
-
-@impl("stream.resource.load")
-def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    source, _, offset = operands
-    type_ = op.results[0].type
-    element = element_named(type_)
-    data = byte_range(op, source, offset, int(offset) + -(-element.storage_bits // 8))
-    return (from_bytes(data, element, dtype_of(type_), 1)[0],)
 
 
 @impl("stream.resource.store")
@@ -134,10 +124,7 @@ def _read_parameters(op: Operation, operands: Sequence[Value], frame: Frame) -> 
 
 def host_bytes(op: Operation, source: Bytes, offset: Value, length: Value) -> Bytes:
     """So many bytes of host memory from one on, which must be there."""
-    first, count = int(offset), int(length)
-    if not 0 <= first <= first + count <= source.size:
-        raise OperationError(op, f"touches bytes {first} to {first + count} of {source.size}")
-    return source[first : first + count]
+    return bytes_between(op, source, int(offset), int(offset) + int(length))
 
 
 # Commands -----------------------------------------------------------------------------------
@@ -153,11 +140,6 @@ def _execute(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
 @impl_with_regions("stream.cmd.concurrent", "stream.cmd.serial")
 def _group(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     yield frame.run_region(op.regions[0], ())
-    return ()
-
-
-@impl("stream.cmd.discard", "stream.cmd.flush", "stream.cmd.invalidate")
-def _visible(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return ()
 
 

@@ -143,12 +143,6 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (write_tensor(op, array, type_, target.size, target.owner),)
 
 
-@impl("stream.tensor.trace")
-def _trace(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """Prints for people; means nothing to the program."""
-    return ()
-
-
 def _range(
     op: Operation, array: Array, starts: Sequence[Value], lengths: Sequence[Value]
 ) -> tuple[slice, ...]:

@@ -17,6 +17,7 @@ from ..ir.attribute_access import (
     kept_dimensions,
     mixed,
     operand_groups,
+    operation_name,
 )
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import (
@@ -292,9 +293,9 @@ def reshaped(op: Operation, shape: tuple[int, ...], extents: Value) -> tuple[int
     return found
 
 
-@impl("tensor.concat")
+@impl("tensor.concat", "tosa.concat")
 def _concat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    axis = integer(op, "dim")
+    axis = integer(op, "dim" if operation_name(op) == "tensor.concat" else "axis")
     concatenated_shape(op, axis, [np.shape(operand) for operand in operands])
     return (np.concatenate(operands, axis=axis),)
 

@@ -21,7 +21,6 @@ from ..runtime.abi.values import (
     choose,
     dtype_of,
     integer_width,
-    is_narrow_float,
     is_unsigned,
     shape_phrase,
     shape_text,
@@ -40,7 +39,7 @@ from .arith import (
 )
 from .constants import constant_array
 from .frames import Exit, Frame
-from .math_functions import UNARY, apply_float
+from .math_functions import UNARY, apply_float, compute_dtype
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("tosa.yield")
@@ -77,11 +76,6 @@ def _float_unary(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     if np.asarray(operands[0]).dtype.kind in "biu":
         raise OperationError(op, "is on integers, which only a table could define")
     return (apply_float(_FLOAT_UNARY[operation_name(op).removeprefix("tosa.")], operands[0]),)
-
-
-@impl("tosa.identity")
-def _identity(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return operands
 
 
 @impl("tosa.abs")
@@ -121,16 +115,6 @@ def saturated(value: Array, width: int, *, to_unsigned: bool = False) -> Array:
 def _invert(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     return (wrapped(~signed(operands[0], width), op.results[0].type),)
-
-
-@impl("tosa.clz")
-def _leading_zeros(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    width = width_of(op, op.operands[0].type)
-    bits = unsigned(operands[0], width).astype(np.uint64)
-    for shift in (1, 2, 4, 8, 16, 32):
-        bits = bits | (bits >> np.uint64(shift))
-    count = width - np.bitwise_count(bits).astype(np.int64)
-    return (wrapped(count, op.results[0].type),)
 
 
 _INTEGER_BINARY: dict[str, Callable[[Array, Array], Array]] = {
@@ -421,15 +405,14 @@ def _accumulated(function: Any, value: Array, axis: int, result_type: Attribute)
     if width is not None:
         total = function.reduce(value.astype(np.int64), axis=axis, keepdims=True)
         return wrap(total, width)
-    wide = np.dtype(np.float32) if is_narrow_float(value.dtype) else value.dtype
-    return function.reduce(value.astype(wide), axis=axis, keepdims=True).astype(value.dtype)
+    wide = value.astype(compute_dtype(value.dtype))
+    return function.reduce(wide, axis=axis, keepdims=True).astype(value.dtype)
 
 
 @impl("tosa.argmax")
 def _argmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, axis = np.asarray(operands[0]), integer(op, "axis")
-    if is_narrow_float(value.dtype):
-        value = value.astype(np.float32)
+    value = value.astype(compute_dtype(value.dtype), copy=False)
     if _ignores_nan(op) and value.shape[axis]:
         # The first place of the largest number; 0 where there is none.
         value = value == np.fmax.reduce(value, axis=axis, keepdims=True)
@@ -462,8 +445,7 @@ def centred(op: Operation, operands: Sequence[Value], position: int, zero_point:
     width = integer_width(op.operands[position].type)
     zero = one_element(op, operands, zero_point) if len(operands) > zero_point else None
     if width is None:
-        dtype = np.dtype(np.float32) if is_narrow_float(value.dtype) else value.dtype
-        return value.astype(dtype)
+        return value.astype(compute_dtype(value.dtype))
     wide = signed(value, width).astype(np.int64)
     return wide if zero is None else wide - signed(zero, width).astype(np.int64)
 

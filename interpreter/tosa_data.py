@@ -18,15 +18,8 @@ from ..runtime.abi.values import Array, Value, shape_text
 from .frames import Frame
 from .loops import check_indices
 from .registry import Results, impl
-from .tensor import check_countable, concatenated_shape
+from .tensor import check_countable
 from .tosa import one_element
-
-
-@impl("tosa.concat")
-def _concat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    axis = integer(op, "axis")
-    concatenated_shape(op, axis, [np.shape(each) for each in operands])
-    return (np.concatenate(operands, axis=axis),)
 
 
 def numbers(op: Operation, operands: Sequence[Value], position: int, name: str) -> list[int]:

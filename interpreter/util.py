@@ -28,24 +28,9 @@ terminates("util.return")
 _GLOBALS = "util.globals"
 
 
-@impl("util.global", "util.initializer")
-def _definition(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return ()
-
-
 @impl_with_regions("util.call")
 def _call(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return (yield call(op, symbol(op, "callee"), operands, frame))
-
-
-@impl("util.optimization_barrier")
-def _barrier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return operands
-
-
-@impl("util.assume.int")
-def _assume(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return operands
 
 
 @impl("util.buffer.constant")

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from .call_graph import CallGraph
-from .symbols import symbol
+from .symbols import root_symbol
 
 FUNCTIONS = frozenset({"func.func", "util.func"})
 FUNCTIONS_AND_INITIALIZERS = FUNCTIONS | {"util.initializer"}
@@ -35,7 +35,7 @@ def calls_in(operation: Operation) -> Iterator[tuple[Operation, str]]:
     """The calls inside of an operation, and the names of what they call."""
     for inner in operation.walk():
         if inner.name in CALLS:
-            yield inner, symbol(inner, "callee")
+            yield inner, root_symbol(inner, "callee")
 
 
 def call_graph(functions: Mapping[str, Operation]) -> CallGraph[str]:

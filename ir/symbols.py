@@ -23,10 +23,11 @@ from xdsl.utils.exceptions import VerifyException
 from .attribute_access import symbol_name
 
 
-def symbol(operation: Operation, name: str) -> str:
+def root_symbol(operation: Operation, name: str) -> str:
     """The symbol that a property of an operation defines or refers to, empty if there is none.
 
-    Of a nested reference it is the outermost part.
+    Of a nested reference it is the outermost part; `attribute_access.symbol` gives all of them, and
+    raises where there is none.
     """
     value = operation.properties.get(name)
     if isinstance(value, SymbolRefAttr):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
 
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Block, ErasedSSAValue, Operation, Region, SSAValue
+from xdsl.ir import Block, ErasedSSAValue, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, OptPropertyDef, VerificationContext
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
@@ -219,28 +218,7 @@ def _verify_properties(operation: IRDLOperation) -> None:
             raise OperationError(operation, str(failure)) from failure
 
 
-def _verify_symbols(table: Operation) -> None:
-    """Check that no two symbols of a table share a name."""
-    known: dict[Attribute, Operation] = {}
-    for region in table.regions:
-        for block in region.blocks:
-            for symbol in block.ops:
-                name = symbol.properties.get("sym_name") or symbol.attributes.get("sym_name")
-                if name is None:
-                    continue
-                other = known.setdefault(name, symbol)
-                if other is not symbol:
-                    text = name.data if isinstance(name, StringAttr) else str(name)
-                    raise OperationError(
-                        symbol,
-                        f"redefinition of symbol named '{text}'",
-                        [Note("see existing symbol definition here", other)],
-                    )
-
-
 def _verify_invariants(operation: Operation) -> None:
-    if operation.has_trait(SymbolTable):
-        _verify_symbols(operation)
     try:
         operation.verify_()
         if (function := check.get(operation.name)) is not None:

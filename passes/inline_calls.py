@@ -22,7 +22,7 @@ from xdsl.rewriter import Rewriter
 from ..ir.call_graph import CallGraph
 from ..ir.diagnostics import OperationError
 from ..ir.host_programs import CALLS, FUNCTIONS, call_graph, calls_in
-from ..ir.symbols import names_in, numbered_name, references_of, symbol, visibility
+from ..ir.symbols import names_in, numbered_name, references_of, root_symbol, visibility
 
 MOST_OPERATIONS = 1 << 20
 """How many operations a function may have when all calls in it are inlined."""
@@ -120,7 +120,7 @@ def inline_small_calls(module: ModuleOp) -> None:
 
 def _functions(module: ModuleOp) -> dict[str, Operation]:
     return {
-        symbol(function, "sym_name"): function
+        root_symbol(function, "sym_name"): function
         for function in module.body.block.ops
         if function.name in FUNCTIONS and function.regions[0].blocks
     }

@@ -54,7 +54,7 @@ class RunnableModule:
         self.devices_per_rank = 1
         """With the backend `mpi`: how many devices of the grid each rank is, a thread for each."""
         self.guard: bool | None = None
-        """Whether native code runs with guards around its buffers; as in `compile_program`."""
+        """Whether native code runs with guards around its buffers; as in `CompiledProgram`."""
         self.workers: int | None = None
         """How many threads share the work of each device of native code; `None`: the cores at
         hand, shared out over the devices."""
@@ -111,9 +111,9 @@ class RunnableModule:
         found = self._native.get(options)
         if found is None:
             # The backend takes time to import: only for who wants it.
-            from ..codegen.compile import compile_program
+            from ..codegen.compile import CompiledProgram
 
-            found = self._native[options] = compile_program(self.module, *options)
+            found = self._native[options] = CompiledProgram(self.module, *options)
         return found
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 
 from ..sharding.collective_matching import CollectiveSignature
@@ -106,13 +107,13 @@ class Collective:
 
 def group_of(grid: Grid, process: int, axes: Sequence[int]) -> Group:
     """The group of a process along grid axes."""
-    own = grid.coordinates(process)
-    found: list[tuple[int, int]] = []
-    for other in range(grid.device_count()):
-        coordinates = grid.coordinates(other)
-        if all(own[a] == coordinates[a] for a in range(grid.rank) if a not in axes):
-            found.append((grid.linear_index(coordinates, axes), other))
-    processes = tuple(other for _, other in sorted(found))
+    coordinates = list(grid.coordinates(process))
+    members: list[int] = []
+    for point in product(*(range(grid.shape[axis] or 0) for axis in axes)):
+        for axis, coordinate in zip(axes, point, strict=True):
+            coordinates[axis] = coordinate
+        members.append(grid.linear_index(coordinates, range(grid.rank)))
+    processes = tuple(members)
     return Group(processes, processes.index(process))
 
 

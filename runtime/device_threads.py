@@ -10,9 +10,9 @@ from .abi.arrays import Array
 from .abi.cores import available_cores
 from .call_lock import CallLock
 from .host.entry import Entry
+from .host.team import Team
 from .host.virtual_machine import VirtualMachine
 from .threads import ThreadCommunicator, ThreadGroup
-from .workers import Team
 
 
 def run_together(

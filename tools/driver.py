@@ -186,13 +186,13 @@ class Driver:
 
     def _save(self, before: ModuleOp, module: ModuleOp, source: Source) -> None:
         """Write a program that passes have been run on to the file of `-o`."""
-        from ..codegen.compile import compile_program
+        from ..codegen.compile import CompiledProgram
         from ..codegen.saving import save_program
         from ..interpreter.run import public_functions
 
         path, names = self._options.output, public_functions(module)
         texts = [(source.name, source.content)]
-        program = compile_program(module)
+        program = CompiledProgram(module)
         try:
             save_program(path, program, before, texts, names, None, describe_place)
         except OperationError as failure:

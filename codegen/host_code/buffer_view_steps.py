@@ -10,6 +10,7 @@ from ...interpreter.registry import find_entry
 from ...interpreter.storage import ranked
 from ...ir.attribute_access import attribute, operation_name, required
 from ...ir.diagnostics import OperationError
+from ...ir.index_lists import mixed_list
 from ...runtime.abi.values import (
     shape_text,
     static_shape,
@@ -23,11 +24,9 @@ from .rules import lowers
 from .stream_steps import (
     allocate,
     count,
-    device_number,
     reach,
     replaced_unless,
     resource_of,
-    with_dims,
 )
 from .values import (
     HostResource,
@@ -75,8 +74,8 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
     tensor = ranked(op, required(op, "result_encoding"))
     given = _view(lowering, op).tensor
     dims = [lowering.number(each) for each in op.operands[1:-1]]
-    size, owner = lowering.number(op.operands[-1]), device_number(lowering, op)
-    shape = with_dims(static_shape(tensor) or (), dims)
+    size, owner = lowering.number(op.operands[-1]), lowering.program.device(op)
+    shape = mixed_list(static_shape(tensor) or (), dims)
 
     def check(numbers: Numbers) -> None:
         rank = len(given.shape)
@@ -122,9 +121,9 @@ def _grown(lowering: FunctionLowering, contents: HostResource, there: IndexOrInt
 @lowers("stream.tensor.export")
 def _export(lowering: FunctionLowering, op: Operation) -> None:
     source = resource_of(lowering, op, 0)
-    reach(lowering, op, source, device_number(lowering, op))
+    reach(lowering, op, source, lowering.program.device(op))
     tensor = ranked(op, required(op, "source_encoding"))
-    shape = with_dims(static_shape(tensor) or (), [lowering.number(e) for e in op.operands[1:-1]])
+    shape = mixed_list(static_shape(tensor) or (), [lowering.number(e) for e in op.operands[1:-1]])
     bound = bind_tensor(lowering, op, source, tensor, shape)
     found = read_tensor(lowering, op, bound)
     if found.block is not None and found.block == source.block:

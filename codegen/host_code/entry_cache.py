@@ -13,9 +13,9 @@ from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import ForeignFault
 from ...ir.garbage_collection import without_garbage_collection
 from ...runtime.communicator import Communicator
+from ...runtime.host.team import Team
 from ...runtime.host.timeline import Timeline
 from ...runtime.host.virtual_machine import VirtualMachine
-from ...runtime.workers import Team
 from ...sharding.grid import Grid
 from .lowering import HostEntry
 

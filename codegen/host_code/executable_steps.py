@@ -18,6 +18,7 @@ from ...interpreter.kernels import (
 )
 from ...interpreter.tensor import kept_axes
 from ...ir.attribute_access import integer, operand_groups, operation_name
+from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import DISPATCHES
 from ...runtime.host.program import Numbers, Register
@@ -36,12 +37,10 @@ from .rules import lowers
 from .stream_steps import (
     allocate,
     count,
-    device_number,
     part_of,
     reach,
     resource_of,
     take_over,
-    with_dims,
 )
 from .values import BoundTensor, HostResource, HostTensor, HostValue, NotLowered
 
@@ -49,7 +48,7 @@ from .values import BoundTensor, HostResource, HostTensor, HostValue, NotLowered
 @lowers("stream.async.dispatch")
 def _dispatch(lowering: FunctionLowering, op: Operation) -> None:
     workload, values, _, starts, ends, _, sizes = operand_groups(op, op.operands)
-    here = device_number(lowering, op)
+    here = lowering.program.device(op)
     ranges = iter(zip(starts, ends, strict=True))
     given: list[HostValue] = []
     for value in values:
@@ -179,7 +178,7 @@ def _subspan(lowering: FunctionLowering, op: Operation) -> None:
         raise NotLowered(op, f"binds {kind}: only tensors can be run")
     lowering.check(op, [offset, binding.size], lambda numbers: check_offset(op, *numbers))
     part = part_of(lowering, op, binding, offset, binding.size)
-    shape = with_dims(tensor.get_shape(), dims)
+    shape = mixed_list(tensor.get_shape(), dims)
     lowering.values[op.results[0]] = bind_tensor(lowering, op, part, tensor, shape)
 
 

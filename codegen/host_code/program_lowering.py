@@ -31,12 +31,12 @@ from ...runtime.host.program import (
 )
 from ...runtime.host.size_rules import KnownSizes, SizeRules
 from ...sharding.grid import Grid
+from ..cache import compile_kernels
 from ..kernels.equal_kernels import EqualKernels
 from ..kernels.fusion import is_kernel
 from ..kernels.kernel_text import KernelText
 from ..kernels.schedule import Schedule, schedule_block
 from ..kernels.static_values import constant_attribute
-from ..native_kernel import compile_kernels
 from .overlap import overlapped
 from .scalars import has_instructions
 from .values import AlwaysRefused, NotLowered
@@ -96,7 +96,7 @@ class ProgramLowering:
         self.program.devices = len(self.devices)
         written = self._written
         self.program.compile_kernels = lambda numbers: compile_kernels(
-            [written[each] for each in numbers]
+            [written[each].function for each in numbers]
         )
         return LinkedProgram(self.program)
 

@@ -6,7 +6,7 @@ old one, the new one lies in its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,11 +46,6 @@ def resource_of(lowering: FunctionLowering, op: Operation, position: int) -> Hos
     if isinstance(found, HostResource):
         return found
     raise NotLowered(op, "takes what is no resource")
-
-
-def device_number(lowering: FunctionLowering, op: Operation) -> int:
-    """The number of the device that an operation runs on, 0 if nothing says."""
-    return lowering.program.device(op)
 
 
 def reach(lowering: FunctionLowering, op: Operation, value: HostResource, here: int) -> None:
@@ -130,7 +125,7 @@ def take_over(lowering: FunctionLowering, op: Operation, position: int) -> HostR
 @lowers("stream.async.alloca")
 def _alloca(lowering: FunctionLowering, op: Operation) -> None:
     size = lowering.number(op.operands[0])
-    lowering.bind(op.results[0], allocate(lowering, size, device_number(lowering, op)))
+    lowering.bind(op.results[0], allocate(lowering, size, lowering.program.device(op)))
 
 
 @lowers("stream.async.constant", "stream.tensor.constant")
@@ -157,7 +152,7 @@ def resident(lowering: FunctionLowering, op: Operation, resource: Resource) -> H
 
 @lowers("stream.async.cast", "stream.async.clone")
 def _same_bytes(lowering: FunctionLowering, op: Operation) -> None:
-    source, here = resource_of(lowering, op, 0), device_number(lowering, op)
+    source, here = resource_of(lowering, op, 0), lowering.program.device(op)
     reach(lowering, op, source, here)
     size = lowering.number(op.operands[-1])
 
@@ -176,7 +171,7 @@ def _same_bytes(lowering: FunctionLowering, op: Operation) -> None:
 def _slice(lowering: FunctionLowering, op: Operation) -> None:
     source = resource_of(lowering, op, 0)
     start, end, size = (lowering.number(each) for each in op.operands[2:])
-    reach(lowering, op, source, device_number(lowering, op))
+    reach(lowering, op, source, lowering.program.device(op))
     part = part_of(lowering, op, source, start, end)
 
     def check(numbers: Numbers) -> None:
@@ -191,14 +186,14 @@ def _slice(lowering: FunctionLowering, op: Operation) -> None:
 @lowers("stream.async.splat")
 def _splat(lowering: FunctionLowering, op: Operation) -> None:
     size = lowering.number(op.operands[1])
-    result = allocate(lowering, size, device_number(lowering, op))
+    result = allocate(lowering, size, lowering.program.device(op))
     _write_pattern(lowering, op, result, 0)
     lowering.bind(op.results[0], result)
 
 
 @lowers("stream.async.fill")
 def _fill(lowering: FunctionLowering, op: Operation) -> None:
-    reach(lowering, op, resource_of(lowering, op, 0), device_number(lowering, op))
+    reach(lowering, op, resource_of(lowering, op, 0), lowering.program.device(op))
     start, end = (lowering.number(each) for each in op.operands[2:4])
     result = take_over(lowering, op, 0)
     _write_pattern(lowering, op, part_of(lowering, op, result, start, end), 5)
@@ -262,7 +257,7 @@ def _copy_part(
     position: int,
     taken: tuple[IndexOrInt, IndexOrInt],
 ) -> None:
-    here = device_number(lowering, op)
+    here = lowering.program.device(op)
     source = resource_of(lowering, op, position)
     reach(lowering, op, resource_of(lowering, op, 0), here)
     reach(lowering, op, source, here)
@@ -384,12 +379,6 @@ def _store(lowering: FunctionLowering, op: Operation) -> None:
 @lowers("stream.async.barrier")
 def _barrier(lowering: FunctionLowering, op: Operation) -> None:
     lowering.bind(op.results[0], lowering.take(op.operands[0]))
-
-
-def with_dims(static: Sequence[int], dims: Sequence[IndexOrInt]) -> tuple[IndexOrInt, ...]:
-    """A shape whose open sizes are given."""
-    rest = iter(dims)
-    return tuple(size if size >= 0 else next(rest) for size in static)
 
 
 # What is known before the run -----------------------------------------------------------------

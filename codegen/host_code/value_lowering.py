@@ -16,6 +16,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from ...interpreter.frames import check_result, result_check
 from ...ir.diagnostics import OperationError
+from ...ir.locations import maker_of
 from ...runtime.abi.values import Array
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.entry import word_of
@@ -56,7 +57,7 @@ class ValueLowering:
         owner = value.owner
         if isinstance(owner, Operation) and constant_attribute(value) is not None:
             return self.constant(owner)
-        raise NotLowered(_at(value), "reads a value that host code does not have")
+        raise NotLowered(maker_of(value), "reads a value that host code does not have")
 
     def constant(self, operation: Operation) -> HostValue:
         """The value of a constant operation."""
@@ -72,14 +73,14 @@ class ValueLowering:
         found = self.value(value)
         if isinstance(found, int | Register):
             return found
-        raise NotLowered(_at(value), "needs a number, and has none")
+        raise NotLowered(maker_of(value), "needs a number, and has none")
 
     def tensor(self, value: SSAValue) -> HostTensor:
         """A tensor in memory."""
         found = self.value(value)
         if isinstance(found, HostTensor):
             return found
-        raise NotLowered(_at(value), "needs a tensor, and has none")
+        raise NotLowered(maker_of(value), "needs a tensor, and has none")
 
     def shape(self, value: SSAValue) -> Shape:
         """The shape of a tensor, also of one that kernels compute on the way."""
@@ -176,7 +177,7 @@ class ValueLowering:
         pairs = list(zip(content.shape, expected.shape, strict=True))
         if all(want < 0 or size == want for size, want in pairs):
             return content
-        op, dtype = _at(value), content.dtype
+        op, dtype = maker_of(value), content.dtype
         index = value.index if isinstance(value, OpResult) else 0
 
         def check(numbers: Numbers) -> None:
@@ -216,7 +217,7 @@ class ValueLowering:
     def _constant_array(self, value: SSAValue) -> Array:
         owner = value.owner
         if not isinstance(owner, Operation) or constant_attribute(value) is None:
-            raise NotLowered(_at(value), "is read as a list of sizes, and is not known")
+            raise NotLowered(maker_of(value), "is read as a list of sizes, and is not known")
         return self.program.array(owner)[0]
 
     def _elements(self, value: SSAValue, count: int) -> list[IndexOrInt]:
@@ -324,11 +325,3 @@ class ValueLowering:
 
 def _order(value: HostValue) -> int:
     return value.address.number if isinstance(value, Counted) else 0
-
-
-def _at(value: SSAValue) -> Operation:
-    owner = value.owner
-    found = owner if isinstance(owner, Operation) else owner.parent_op()
-    if found is None:
-        raise ValueError("a value outside of every operation")
-    return found

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from math import isfinite
 
 from ...ir.index_folding import FoldingIndices
+from ...runtime.abi.elements import Element
 from . import intervals
 from .intervals import Interval
 
@@ -217,6 +218,12 @@ class AstBuilder(FoldingIndices[str]):
         if element == "i1":
             return self.once(("bool", value), ast.Constant(bool(value)))
         return self.call(f"as_{element}", value)
+
+    def number(self, value: int, element: Element) -> str:
+        """A variable that holds a number, typed as the register of an element."""
+        if element.is_float:
+            return self.float_constant(float(value), element.register)
+        return self.integer_constant(value, element.name)
 
     def index_instruction(self, name: str, left: Term, right: Term) -> str:
         operator = _OPERATORS.get(name)

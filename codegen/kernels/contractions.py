@@ -34,8 +34,8 @@ from .expressions import write_element
 from .fusion import is_pointwise
 from .kernel_text import Bound, KernelText, Panels, Portion, TileCount
 from .moved_operands import read_through
-from .packed_products import gains_from_repacking, packed_tile
-from .panels import Loops, PanelPacking, set_loops
+from .packed_products import Side, gains_from_repacking, packed_tile, panel_blocks
+from .panels import SCRATCH_SCOPE, Loops, PanelPacking, set_loops
 from .product_sums import I32, Factor, product_factors
 from .reduction_loops import FEW_ROWS, loop_sizes
 from .register_tiles import register_tiles
@@ -59,9 +59,6 @@ FIRST_PANEL, PANEL_COUNT = Portion("first panel"), Portion("panels")
 FIRST_BATCH, BATCHES = Portion("first batch"), Portion("batches")
 FIRST_COLUMN, COLUMNS = Portion("first column panel"), Portion("column panels")
 """What a kernel multiplies."""
-
-SCRATCH_SCOPE = 3
-"""The alias scope of the finished tile: after those of the result and the two operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,31 +257,16 @@ class _ProductWriter:
             writer.constant(each) for each in (BATCHES, FIRST_BATCH, COLUMNS, FIRST_COLUMN)
         )
         row_panels = code.ceiling_divide(rows, tile.rows)
-        row_blocks = code.ceiling_divide(rows, tile.rows * ROW_BLOCK)
-        column_blocks = code.ceiling_divide(column_panels, COLUMN_BLOCK)
-
-        def panel(base: Term, batch: Term, panels: Term, number: Term, width: int) -> Term:
-            position = code.add(code.multiply(batch, panels), number)
-            return code.add(base, code.multiply(position, code.multiply(words, width * item)))
-
-        with code.loop("first", "last") as work:
-            block = code.floor_divide(work, column_blocks)
-            batch = code.floor_divide(block, row_blocks)
-            first_row = code.multiply(code.modulo(block, row_blocks), ROW_BLOCK)
-            first_column = code.multiply(code.modulo(work, column_blocks), COLUMN_BLOCK)
-            last_row = code.minimum(code.add(first_row, ROW_BLOCK), row_panels)
-            last_column = code.minimum(code.add(first_column, COLUMN_BLOCK), column_panels)
-            with (
-                code.loop(first_column, last_column) as column,
-                code.loop(first_row, last_row) as row,
-            ):
-                left_panel = panel(left, batch, row_panels, row, tile.rows)
-                right_panel = panel(right, batch, column_panels, column, tile.columns)
-                code.run(contraction.microkernel, left_panel, right_panel, scratch, steps)
-                across = code.multiply(code.add(start, column), tile.columns)
-                corner = (code.multiply(row, tile.rows), across)
-                matrix = code.add(first_batch, batch)
-                self._store(writer, sizes, scratch, matrix, corner, (rows, columns))
+        sides = (
+            Side(left, row_panels, code.multiply(words, tile.rows * item), ROW_BLOCK),
+            Side(right, column_panels, code.multiply(words, tile.columns * item), COLUMN_BLOCK),
+        )
+        with panel_blocks(code, *sides) as (batch, row, column, panels):
+            code.run(contraction.microkernel, *panels, scratch, steps)
+            across = code.multiply(code.add(start, column), tile.columns)
+            corner = (code.multiply(row, tile.rows), across)
+            matrix = code.add(first_batch, batch)
+            self._store(writer, sizes, scratch, matrix, corner, (rows, columns))
         row_sizes = tuple(sizes[loop] for loop in contraction.rows)
         factors = (
             ((batches,), 1),

@@ -30,7 +30,7 @@ from .packing import write_pack, write_unpack
 from .reduction_loops import ReductionLoops, loop_sizes
 from .register_tiles import register_tiles
 from .static_values import dimensions_of_part, shape_of
-from .tiled_loops import write_tiled_loops
+from .tiled_loops import flat_loop, write_tiled_loops
 from .tosa_expressions import ELEMENTWISE, is_read, may_broadcast
 from .tosa_kernels import has_tosa_kernel, write_tosa_kernel
 from .transposes import write_transpose, write_with_transposes
@@ -133,12 +133,8 @@ def _write_pointwise(writer: KernelWriter) -> TileCount:
             writer.store(result, position, element)
 
     if all(is_flat(result, writer.is_inline, root=True) for result in results):
-        size = code.product(shape)
-        with code.loop("first", "last") as tile:
-            start = code.multiply(tile, FLAT_CHUNK)
-            stop = code.minimum(code.add(start, FLAT_CHUNK), size)
-            with code.loop(start, stop) as position:
-                store_all(FlatIndices.at(position, len(shape)), position)
+        with flat_loop(code, code.product(shape), FLAT_CHUNK) as position:
+            store_all(FlatIndices.at(position, len(shape)), position)
         return TileCount(((shape, FLAT_CHUNK),))
 
     def inner(indices: Indices) -> None:

@@ -6,7 +6,9 @@ panels on either side, so that they stay in the second-level cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
@@ -15,17 +17,15 @@ from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
 from ..microkernels.mmt4d import PackedTile
 from ..microkernels.products import tile_of_product
-from .ast_builder import Term
+from .ast_builder import AstBuilder, Term
 from .expressions import write_element
 from .kernel_text import KernelText, TileCount
+from .panels import SCRATCH_SCOPE
 from .static_values import shape_of
 from .writer import KernelWriter
 
 MMT4D = {"linalg.mmt4d": 0, "linalg.batch_mmt4d": 1}
 """Products of packed operands, and how many batch dimensions they have."""
-
-SCRATCH_SCOPE = 3
-"""The alias scope of the finished tile: after those of the result and the two operands."""
 
 BLOCK_ROWS = 256
 BLOCK_COLUMNS = 512
@@ -77,6 +77,48 @@ def gains_from_repacking(operation: Operation, tile: PackedTile) -> bool:
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class Side:
+    """An operand of a product in panels: its address, and how many there are of each matrix.
+
+    - `size`: the bytes of a panel;
+    - `block`: how many are in a tile of work.
+    """
+
+    base: Term
+    count: Term
+    size: Term
+    block: int
+
+
+@contextmanager
+def panel_blocks(
+    code: AstBuilder, left: Side, right: Side, *, is_batched: bool = True
+) -> Generator[tuple[Term, Term, Term, tuple[Term, Term]]]:
+    """Loops over tiles of work, and over the pairs of panels in each: the numbers of the matrix and
+    of the panel of rows and of columns, and the addresses of both panels."""
+    row_blocks, column_blocks = (
+        code.ceiling_divide(each.count, each.block) for each in (left, right)
+    )
+    with code.loop("first", "last") as work:
+        block = code.floor_divide(work, column_blocks)
+        batch = code.floor_divide(block, row_blocks) if is_batched else 0
+        first_row = code.multiply(code.modulo(block, row_blocks), left.block)
+        first_column = code.multiply(code.modulo(work, column_blocks), right.block)
+        last_row = code.minimum(code.add(first_row, left.block), left.count)
+        last_column = code.minimum(code.add(first_column, right.block), right.count)
+
+        def panel(side: Side, number: Term) -> Term:
+            position = code.add(code.multiply(batch, side.count), number)
+            return code.add(side.base, code.multiply(position, side.size))
+
+        with (
+            code.loop(first_column, last_column) as column,
+            code.loop(first_row, last_row) as row,
+        ):
+            yield batch, row, column, (panel(left, row), panel(right, column))
+
+
 def write_packed_product(
     operation: Operation, tile: PackedTile, is_inline: Callable[[SSAValue], bool]
 ) -> KernelText:
@@ -88,45 +130,29 @@ def write_packed_product(
     writer = KernelWriter(operation, (result,), is_inline, write_element)
     code = writer.code
     batches = MMT4D[operation.name]
-    left_base, right_base = writer.address(left), writer.address(right)
     total = tile.total
     scratch = code.load(f"scratch_{total.name}_{tile.rows * tile.columns * tile.parts}")
     row_panels, depth = writer.shape(left)[batches : batches + 2]
     column_panels = writer.shape(right)[batches]
     height, width = max(1, BLOCK_ROWS // tile.rows), max(1, BLOCK_COLUMNS // tile.columns)
-    row_blocks = code.ceiling_divide(row_panels, height)
-    column_blocks = code.ceiling_divide(column_panels, width)
-
-    def panel(base: Term, batch: Term, count: Term, number: Term, size: int) -> Term:
-        position = code.add(code.multiply(batch, count), number)
-        return code.add(base, code.multiply(position, code.multiply(depth, size)))
-
     left_bytes = tile.rows * tile.depth * tile.left.storage_bytes
     right_bytes = tile.columns * tile.depth * tile.right.storage_bytes
-    with code.loop("first", "last") as work:
-        block = code.floor_divide(work, column_blocks)
-        batch = code.floor_divide(block, row_blocks) if batches else 0
-        first_row = code.multiply(code.modulo(block, row_blocks), height)
-        first_column = code.multiply(code.modulo(work, column_blocks), width)
-        last_row = code.minimum(code.add(first_row, height), row_panels)
-        last_column = code.minimum(code.add(first_column, width), column_panels)
-        with (
-            code.loop(first_column, last_column) as column,
-            code.loop(first_row, last_row) as row,
-        ):
-            left_panel = panel(left_base, batch, row_panels, row, left_bytes)
-            right_panel = panel(right_base, batch, column_panels, column, right_bytes)
-            code.run(tile.primitive, left_panel, right_panel, scratch, depth)
-            with code.loop(0, tile.rows) as i, code.loop(0, tile.columns) as j:
-                indices = (*((batch,) * batches), row, column, i, j)
-                start = code.multiply(code.add(code.multiply(i, tile.columns), j), tile.parts)
-                add = "sumf" if total.is_float else "addi"
-                value: Term = writer.element(output, indices)
-                for step in range(tile.parts):
-                    place = code.add(start, step)
-                    term = code.load(f"load_{total.name}_{SCRATCH_SCOPE}", scratch, place)
-                    value = code.call(f"{add}_{total.name}", value, term)
-                writer.store(result, code.linear(indices, writer.shape(result)), value)
+    sides = (
+        Side(writer.address(left), row_panels, code.multiply(depth, left_bytes), height),
+        Side(writer.address(right), column_panels, code.multiply(depth, right_bytes), width),
+    )
+    with panel_blocks(code, *sides, is_batched=bool(batches)) as (batch, row, column, panels):
+        code.run(tile.primitive, *panels, scratch, depth)
+        with code.loop(0, tile.rows) as i, code.loop(0, tile.columns) as j:
+            indices = (*((batch,) * batches), row, column, i, j)
+            start = code.multiply(code.add(code.multiply(i, tile.columns), j), tile.parts)
+            add = "sumf" if total.is_float else "addi"
+            value: Term = writer.element(output, indices)
+            for step in range(tile.parts):
+                place = code.add(start, step)
+                term = code.load(f"load_{total.name}_{SCRATCH_SCOPE}", scratch, place)
+                value = code.call(f"{add}_{total.name}", value, term)
+            writer.store(result, code.linear(indices, writer.shape(result)), value)
     sizes = ((writer.shape(left)[0],), 1)
     factors = (((row_panels,), height), ((column_panels,), width))
     return writer.finish(TileCount((sizes, *factors) if batches else factors))

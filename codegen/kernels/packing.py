@@ -19,7 +19,7 @@ from .ast_builder import AstBuilder, Term
 from .expressions import write_element
 from .kernel_text import Dimension, KernelText, Panels, TileCount
 from .static_values import shape_of
-from .tiled_loops import write_tiled_loops
+from .tiled_loops import flat_loop, write_tiled_loops
 from .writer import Indices, KernelWriter
 
 Visit = Callable[[Indices, Indices], None]
@@ -202,11 +202,7 @@ def write_relayout(
         code.run(f"store_{element.name}_0", to, written, value)
 
     def fill(at: Indices, packed_at: Indices) -> None:
-        zero = (
-            code.float_constant(0.0, element.register)
-            if element.is_float
-            else code.integer_constant(0, element.name)
-        )
+        zero = code.number(0, element)
         code.run(f"store_{element.name}_0", to, code.linear(packed_at, packed_shape), zero)
 
     return writer.finish(walk_tiles(code, tiling, copy, fill if is_pack else None))
@@ -219,11 +215,8 @@ def write_fill(operation: Operation, element: Element) -> KernelText:
     code = writer.code
     count, pattern = (writer.constant(Dimension(target, number)) for number in range(2))
     value = pattern if element.width == 64 else code.call(f"converti_i64_{element.name}", pattern)
-    with code.loop("first", "last") as tile:
-        start = code.multiply(tile, FILL_CHUNK)
-        stop = code.minimum(code.add(start, FILL_CHUNK), count)
-        with code.loop(start, stop) as index:
-            code.run(f"store_{element.name}_0", writer.address(target), index, value)
+    with flat_loop(code, count, FILL_CHUNK) as index:
+        code.run(f"store_{element.name}_0", writer.address(target), index, value)
     return writer.finish(TileCount((((count,), FILL_CHUNK),)))
 
 

@@ -30,7 +30,7 @@ TOGETHER = 4
 """Panels of an operand whose rows lie along them that are written at once."""
 
 SCRATCH_SCOPE = 3
-"""The alias scope of words that are transposed: after those of the panels and the operand."""
+"""The alias scope of memory on the stack: after those of the result and two operands."""
 
 Store = Callable[[Term, Term, Term], None]
 """Sets a word of a panel, or a vector of them, by its number along the depth and across."""
@@ -205,8 +205,7 @@ class PanelPacking:
         code, name, terms = self.writer.code, self.element.name, self.tile.terms
         _, words, whole = self._counts()
         store = self._store(base, work, f"store_{name}_0")
-        is_float = self.element.is_float
-        zero = code.float_constant(0.0, name) if is_float else code.integer_constant(0, name)
+        zero = code.number(0, self.element)
         if words != whole:
             depth = code.product([self.sizes[loop] for loop in self.depth])
             begun = code.ceiling_divide(depth, terms)

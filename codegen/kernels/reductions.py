@@ -7,10 +7,11 @@ from functools import cache
 from ...runtime.abi.elements import Element
 from ...runtime.abi.native_code import Native
 from ...sharding.sharding import ReductionKind
-from ..native_kernel import compile_kernel
+from ..cache import compile_kernels
 from .ast_builder import AstBuilder, Term
-from .kernel_text import KernelText, TileCount, fetch, kernel_function
+from .kernel_text import fetch, kernel_function
 from .loop_nests import FLAT_CHUNK
+from .tiled_loops import flat_loop
 
 _FLOAT_COMBINERS = {
     ReductionKind.SUM: "addf",
@@ -71,20 +72,16 @@ def reduction_kernel(
     if name is None:
         raise ValueError(f"there is no reduction {kind} of {target.name}")
     code = AstBuilder()
-    with code.loop("first", "last") as tile:
-        start = code.multiply(tile, FLAT_CHUNK)
-        stop = code.minimum(code.add(start, FLAT_CHUNK), "count")
-        with code.loop(start, stop) as index:
-            total = _combined(code, name, source, target, participants, index)
-            if kind is ReductionKind.AVERAGE:
-                total = _average(code, target, participants, total)
-            if target.is_narrow_float:
-                total = code.call(f"convertf_f32_{target.name}", total)
-            code.run(f"store_{target.name}_0", "b0", index, total)
+    with flat_loop(code, "count", FLAT_CHUNK) as index:
+        total = _combined(code, name, source, target, participants, index)
+        if kind is ReductionKind.AVERAGE:
+            total = _average(code, target, participants, total)
+        if target.is_narrow_float:
+            total = code.call(f"convertf_f32_{target.name}", total)
+        code.run(f"store_{target.name}_0", "b0", index, total)
     bindings = [fetch(f"b{i}", "bindings", i) for i in range(participants + 1)]
     function = kernel_function([*bindings, fetch("count", "constants", 0), *code.body])
-    text = KernelText(function, (), (), (), TileCount())
-    return compile_kernel(text)
+    return compile_kernels([function])[0]
 
 
 def _combined(

@@ -64,6 +64,15 @@ def write_tiled_loops(
     return TileCount(tuple(((sizes[dimension],), 1) for dimension in cut))
 
 
+@contextmanager
+def flat_loop(code: AstBuilder, size: Term, chunk: int) -> Generator[str]:
+    """A loop over `range(size)`, of which a tile of work is `chunk` numbers."""
+    with code.loop("first", "last") as tile:
+        start = code.multiply(tile, chunk)
+        with code.loop(start, code.minimum(code.add(start, chunk), size)) as position:
+            yield position
+
+
 Span = tuple[Term, Term]
 """Where a loop begins and ends."""
 

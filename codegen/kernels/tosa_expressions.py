@@ -109,10 +109,8 @@ def _cast(writer: KernelWriter, op: Operation, element: Element, values: list[Te
 
 
 def _is_nonzero(code: AstBuilder, source: Element, value: Term) -> Term:
-    if source.is_float:
-        zero = code.float_constant(0.0, source.register)
-        return code.call(f"cmpfune_{source.name}", value, zero)
-    return code.call(f"cmpine_{source.name}", value, code.integer_constant(0, source.name))
+    name = "cmpfune" if source.is_float else "cmpine"
+    return code.call(f"{name}_{source.name}", value, code.number(0, source))
 
 
 ELEMENTWISE: dict[str, ElementwiseRule] = {

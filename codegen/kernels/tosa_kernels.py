@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from ...ir.attribute_access import integer, text
 from ...runtime.abi.elements import Element, element_by_name
-from .ast_builder import AstBuilder, Term
+from .ast_builder import Term
 from .kernel_text import TileCount
 from .static_values import shape_of
 from .tiled_loops import write_tiled_loops
@@ -75,9 +75,7 @@ def _write_reduction(writer: KernelWriter, op: Operation) -> TileCount:
             return (*indices[:axis], index, *indices[axis + 1 :])
 
         total = code.fresh()
-        code.set(
-            total, writer.element(source, at(0)) if unit is None else _constant(code, unit, wide)
-        )
+        code.set(total, writer.element(source, at(0)) if unit is None else code.number(unit, wide))
         with code.loop(1 if unit is None else 0, size) as index:
             term = writer.element(source, at(index))
             code.set(total, code.call(f"{primitive}_{wide.name}", total, term))
@@ -85,12 +83,6 @@ def _write_reduction(writer: KernelWriter, op: Operation) -> TileCount:
         writer.store(result, position, _narrowed(writer, total, element))
 
     return write_tiled_loops(code, writer.shape(result), inner)
-
-
-def _constant(code: AstBuilder, value: int, element: Element) -> Term:
-    if element.is_float:
-        return code.float_constant(float(value), element.name)
-    return code.integer_constant(value, element.name)
 
 
 def _write_matmul(writer: KernelWriter, op: Operation) -> TileCount:
@@ -117,7 +109,7 @@ def _write_matmul(writer: KernelWriter, op: Operation) -> TileCount:
     def whole_row(indices: Indices) -> None:
         batch, row = indices
         with code.loop(0, columns) as column:
-            writer.store(result, at(batch, row, column), _constant(code, 0, wide))
+            writer.store(result, at(batch, row, column), code.number(0, wide))
         with code.loop(0, depth) as step, code.loop(0, columns) as column:
             position = at(batch, row, column)
             term = product(batch, row, step, column)
@@ -127,7 +119,7 @@ def _write_matmul(writer: KernelWriter, op: Operation) -> TileCount:
     def one_element(indices: Indices) -> None:
         batch, row, column = indices
         total = code.fresh()
-        code.set(total, _constant(code, 0, wide))
+        code.set(total, code.number(0, wide))
         with code.loop(0, depth) as step:
             term = product(batch, row, step, column)
             code.set(total, code.call(f"{add}_{wide.name}", total, term))

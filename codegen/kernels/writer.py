@@ -200,12 +200,10 @@ class KernelWriter:
     def zero(self, value: SSAValue) -> Term:
         """A zero of a tensor's element type."""
         element = self.element_of(value)
-        if element.is_float:
-            return self.code.float_constant(0.0, element.register)
         if element.is_complex:
-            part = self.code.float_constant(0.0, element.part.name)
+            part = self.code.number(0, element.part)
             return self.code.call(f"create_{element.name}", part, part)
-        return self.code.integer_constant(0, element.name)
+        return self.code.number(0, element)
 
     # Bodies -----------------------------------------------------------------------------------
 

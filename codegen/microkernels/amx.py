@@ -21,14 +21,14 @@ from typing import Any
 from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, Element
-from .vectors import call_intrinsic
+from .vectors import call_intrinsic, repeat, word
 
 SIDE = 16
 """Rows of a register, and the words of each."""
 
 ROW_BYTES = 64
 
-_BYTE, _WORD = ir.IntType(8), ir.IntType(64)
+_BYTE = ir.IntType(8)
 _POINTER = _BYTE.as_pointer()
 
 _REGISTERS = 8
@@ -52,8 +52,8 @@ def emit_matrix_tile(left: Element, right: Element) -> Any:
         pitch = 2 * ROW_BYTES
         for total in range(4):
             row, column = divmod(total, 2)
-            place = _at(builder, result, _bytes(row * SIDE * pitch + column * ROW_BYTES))
-            _call(builder, "tilestored64", _register(total), place, _bytes(pitch))
+            place = _at(builder, result, word(row * SIDE * pitch + column * ROW_BYTES))
+            _call(builder, "tilestored64", _register(total), place, word(pitch))
         _call(builder, "tilerelease")
         return ir.Constant(ir.IntType(1), 0)
 
@@ -70,28 +70,22 @@ def _multiplication(left: Element, right: Element) -> str:
 
 def _over_steps(builder: Any, multiply: str, left: Any, right: Any, steps: Any) -> None:
     """The loop over the depth, which may be empty."""
-    before = builder.block
-    loop, after = builder.append_basic_block("amx"), builder.append_basic_block("amx.end")
-    pitch = builder.mul(steps, _bytes(ROW_BYTES))
-    builder.cbranch(builder.icmp_signed(">", steps, _bytes(0)), loop, after)
-    builder.position_at_end(loop)
-    step = builder.phi(_WORD)
-    step.add_incoming(_bytes(0), before)
-    rows = builder.add(left, builder.mul(step, _bytes(ROW_BYTES)))
-    columns = builder.add(right, builder.mul(step, _bytes(2 * ROW_BYTES * SIDE)))
-    for number in range(2):
-        place = _at(builder, columns, _bytes(number * ROW_BYTES))
-        _call(builder, "tileloadd64", _register(6 + number), place, _bytes(2 * ROW_BYTES))
-    for number in range(2):
-        place = _at(builder, rows, builder.mul(pitch, _bytes(number * SIDE)))
-        _call(builder, "tileloadd64", _register(4 + number), place, pitch)
-        for column in range(2):
-            factors = (_register(4 + number), _register(6 + column))
-            _call(builder, multiply, _register(2 * number + column), *factors)
-    following = builder.add(step, _bytes(1), flags=("nsw",))
-    step.add_incoming(following, loop)
-    builder.cbranch(builder.icmp_signed("<", following, steps), loop, after)
-    builder.position_at_end(after)
+    pitch = builder.mul(steps, word(ROW_BYTES))
+
+    def add(step: Any) -> None:
+        rows = builder.add(left, builder.mul(step, word(ROW_BYTES)))
+        columns = builder.add(right, builder.mul(step, word(2 * ROW_BYTES * SIDE)))
+        for number in range(2):
+            place = _at(builder, columns, word(number * ROW_BYTES))
+            _call(builder, "tileloadd64", _register(6 + number), place, word(2 * ROW_BYTES))
+        for number in range(2):
+            place = _at(builder, rows, builder.mul(pitch, word(number * SIDE)))
+            _call(builder, "tileloadd64", _register(4 + number), place, pitch)
+            for column in range(2):
+                factors = (_register(4 + number), _register(6 + column))
+                _call(builder, multiply, _register(2 * number + column), *factors)
+
+    repeat(builder, steps, add)
 
 
 def _configuration(module: Any) -> Any:
@@ -120,7 +114,3 @@ def _at(builder: Any, base: Any, offset: Any) -> Any:
 
 def _register(number: int) -> Any:
     return ir.Constant(_BYTE, number)
-
-
-def _bytes(count: int) -> Any:
-    return ir.Constant(_WORD, count)

@@ -8,9 +8,9 @@ integers of 16 bits or less are multiplied and added by one instruction where th
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -18,9 +18,8 @@ from llvmlite import ir
 
 from ...runtime.abi.elements import F32, F64, Element, integer_element
 from ..scalar_ops.llvm_values import register_type
-from .vectors import accumulate, dot, load_vector, multiply_add, vector_bits
+from .vectors import accumulate, dot, load_vector, multiply_add, repeat, vector_bits, word
 
-_WORD = ir.IntType(64)
 _I32 = ir.IntType(32)
 
 INTEGERS = tuple(integer_element(width) for width in (8, 16, 32, 64))
@@ -143,50 +142,36 @@ def emit_packed_tile(tile: PackedTile) -> Any:
         sums = _emit_block(builder, tile, vector, (left, right, steps), rows, parts)
         target = builder.inttoptr(result, vector.as_pointer())
         for (row, part), total in zip(product(rows, parts), sums, strict=True):
-            place = builder.gep(target, [_word(row * vectors + part)])
+            place = builder.gep(target, [word(row * vectors + part)])
             builder.store(total, place, tile.total.storage_bytes)
+
+    def emit_numbered(builder: Any, values: Sequence[Any], number: Any) -> None:
+        """The block of a number: all are alike but for where they begin."""
+        left, right, result, steps = values
+        across = word(vectors // len(parts))
+        row = builder.mul(builder.udiv(number, across), word(len(rows)))
+        part = builder.mul(builder.urem(number, across), word(len(parts)))
+        width = tile.lanes * tile.depth // tile.parts
+        moved = (
+            (left, row, tile.depth * tile.left.storage_bytes),
+            (right, part, width * tile.right.storage_bytes),
+            (result, row, vectors * tile.lanes * tile.total.storage_bytes),
+        )
+        left, right, result = (
+            builder.add(base, builder.mul(index, word(size))) for base, index, size in moved
+        )
+        offset = builder.mul(part, word(tile.lanes * tile.total.storage_bytes))
+        emit_block(builder, (left, right, builder.add(result, offset), steps), rows, parts)
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         if len(cut) <= MOST_BLOCKS or not is_even:
             for each in cut:
                 emit_block(builder, values, *each)
         else:
-            left, right, result, steps = values
-            with _loop(builder, len(cut)) as number:
-                across = _word(vectors // len(parts))
-                row = builder.mul(builder.udiv(number, across), _word(len(rows)))
-                part = builder.mul(builder.urem(number, across), _word(len(parts)))
-                width = tile.lanes * tile.depth // tile.parts
-                moved = (
-                    (left, row, tile.depth * tile.left.storage_bytes),
-                    (right, part, width * tile.right.storage_bytes),
-                    (result, row, vectors * tile.lanes * tile.total.storage_bytes),
-                )
-                left, right, result = (
-                    builder.add(base, builder.mul(index, _word(size)))
-                    for base, index, size in moved
-                )
-                offset = builder.mul(part, _word(tile.lanes * tile.total.storage_bytes))
-                emit_block(builder, (left, right, builder.add(result, offset), steps), rows, parts)
+            repeat(builder, word(len(cut)), partial(emit_numbered, builder, values))
         return ir.Constant(ir.IntType(1), 0)
 
     return emit
-
-
-@contextmanager
-def _loop(builder: Any, count: int) -> Generator[Any]:
-    """A loop over `range(count)`, of which there is at least one."""
-    before = builder.block
-    top, after = builder.append_basic_block("blocks"), builder.append_basic_block("blocks.end")
-    builder.branch(top)
-    builder.position_at_end(top)
-    number = builder.phi(_WORD)
-    number.add_incoming(_word(0), before)
-    yield number
-    following = builder.add(number, _word(1), flags=("nsw",))
-    number.add_incoming(following, builder.block)
-    builder.cbranch(builder.icmp_signed("<", following, _word(count)), top, after)
-    builder.position_at_end(after)
 
 
 def _emit_block(
@@ -204,11 +189,11 @@ def _emit_block(
     width = tile.lanes * tile.depth // tile.parts
 
     def load(base: Any, start: Any, offset: int, element: Element, count: int) -> Any:
-        return load_vector(builder, base, builder.add(start, _word(offset)), element, held, count)
+        return load_vector(builder, base, builder.add(start, word(offset)), element, held, count)
 
     def add(step: Any, sums: list[Any]) -> list[Any]:
-        left_start = builder.mul(step, _word(tile.rows * tile.depth))
-        right_start = builder.mul(step, _word(tile.columns * tile.depth))
+        left_start = builder.mul(step, word(tile.rows * tile.depth))
+        right_start = builder.mul(step, word(tile.columns * tile.depth))
         columns = {
             part: load(right, right_start, part * width, tile.right, width) for part in parts
         }
@@ -235,7 +220,3 @@ def _repeated(builder: Any, part: Any, lanes: int) -> Any:
         return part
     order = [lane % count for lane in range(lanes)]
     return builder.shuffle_vector(part, part, ir.Constant(ir.VectorType(_I32, lanes), order))
-
-
-def _word(value: int) -> Any:
-    return ir.Constant(_WORD, value)

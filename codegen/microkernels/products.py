@@ -33,6 +33,7 @@ from .vectors import (
     multiply_add,
     splat,
     vector_bits,
+    word,
 )
 
 TOP_BITS = 0x80808080
@@ -124,8 +125,8 @@ def emit_tile(
         rights = builder.inttoptr(right, held.as_pointer())
 
         def load(base: Any, step: Any, count: int, align: int | None) -> list[Any]:
-            first = builder.mul(step, _word(count))
-            places = [builder.gep(base, [builder.add(first, _word(i))]) for i in range(count)]
+            first = builder.mul(step, word(count))
+            places = [builder.gep(base, [builder.add(first, word(i))]) for i in range(count)]
             return [builder.load(place, align=align) for place in places]
 
         def add(step: Any, sums: list[Any]) -> list[Any]:
@@ -141,14 +142,10 @@ def emit_tile(
         target = builder.inttoptr(result, vector.as_pointer())
         for number, found in enumerate(totals[: rows * parts]):
             value = builder.sub(found, corrections[number % parts]) if corrections else found
-            builder.store(value, builder.gep(target, [_word(number)]), alignment)
+            builder.store(value, builder.gep(target, [word(number)]), alignment)
         return ir.Constant(ir.IntType(1), 0)
 
     return emit
-
-
-def _word(value: int) -> Any:
-    return ir.Constant(ir.IntType(64), value)
 
 
 def _combination(

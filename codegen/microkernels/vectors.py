@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, Element
 from ...runtime.abi.native_code import cpu_features
-from ..scalar_ops.llvm_values import half_to_float, register_type
+from ..scalar_ops.llvm_values import half_to_float, library_function, register_type
 
 _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
@@ -89,11 +89,8 @@ def multiply_add(builder: Any, left: Any, right: Any, total: Any) -> Any:
 
 def call_intrinsic(builder: Any, name: str, result: Any, *operands: Any) -> Any:
     """Call a function of LLVM's that has a result of one type."""
-    function = builder.module.globals.get(name)
-    if function is None:
-        kind = ir.FunctionType(result, [each.type for each in operands])
-        function = ir.Function(builder.module, kind, name)
-    return builder.call(function, operands)
+    kind = ir.FunctionType(result, [each.type for each in operands])
+    return builder.call(library_function(builder, name, kind), operands)
 
 
 def accumulate(
@@ -114,17 +111,33 @@ def accumulate(
     for each, first in zip((step, *sums), (start, *[zero] * count), strict=True):
         each.add_incoming(first, before)
     added = add(step, sums)
+    last = builder.block
     next_step = builder.add(step, one, flags=("nsw",))
     for each, following in zip((step, *sums), (next_step, *added), strict=True):
-        each.add_incoming(following, loop)
+        each.add_incoming(following, last)
     builder.cbranch(builder.icmp_signed("<", next_step, steps), loop, after)
 
     builder.position_at_end(after)
     totals = [builder.phi(vector) for _ in range(count)]
     for total, following in zip(totals, added, strict=True):
         total.add_incoming(zero, before)
-        total.add_incoming(following, loop)
+        total.add_incoming(following, last)
     return totals
+
+
+def repeat(builder: Any, steps: Any, body: Callable[[Any], None]) -> None:
+    """A loop over all steps, of which there may be none."""
+
+    def add(step: Any, sums: list[Any]) -> list[Any]:
+        body(step)
+        return sums
+
+    accumulate(builder, steps, _I64, 0, add)
+
+
+def word(value: int) -> Any:
+    """A 64-bit constant."""
+    return ir.Constant(_I64, value)
 
 
 # Words of 32 bits that hold two or four narrow terms each, the first in its lowest bits.

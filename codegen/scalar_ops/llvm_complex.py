@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from ...runtime.abi.elements import Element
 from .llvm_floats import libm
-from .llvm_values import Builder, Emit, Value
+from .llvm_values import Builder, Emit, Value, intrinsic, library_function
 
 _I32 = ir.IntType(32)
 _REAL, _IMAGINARY = ir.Constant(_I32, 0), ir.Constant(_I32, 1)
@@ -76,8 +76,7 @@ def divide(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
     """The quotient: both parts of the divisor are divided by the larger one, so none overflows."""
     (a, b), (c, d) = (_parts(builder, each) for each in values)
     kind = a.type
-    magnitude = builder.module.declare_intrinsic("llvm.fabs", [kind])
-    size_c, size_d = builder.call(magnitude, [c]), builder.call(magnitude, [d])
+    size_c, size_d = (intrinsic(builder, "llvm.fabs", each) for each in (c, d))
     zero, one = ir.Constant(kind, 0.0), ir.Constant(kind, 1.0)
 
     def ratio_and_scale(large: Value, small: Value) -> tuple[Value, Value]:
@@ -144,9 +143,7 @@ def library(name: str) -> Emit:
         signature = ir.FunctionType(pair, [part, part])
         if is_vector:
             signature = ir.FunctionType(value.type, [value.type])
-        function = builder.module.globals.get(symbol) or ir.Function(
-            builder.module, signature, symbol
-        )
+        function = library_function(builder, symbol, signature)
         if is_vector:
             return builder.call(function, [value])
         found = builder.call(function, _parts(builder, value))

@@ -14,6 +14,8 @@ from .llvm_values import (
     Value,
     float_type,
     from_storage,
+    intrinsic,
+    library_function,
     narrow,
     round_double_to_odd,
     round_to_element,
@@ -44,11 +46,7 @@ def llvm_float(name: str) -> Emit:
     """An intrinsic of LLVM that takes and gives floats of one type."""
 
     def emit(builder: Builder, *values: Value) -> Value:
-        kind = values[0].type
-        function = builder.module.declare_intrinsic(
-            f"llvm.{name}", [kind], ir.FunctionType(kind, [value.type for value in values])
-        )
-        return builder.call(function, values)
+        return intrinsic(builder, f"llvm.{name}", *values)
 
     return rounded(emit)
 
@@ -57,11 +55,8 @@ def libm(builder: Builder, name: str, values: Sequence[Value]) -> Value:
     """A call of a function of the C mathematics library, which every process has loaded."""
     kind = values[0].type
     symbol = name if isinstance(kind, ir.DoubleType) else f"{name}f"
-    function = builder.module.globals.get(symbol)
-    if function is None:
-        signature = ir.FunctionType(kind, [value.type for value in values])
-        function = ir.Function(builder.module, signature, symbol)
-    return builder.call(function, values)
+    signature = ir.FunctionType(kind, [value.type for value in values])
+    return builder.call(library_function(builder, symbol, signature), values)
 
 
 def libm_function(name: str) -> Compute:
@@ -80,8 +75,7 @@ def libm_float(name: str) -> Emit:
 
 def reciprocal_root(builder: Builder, value: Value) -> Value:
     """One over the square root."""
-    root = builder.module.declare_intrinsic("llvm.sqrt", [value.type])
-    return builder.fdiv(ir.Constant(value.type, 1.0), builder.call(root, [value]))
+    return builder.fdiv(ir.Constant(value.type, 1.0), intrinsic(builder, "llvm.sqrt", value))
 
 
 def sigmoid(builder: Builder, value: Value) -> Value:
@@ -92,11 +86,7 @@ def sigmoid(builder: Builder, value: Value) -> Value:
 
 def clamp(builder: Builder, value: Value, low: Value, high: Value) -> Value:
     """The value, but not below `low` nor above `high`; a NaN becomes `low`."""
-    kind = value.type
-    function = ir.FunctionType(kind, [kind, kind])
-    largest = builder.module.declare_intrinsic("llvm.maxnum", [kind], function)
-    smallest = builder.module.declare_intrinsic("llvm.minnum", [kind], function)
-    return builder.call(smallest, [builder.call(largest, [value, low]), high])
+    return intrinsic(builder, "llvm.minnum", intrinsic(builder, "llvm.maxnum", value, low), high)
 
 
 def integer_power(
@@ -125,14 +115,8 @@ def is_finite(builder: Builder, values: Sequence[Value], element: Element) -> Va
 
 def is_infinite(builder: Builder, values: Sequence[Value], element: Element) -> Value:
     """Whether a float is one of the two infinities."""
-    magnitude = builder.module.declare_intrinsic("llvm.fabs", [values[0].type])
     infinity = ir.Constant(values[0].type, float("inf"))
-    return builder.fcmp_ordered("==", builder.call(magnitude, [values[0]]), infinity)
-
-
-def negation(builder: Builder, value: Value) -> Value:
-    """The value with the other sign."""
-    return builder.fneg(value)
+    return builder.fcmp_ordered("==", intrinsic(builder, "llvm.fabs", values[0]), infinity)
 
 
 def is_nan(builder: Builder, values: Sequence[Value], element: Element) -> Value:

@@ -14,7 +14,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .llvm_values import Builder, Compute, Value, constant
+from .llvm_values import Builder, Compute, Value, constant, intrinsic
 
 _FLOAT = ir.FloatType()
 _I32 = ir.IntType(32)
@@ -71,11 +71,6 @@ def vectorisable(fallback: Compute, function: Callable[[Builder, Value], Value])
 
 def _number(value: float) -> Value:
     return ir.Constant(_FLOAT, value)
-
-
-def _intrinsic(builder: Builder, name: str, *values: Value) -> Value:
-    signature = ir.FunctionType(_FLOAT, [_FLOAT] * len(values))
-    return builder.call(builder.module.declare_intrinsic(name, [_FLOAT], signature), values)
 
 
 def _multiply_add(builder: Builder, left: Value, right: Value, term: Value) -> Value:
@@ -208,7 +203,7 @@ def expm1(builder: Builder, value: Value) -> Value:
 
 def tanh(builder: Builder, value: Value) -> Value:
     """An odd polynomial near 0, `1 - 2 / (e^2x + 1)` elsewhere."""
-    magnitude = _intrinsic(builder, "llvm.fabs", value)
+    magnitude = intrinsic(builder, "llvm.fabs", value)
     square = builder.fmul(value, value)
     series = builder.fmul(_polynomial(builder, _TANH, square), square)
     # The sum of two zeros has lost the sign.
@@ -225,7 +220,7 @@ def tanh(builder: Builder, value: Value) -> Value:
 
 def erf(builder: Builder, value: Value) -> Value:
     """An odd polynomial near 0, `1 - P(|x|)^2` elsewhere: the root of `erfc` is nearly straight."""
-    magnitude = _intrinsic(builder, "llvm.fabs", value)
+    magnitude = intrinsic(builder, "llvm.fabs", value)
     square = builder.fmul(value, value)
     near = _multiply_add(builder, _short_chain(builder, _ERF_NEAR, square), value, value)
     # From 3.95 on the result is 1.

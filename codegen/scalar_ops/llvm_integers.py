@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
-from .llvm_values import Builder, Emit, Value, constant, narrow, widen
+from .llvm_values import Builder, Emit, Value, constant, intrinsic, narrow, widen
 
 
 def integer(emit: Callable[..., Value]) -> Emit:
@@ -33,14 +33,7 @@ def llvm_integer(name: str, *extra: Value) -> Emit:
     """An intrinsic of LLVM that takes and gives integers of one type; `extra` are its flags."""
 
     def emit(builder: Builder, *values: Value) -> Value:
-        function = builder.module.declare_intrinsic(
-            name,
-            [values[0].type],
-            ir.FunctionType(
-                values[0].type, [*(value.type for value in values), *(each.type for each in extra)]
-            ),
-        )
-        return builder.call(function, [*values, *extra])
+        return intrinsic(builder, name, *values, *extra)
 
     return integer(emit)
 

@@ -120,7 +120,7 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "subf": (_binary, floats.float_method("fsub")),
     "mulf": (_binary, floats.float_method("fmul")),
     "divf": (_binary, floats.float_method("fdiv")),
-    "negf": (_unary, floats.rounded(floats.negation)),
+    "negf": (_unary, floats.float_method("fneg")),
     # In a reduction the order of the terms is free, and a product may be fused into its sum.
     "sumf": (_binary, floats.float_method("fadd", ("reassoc", "nsz", "contract"))),
     "productf": (_binary, floats.float_method("fmul", ("reassoc", "nsz"))),

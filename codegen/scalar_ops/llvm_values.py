@@ -27,6 +27,20 @@ def constant(bits: ir.IntType, value: int) -> Value:
     return ir.Constant(bits, value)
 
 
+def library_function(builder: Builder, name: str, kind: ir.FunctionType) -> Value:
+    """A function that LLVM or a library of the process has, declared once in a module."""
+    found = builder.module.globals.get(name)
+    return ir.Function(builder.module, kind, name) if found is None else found
+
+
+def intrinsic(builder: Builder, name: str, *values: Value) -> Value:
+    """The result of a function of LLVM's that there is for each type: of the type of its first
+    operand, which its name does not say."""
+    kind = values[0].type
+    signature = ir.FunctionType(kind, [value.type for value in values])
+    return builder.call(builder.module.declare_intrinsic(name, [kind], signature), values)
+
+
 def float_type(element: Element) -> Any:
     """The LLVM type of the register of a float."""
     return ir.DoubleType() if element.width == 64 else ir.FloatType()
@@ -193,10 +207,8 @@ def round_double_to_odd(builder: Builder, value: Value) -> Value:
         builder.fcmp_ordered("==", back, value), builder.fcmp_unordered("uno", value, value)
     )
     is_odd = builder.icmp_unsigned("!=", builder.and_(bits, one), constant(_I32, 0))
-    magnitude = builder.module.declare_intrinsic("llvm.fabs", [ir.DoubleType()])
-    too_far = builder.fcmp_ordered(
-        ">", builder.call(magnitude, [back]), builder.call(magnitude, [value])
-    )
+    sizes = (intrinsic(builder, "llvm.fabs", each) for each in (back, value))
+    too_far = builder.fcmp_ordered(">", *sizes)
     # An even neighbour was chosen: the odd one lies on the other side of the true value.
     other = builder.select(too_far, builder.sub(bits, one), builder.add(bits, one))
     keep = builder.or_(exact, is_odd)

@@ -25,12 +25,13 @@ from ..microkernels.vectors import (
     multiply_add,
     repeated_pair,
     splat,
+    stored_type,
     vector_address,
     widened,
     words_of,
 )
 from .llvm_scalar_ops import OPERATIONS
-from .llvm_values import float_type, from_storage, register_type, to_storage
+from .llvm_values import from_storage, register_type, to_storage
 
 _BOOL = ir.IntType(1)
 _WORD = ir.IntType(64)
@@ -142,13 +143,9 @@ def _annotate(module: Any, instruction: Any, binding: int) -> None:
 
 def _memory_primitive(operation: str, element: Element, binding: int) -> Primitive:
     """`load(base, index)` or `store(base, index, value)` of an element of one binding."""
-    storage = ir.IntType(element.storage_bytes * 8)
-    if element.is_float and element.width >= 32:
-        storage = float_type(element)
+    storage = register_type(element) if element.is_complex else stored_type(element)
     # A complex number lies where its parts may.
     align = element.part.storage_bytes if element.is_complex else None
-    if element.is_complex:
-        storage = register_type(element)
 
     def address(builder: Any, base: Any, index: Any) -> Any:
         pointer = builder.inttoptr(base, storage.as_pointer())

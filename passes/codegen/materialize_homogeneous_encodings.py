@@ -13,7 +13,7 @@ from ...dialects.hal.affinities import DeviceAffinityAttr
 from ...dialects.hal.targets import DEVICE, ExecutableTargetAttr
 from ...dialects.stream.affinity import TargetsUnknownError
 from ...ir.structural_hash import AttributeNumbers
-from ...ir.symbols import symbol
+from ...ir.symbols import root_symbol
 from ..stream.analysis.affinity_analysis import AffinityAnalysis
 from .materialize_encoding_into_nop import MaterializeEncodingIntoNopPass
 from .materialize_host_encoding import MaterializeHostEncodingPass
@@ -45,7 +45,7 @@ def _targets(ctx: Context, module: ModuleOp) -> set[Attribute]:
     for operation in module.body.block.ops:
         if operation.name != "util.global" or operation.properties.get("type") != DEVICE:
             continue
-        name = SymbolRefAttr(symbol(operation, "sym_name"))
+        name = SymbolRefAttr(root_symbol(operation, "sym_name"))
         try:
             targets = affinities.targets(DeviceAffinityAttr.new([name, NoneAttr()]), operation)
         except TargetsUnknownError:

@@ -32,7 +32,7 @@ from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, Init
 from ...dialects.util.functions import ReturnOp
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, located_builder, replace_by
-from ...ir.symbols import fresh_name, symbol
+from ...ir.symbols import fresh_name, root_symbol
 from ...ir.tensor_types import ranked
 from ..stream.analysis.device_placement import MOVES
 
@@ -58,7 +58,7 @@ class Hoisting:
     """The change of one module."""
 
     def __init__(self, module: ModuleOp) -> None:
-        self._globals = {symbol(o, "sym_name"): o for o in module.body.block.ops}
+        self._globals = {root_symbol(o, "sym_name"): o for o in module.body.block.ops}
         self._hoisted: dict[tuple[object, ...], GlobalOp] = {}
         self._set_last_by: dict[str, Operation] = {}
         """The initializers behind which globals hold what they are set to."""
@@ -66,7 +66,7 @@ class Hoisting:
             if initializer.name == "util.initializer":
                 for operation in initializer.walk():
                     if operation.name == "util.global.store":
-                        self._set_last_by[symbol(operation, "global")] = initializer
+                        self._set_last_by[root_symbol(operation, "global")] = initializer
 
     def hoist(self, operation: Operation) -> None:
         """Move one encode as far as it may go."""
@@ -94,7 +94,7 @@ class Hoisting:
         if operation.name in CONSTANTS:
             return operation
         if operation.name == "util.global.load":
-            variable = self._globals.get(symbol(operation, "global"))
+            variable = self._globals.get(root_symbol(operation, "global"))
             if variable is not None and "is_mutable" not in variable.properties:
                 return operation
         return None
@@ -105,7 +105,7 @@ class Hoisting:
         if place is None and moves:
             place = moves[-1].properties["target"]
         type_ = operation.results[0].type
-        what: object = symbol(origin, "global") or origin.properties["value"]
+        what: object = root_symbol(origin, "global") or origin.properties["value"]
         key = what, type_, place
         if key not in self._hoisted:
             self._hoisted[key] = self._define(operation, origin, place)
@@ -124,7 +124,7 @@ class Hoisting:
     def _define(self, operation: Operation, origin: Operation, place: Attribute | None) -> GlobalOp:
         """A global for the encoded tensor, and the initializer that encodes it."""
         result = operation.results[0]
-        name = fresh_name(f"{symbol(origin, 'global') or 'constant'}__encoded", self._globals)
+        name = fresh_name(f"{root_symbol(origin, 'global') or 'constant'}__encoded", self._globals)
         variable = GlobalOp.create(
             properties={
                 "sym_visibility": StringAttr("private"),
@@ -147,14 +147,14 @@ class Hoisting:
             operands=encode.results, properties={"global": SymbolRefAttr(name)}
         )
         block.add_ops([*moved, encode, store, ReturnOp.build(operands=[()])])
-        defined = self._globals.get(symbol(origin, "global"), origin)
+        defined = self._globals.get(root_symbol(origin, "global"), origin)
         source.location = defined.location
         initializer = InitializerOp.create(
             properties={"function_type": FunctionType.from_lists([], [])},
             regions=[Region(block)],
         )
         function = _function_of(operation)
-        setter = self._set_last_by.get(symbol(origin, "global"))
+        setter = self._set_last_by.get(root_symbol(origin, "global"))
         point = InsertPoint.before(function)
         if setter is not None and not setter.is_before_in_block(function):
             point = InsertPoint.after(setter)
@@ -165,7 +165,7 @@ class Hoisting:
 
     def _source(self, origin: Operation) -> Operation:
         """The constant contents themselves where they are known: the global need not be kept."""
-        variable = self._globals.get(symbol(origin, "global"))
+        variable = self._globals.get(root_symbol(origin, "global"))
         value = None if variable is None else variable.properties.get("initial_value")
         if isinstance(value, DenseIntOrFPElementsAttr):
             return ConstantOp(cast(DenseIntOrFPElementsAttr, value))

@@ -52,7 +52,7 @@ from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS
 from ...ir.index import constant_index
 from ...ir.structural_hash import AttributeNumbers
-from ...ir.symbols import fresh_name, names_in, symbol, visibility
+from ...ir.symbols import fresh_name, names_in, root_symbol, visibility
 from ..stream.analysis.affinity_analysis import AffinityAnalysis
 from .placement.process_devices import affinity_of_device, name_of, place_processes, select_device
 
@@ -90,7 +90,7 @@ class Kinds:
 
 def kinds_of_processes(context: Context, module: ModuleOp, device: Operation) -> Kinds:
     """The kinds of the processes that a device stands for. Raises OperationError at the grid."""
-    name = symbol(device, "sym_name")
+    name = root_symbol(device, "sym_name")
     reference = device.attributes[GRID_ATTRIBUTE]
     grid_name = reference.root_reference.data if isinstance(reference, SymbolRefAttr) else ""
     grid = next((each for each in module.body.block.ops if name_of(each) == grid_name), None)
@@ -160,7 +160,7 @@ class Specialization:
                 found.add(operation)
                 # What it sets goes with what else it sets, such as the size of a tensor.
                 names |= {
-                    symbol(each, "global")
+                    root_symbol(each, "global")
                     for each in operation.walk()
                     if each.name == "util.global.store"
                 }
@@ -230,7 +230,7 @@ class Specialization:
                 _change(new.properties, replaced)
                 _change(new.attributes, replaced)
                 for reference in ("global", "callee"):
-                    if (renamed := names.get(symbol(new, reference))) is not None:
+                    if (renamed := names.get(root_symbol(new, reference))) is not None:
                         new.properties[reference] = SymbolRefAttr(renamed)
             if (name := name_of(member)) in names:
                 copy.properties["sym_name"] = StringAttr(names[name])
@@ -294,9 +294,9 @@ class Specialization:
 def _uses(operation: Operation, names: set[str]) -> Operation | None:
     """The first operation inside of another that uses one of some globals or functions."""
     for inner in operation.walk():
-        if symbol(inner, "global") in names:
+        if root_symbol(inner, "global") in names:
             return inner
-        if inner.name in CALLS and symbol(inner, "callee") in names:
+        if inner.name in CALLS and root_symbol(inner, "callee") in names:
             return inner
     return None
 

@@ -56,7 +56,7 @@ from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, calls_in
 from ...ir.locations import builder_before, located_builder, replace_by
-from ...ir.symbols import fresh_name, names_in, symbol, visibility
+from ...ir.symbols import fresh_name, names_in, root_symbol, visibility
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
@@ -80,14 +80,14 @@ class WrapEntryPointsPass(ModulePass):
         called = {name for _, name in calls_in(op)}
         for function in tuple(op.body.block.ops):
             if function.name in FUNCTIONS and _is_entry_point(function):
-                if symbol(function, "sym_name") in called:
+                if root_symbol(function, "sym_name") in called:
                     _keep_inside(op, function)
                 Wrapper(function).wrap()
 
 
 def _keep_inside(module: ModuleOp, function: Operation) -> None:
     """Leave a function to the program under another name, and only call it for others."""
-    name = symbol(function, "sym_name")
+    name = root_symbol(function, "sym_name")
     inside = SymbolRefAttr(fresh_name(f"_{name}", names_in(module)))
     kept = function.clone()
     kept.location = function.location

@@ -38,7 +38,7 @@ from ...dialects.shard.attributes import AxesArrayAttr
 from ...dialects.shard.boundary import enclosing_grid
 from ...ir.attribute_access import number_list
 from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS
-from ...ir.symbols import symbol
+from ...ir.symbols import root_symbol
 from ...ir.tensor_types import element_bytes, ranked
 from ...sharding.collectives import COLLECTIVES, RECV, SEND, UPDATE_HALO
 from ...sharding.cost import known_extents
@@ -210,12 +210,12 @@ class CostCounter:
         self._kernels: dict[tuple[str, str], Operation] = {}
         for operation in module.walk():
             if operation.name in FUNCTIONS:
-                name = symbol(operation, "sym_name")
+                name = root_symbol(operation, "sym_name")
                 executable = _executable_of(operation)
                 if executable is None:
                     self.functions[name] = operation
                 else:
-                    self._kernels[symbol(executable, "sym_name"), name] = operation
+                    self._kernels[root_symbol(executable, "sym_name"), name] = operation
         self._known: dict[Operation, Cost] = {}
 
     def function(self, function: Operation) -> Cost:
@@ -281,7 +281,7 @@ class CostCounter:
                 cost.dispatches += 1
                 return cost
         if operation.name in CALLS:
-            callee = self.functions.get(symbol(operation, "callee"))
+            callee = self.functions.get(root_symbol(operation, "callee"))
             if callee is not None and callee.regions[0].blocks:
                 called = self.function(callee)
                 cost.add(called)

@@ -19,7 +19,7 @@ from ...dialects.shard.checks import grid_value
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import CALLS
 from ...ir.regions import values_read
-from ...ir.symbols import symbol
+from ...ir.symbols import root_symbol
 from ...ir.tensor_types import ranked
 from ...sharding.collectives import COLLECTIVES
 from ...sharding.cost import known_extents
@@ -231,7 +231,7 @@ class _Simulator:
     def _inner(self, operation: Operation) -> Sequence[Block]:
         """The blocks that an operation runs: of its regions, or of what it calls."""
         if operation.name in CALLS:
-            callee = self._counter.functions.get(symbol(operation, "callee"))
+            callee = self._counter.functions.get(root_symbol(operation, "callee"))
             return () if callee is None else tuple(callee.regions[0].blocks)
         if operation.name.startswith(("linalg.", "tensor.", "tosa.")):
             return ()

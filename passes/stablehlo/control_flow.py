@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.attribute_access import integer
 from ...ir.diagnostics import OperationError
-from ...ir.symbols import symbol
+from ...ir.symbols import root_symbol
 from .elements import TOKEN, converted, kind
 from .emitter import INDEX
 from .lowering import Lowering
@@ -106,7 +106,7 @@ def _token(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 @tensor_rule("stablehlo.composite")
 def _composite(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """What the decomposition computes."""
-    call = CallOp(symbol(op, "decomposition"), op.operands, op.result_types)
+    call = CallOp(root_symbol(op, "decomposition"), op.operands, op.result_types)
     call.location = op.location
     del operands
     lowering.at(call).operation(call, {})

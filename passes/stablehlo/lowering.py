@@ -21,7 +21,7 @@ from ...dialects.quant import quantization
 from ...ir.attribute_access import attribute, element_type
 from ...ir.diagnostics import OperationError
 from ...ir.locations import located_builder
-from ...ir.symbols import symbol, visibility
+from ...ir.symbols import root_symbol, visibility
 from .elements import converted, is_computed, kind
 from .emitter import Emitter, number_of, shape
 from .folding import folded
@@ -157,7 +157,7 @@ class Lowering:
 
     def _call(self, operation: CallOp, operands: Sequence[SSAValue]) -> None:
         """A call; public functions keep their unsigned types."""
-        callee = self.function(symbol(operation, "callee"))
+        callee = self.function(root_symbol(operation, "callee"))
         kept = callee is not None and visibility(callee) != "private"
         results = list(operation.result_types)
         if kept:
@@ -250,7 +250,7 @@ class Lowering:
             return operands
         if name in ("func.call", "stablehlo.composite"):
             which = "callee" if name == "func.call" else "decomposition"
-            callee = self.function(symbol(operation, which))
+            callee = self.function(root_symbol(operation, which))
             if callee is None or depth > MAXIMUM_INLINED:
                 raise OperationError(operation, "calls what is not defined, or itself")
             return self.scalars(callee.body, operands, here, depth=depth + 1)

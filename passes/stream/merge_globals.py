@@ -21,7 +21,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.iree_encoding.interfaces import Tensor, storage_key, tensor_encoding, with_encoding
 from ...dialects.stream.affinity import AFFINITY
 from ...ir.host_programs import CALLS, host_operations
-from ...ir.symbols import symbol
+from ...ir.symbols import root_symbol
 
 READS = ("util.global.load", "util.global.address")
 
@@ -34,7 +34,7 @@ class MergeGlobalsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         variables = {
-            symbol(operation, "sym_name"): operation
+            root_symbol(operation, "sym_name"): operation
             for operation in op.body.block.ops
             if operation.name == "util.global" and "is_mutable" not in operation.properties
         }
@@ -44,7 +44,7 @@ class MergeGlobalsPass(ModulePass):
             if operation.name != "util.initializer" or _calls(operation):
                 continue
             names = _stored(operation)
-            read = (symbol(o, "global") for o in operation.walk() if o.name in READS)
+            read = (root_symbol(o, "global") for o in operation.walk() if o.name in READS)
             if not names or not all(name in variables for name in (*names, *read)):
                 continue
             key = (_text(operation, names), *(_kind(variables[name]) for name in names))
@@ -53,7 +53,7 @@ class MergeGlobalsPass(ModulePass):
                 renamed |= dict(zip(names, kept, strict=True))
                 Rewriter.erase_op(operation)
         for operation in host_operations(op):
-            name = symbol(operation, "global")
+            name = root_symbol(operation, "global")
             if name in renamed:
                 operation.properties["global"] = SymbolRefAttr(renamed[name])
         for name in renamed:
@@ -63,7 +63,7 @@ class MergeGlobalsPass(ModulePass):
 def _stored(initializer: Operation) -> tuple[str, ...]:
     """The globals that an initializer sets, in order."""
     return tuple(
-        symbol(operation, "global")
+        root_symbol(operation, "global")
         for operation in initializer.walk()
         if operation.name == "util.global.store"
     )
@@ -96,7 +96,7 @@ def _text(initializer: Operation, names: tuple[str, ...]) -> str:
         for name, value in operation.properties.items():
             operation.properties[name] = _stored_as(value)
         if operation.name == "util.global.store":
-            number = names.index(symbol(operation, "global"))
+            number = names.index(root_symbol(operation, "global"))
             operation.properties["global"] = SymbolRefAttr(f"global_{number}")
     stream = StringIO()
     Printer(stream=stream, print_generic_format=True).print_op(copy)

@@ -13,7 +13,7 @@ constant is returned. A transfer on one device keeps the lifetime, unless it is 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import cast
@@ -31,7 +31,7 @@ from ...dialects.stream.types import ResourceType
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, host_operations
 from ...ir.locations import located_builder
-from ...ir.symbols import symbol, visibility
+from ...ir.symbols import root_symbol, visibility
 from ...ir.syntax.assembly_format import values
 from ...ir.value_flow import returned_values
 from .analysis.storage import is_resource, stored_in
@@ -91,14 +91,14 @@ class Usage:
                 for argument in block.args:
                     self._set(argument)
         if operation.name == "util.global" and _lifetime(operation.properties["type"]) == OPEN:
-            operation.properties["type"] = self._type_of(symbol(operation, "sym_name"))
+            operation.properties["type"] = self._type_of(root_symbol(operation, "sym_name"))
 
     def check_globals(self, module: ModuleOp) -> None:
         """Raise OperationError where a global is accessed with another lifetime than it has."""
         for operation in host_operations(module):
             if operation.name in (LOAD, STORE):
                 value = (*operation.results, *operation.operands)[0]
-                lifetime = self._lifetime_of(symbol(operation, "global"))
+                lifetime = self._lifetime_of(root_symbol(operation, "global"))
                 if is_resource(value) and _lifetime(value.type) != lifetime:
                     raise OperationError(
                         operation,
@@ -195,7 +195,7 @@ def _known_at(operation: Operation) -> Iterator[tuple[Hashable, str]]:
     elif operation.name == "util.global" and (found := _lifetime(operation.properties["type"])):
         mutable = "is_mutable" in operation.properties
         yield (
-            symbol(operation, "sym_name"),
+            root_symbol(operation, "sym_name"),
             found if found != OPEN else "variable" if mutable else "constant",
         )
     elif operation.name in FUNCTIONS:
@@ -214,9 +214,9 @@ def _weakly_joined(operation: Operation) -> Iterator[tuple[Hashable, Hashable]]:
     if operation.name == CAST:
         yield operation.operands[0], operation.results[0]
     elif operation.name == LOAD and is_resource(operation.results[0]):
-        yield operation.results[0], symbol(operation, "global")
+        yield operation.results[0], root_symbol(operation, "global")
     elif operation.name == STORE and is_resource(operation.operands[0]):
-        yield operation.operands[0], symbol(operation, "global")
+        yield operation.operands[0], root_symbol(operation, "global")
 
 
 def _replace_cast(operation: Operation) -> None:

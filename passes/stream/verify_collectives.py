@@ -21,7 +21,7 @@ from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.shard.boundary import GRID_ATTRIBUTE
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS
-from ...ir.symbols import symbol
+from ...ir.symbols import root_symbol
 from ..dispatch.fusion.groups import is_collective
 from .kernels.exports import entry_points
 
@@ -54,7 +54,7 @@ class CollectiveUses:
     """What processes exchange in each part of a module."""
 
     def __init__(self, module: ModuleOp) -> None:
-        named = {symbol(each, "sym_name"): each for each in module.body.block.ops}
+        named = {root_symbol(each, "sym_name"): each for each in module.body.block.ops}
         self._functions = {name: each for name, each in named.items() if each.name in FUNCTIONS}
         self._kinds = {
             name
@@ -73,7 +73,7 @@ class CollectiveUses:
         return (
             isinstance(value, OpResult)
             and value.op.name == "util.global.load"
-            and symbol(value.op, "global") in self._kinds
+            and root_symbol(value.op, "global") in self._kinds
         )
 
     def of_region(self, region: Region, callers: tuple[str, ...] = ()) -> Iterator[CollectiveUse]:
@@ -90,7 +90,7 @@ class CollectiveUses:
         for entry in entry_points(operation):
             for each in self._in_kernel(entry):
                 yield CollectiveUse(each.signature, each.text, operation)
-        callee = symbol(operation, "callee")
+        callee = root_symbol(operation, "callee")
         if operation.name in CALLS and callee in self._functions and callee not in callers:
             yield from self.of_region(self._functions[callee].regions[0], (*callers, callee))
         inside = [tuple(self.of_region(region, callers)) for region in operation.regions]

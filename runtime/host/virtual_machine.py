@@ -15,12 +15,11 @@ import numpy.typing as npt
 from ...sharding.collective_matching import DeviceState
 from ..commands import Bytes, Command, CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
-from ..workers import Team
 from . import loop, state
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .pool import Pool, as_numbers, native_pool, view
 from .program import Instruction, LinkedProgram, Words
-from .team import CALL_WORDS, ENDED, WORKERS, native_serve, team_words, worker_call
+from .team import CALL_WORDS, ENDED, WORKERS, Team, native_serve, team_words, worker_call
 from .timeline import Event, Timeline
 from .tracer import Tracer
 

@@ -22,6 +22,7 @@ from ...sharding.sharding import Sharding
 from .. import crew, intrinsics, messages, native, thread_mail
 from ..abi.arrays import ROUNDED_TYPES, Array
 from ..abi.device_array import DeviceArray
+from ..abi.errors import NeedsCompiler
 from ..abi.native_code import CPU_FEATURES, Native, load_objects, target_platform
 from ..abi.value_types import FunctionTypes, ValueType
 from ..commands import CommandFailed, DeviceFailed
@@ -46,7 +47,6 @@ from ..native_functions import give_functions
 from .container import Container, piece
 from .fields import DamagedFile, Fields
 from .functions import SavedFunction
-from .needs import NeedsCompiler
 from .tables import (
     MOST,
     read_constants,

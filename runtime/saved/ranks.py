@@ -12,11 +12,11 @@ from ...sharding.collective_matching import CollectiveSignature, DeviceState
 from ...sharding.grid import Grid
 from ..abi.arguments import InputError
 from ..abi.arrays import Array
+from ..abi.errors import NeedsCompiler
 from ..commands import CommandFailed
 from ..communicator import Communicator, RankError
 from ..host.virtual_machine import VirtualMachineError
 from ..rank_calls import agree, check_rank_count, join_ranks, run_and_gather
-from .needs import NeedsCompiler
 
 if TYPE_CHECKING:
     from ..mpi import MpiCommunicator

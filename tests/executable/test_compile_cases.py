@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from breadth import is_sampled, sampled
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.runtime.abi.compare import compare
 from mesh_opt.runtime.abi.values import dtype_of, static_shape
 
@@ -55,7 +55,7 @@ def test_untiled_case(text: str) -> None:
 def check(text: str, pipeline: str) -> None:
     program = api.compile(text, pipeline, stages=False)
     on_threads = pipeline == TILED and "complex<" not in text
-    compiled = compile_program(program.module) if on_threads else None
+    compiled = CompiledProgram(program.module) if on_threads else None
     for name in program.functions:
         function = program[name]
         inputs = random_inputs(function)

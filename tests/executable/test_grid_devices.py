@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from breadth import NIGHTLY, cases
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import (
@@ -74,7 +74,7 @@ def check_every_stage(
         found = run_partitioned(read_again, name, inputs)
         for array, wanted in zip(found, expected, strict=True):
             np.testing.assert_allclose(array, wanted, 0, tolerance, err_msg=stage.name)
-    program = compile_program(module, guard=True)
+    program = CompiledProgram(module, guard=True)
     found = program.run_partitioned(name, inputs)
     program.close()
     for array, wanted in zip(found, expected, strict=True):
@@ -162,7 +162,7 @@ def test_a_weight_is_packed_once_for_each_target() -> None:
     w = np.array([[1, 2], [3, 4]], np.float32)
     for found in (
         run_partitioned(module, "main", [a]),
-        compile_program(module).run_partitioned("main", [a]),
+        CompiledProgram(module).run_partitioned("main", [a]),
     ):
         np.testing.assert_array_equal(found[0], a @ w)
         np.testing.assert_array_equal(found[1], a @ w @ w)
@@ -189,7 +189,7 @@ def test_each_process_has_a_state_of_its_own() -> None:
     a = np.array([1, 2], np.float32)
     for found in (
         run_partitioned(module, "main", [a]),
-        compile_program(module).run_partitioned("main", [a]),
+        CompiledProgram(module).run_partitioned("main", [a]),
     ):
         np.testing.assert_array_equal(found[0], [2, 3])
 
@@ -204,7 +204,7 @@ def test_a_process_cannot_run_the_copy_of_another_target() -> None:
     with pytest.raises(OperationError, match=message):
         run_partitioned(module, "mlp", inputs)
     with pytest.raises(OperationError, match=message):
-        compile_program(module).run_partitioned("mlp", inputs)
+        CompiledProgram(module).run_partitioned("mlp", inputs)
 
 
 def mesh_run(path: Path, *arguments: str) -> tuple[int, list[str], str]:

@@ -7,7 +7,7 @@ from io import StringIO
 import numpy as np
 import pytest
 from mesh_opt.api import compile
-from mesh_opt.codegen.compile import GUARD_VARIABLE, compile_program
+from mesh_opt.codegen.compile import GUARD_VARIABLE, CompiledProgram
 from mesh_opt.codegen.host_code import executable_steps, stream_steps
 from mesh_opt.codegen.host_code.function_lowering import FunctionLowering
 from mesh_opt.codegen.host_code.values import HostResource
@@ -51,7 +51,7 @@ def test_small_buffers(pipeline: str, is_broken: bool, monkeypatch: pytest.Monke
     if is_broken:
         make_too_small(monkeypatch)
     monkeypatch.setenv(GUARD_VARIABLE, "1")
-    program = compile_program(module)
+    program = CompiledProgram(module)
     if is_broken:
         with pytest.raises(OperationError, match="writes where it must not"):
             program.run("main", INPUTS)

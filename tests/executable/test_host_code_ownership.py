@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.run import run
 
 HEAD = """
@@ -136,7 +136,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str) -> None:
     module = api.compile(PROGRAMS[name], stages=False).module
-    program = compile_program(module)
+    program = CompiledProgram(module)
     target = program.symbols.lookup(module, "main")
     assert target is not None and program.has_host_code(target, None)
     for count in (3, 1, 0):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from breadth import sampled
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.host_code.lowering import HostEntry
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import find_function, public_functions, run
@@ -163,7 +163,7 @@ func.func @main(%a: tensor<4xi32>, %n: index) -> tensor<4xi32> {
   return %b : tensor<4xi32>
 }"""
     module = api.compile(text, pipeline="data-tile", stages=False).module
-    program = compile_program(module)
+    program = CompiledProgram(module)
     target = program.symbols.lookup(module, "main")
     assert target is not None and program.has_host_code(target, None)
     inputs = [np.arange(4, dtype=np.int32), np.int64(3)]

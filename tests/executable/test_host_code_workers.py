@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.runtime.workers import Team
+from mesh_opt.runtime.host.team import Team
 
 GATHERING = """
 func.func @main(%a: tensor<64x512xf32>, %k: tensor<64x512xindex>, %n: index) -> tensor<64x512xf32> {
@@ -37,7 +37,7 @@ def test_workers_share_kernels_in_a_loop() -> None:
     generator = np.random.default_rng(0)
     values = generator.standard_normal((64, 512), np.float32)
     places = generator.integers(0, 512, (64, 512))
-    program = compile_program(module, workers=3)
+    program = CompiledProgram(module, workers=3)
     for count in (1, 5):
         inputs = [values, places, np.int64(count)]
         (expected,) = run(module, "main", inputs)
@@ -53,5 +53,5 @@ def test_nobody_waits_for_workers_that_do_not_run(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Team, "start", lambda *_: None)
     module = api.compile(GATHERING).module
     values, places = np.ones((64, 512), np.float32), np.zeros((64, 512), np.int64)
-    (found,) = compile_program(module, workers=3).run("main", [values, places, np.int64(5)])
+    (found,) = CompiledProgram(module, workers=3).run("main", [values, places, np.int64(5)])
     np.testing.assert_array_equal(found, values * 32)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from breadth import NIGHTLY, is_sampled
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import run, run_partitioned
 from mesh_opt.ir.text.parser import parse_module
@@ -112,7 +112,7 @@ def test_transformer_block_in_tiles(targets: tuple[str, ...]) -> None:
         module.verify()
         if is_sampled(number, 4):
             check(run(module, "main", inputs)[0], f"after {one.name}")
-    check(compile_program(module).run_partitioned("main", inputs)[0], "compiled")
+    check(CompiledProgram(module).run_partitioned("main", inputs)[0], "compiled")
     names = Counter(operation.name for operation in module.walk())
     # The eight contractions, and three of them are one kernel; no other adds up products.
     assert names["linalg.mmt4d"] + names["linalg.batch_mmt4d"] == 6

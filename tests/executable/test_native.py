@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from backend_checks import check, function
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 
 MODELS = Path(__file__).parents[1] / "cases" / "models"
 
@@ -362,7 +362,7 @@ func.func @"{name}"(%a: tensor<3xf32>) -> tensor<3xf32> {{
   %0 = func.call @"{long}"(%a) : (tensor<3xf32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }}"""
-    compiled = compile_program(api.compile(text, stages=False).module)
+    compiled = CompiledProgram(api.compile(text, stages=False).module)
     (result,) = compiled.run(name, [np.zeros(3, np.float32)])
     assert np.array_equal(result, np.ones(3, np.float32))
 
@@ -371,13 +371,13 @@ func.func @"{name}"(%a: tensor<3xf32>) -> tensor<3xf32> {{
 def test_model(name: str) -> None:
     stored = np.load(MODELS / f"{name}.npz")
     inputs = [stored[f"in{i}"] for i in range(len(stored.files) - 1)]
-    compiled = compile_program(api.compile(MODELS / f"{name}.mlir", stages=False).module)
+    compiled = CompiledProgram(api.compile(MODELS / f"{name}.mlir", stages=False).module)
     (result,) = compiled.run("main", inputs)
     assert np.abs(result - stored["out0"]).max() < 1e-5
 
 
 def test_results_do_not_change_with_later_calls() -> None:
-    compiled = compile_program(api.compile(PROGRAMS["row_sum"], stages=False).module)
+    compiled = CompiledProgram(api.compile(PROGRAMS["row_sum"], stages=False).module)
     ones = np.ones((5, 37), np.float32)
     (first,) = compiled.run("main", [ones])
     compiled.run("main", [ones * 2])
@@ -389,6 +389,6 @@ def test_workers_share_a_dispatch() -> None:
     inputs = [rng.standard_normal((16, 32)), rng.standard_normal((32, 64))]
     inputs = [each.astype(np.float32) for each in [*inputs, rng.standard_normal((64, 32))]]
     program = api.compile(MODELS / "mlp.mlir", stages=False)
-    (alone,) = compile_program(program.module).run("main", inputs)
-    (shared,) = compile_program(program.module, workers=3).run("main", inputs)
+    (alone,) = CompiledProgram(program.module).run("main", inputs)
+    (shared,) = CompiledProgram(program.module, workers=3).run("main", inputs)
     assert np.array_equal(alone, shared)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from backend_checks import check
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.diagnostics import OperationError
 
@@ -340,7 +340,7 @@ func.func private @g(%x: tensor<?xf32>) -> tensor<8xf32> {
 def test_native_code_refuses_what_the_interpreter_refuses(name: str) -> None:
     text, calls = REFUSED[name]
     module = api.compile(text, stages=False).module
-    compiled = compile_program(module)
+    compiled = CompiledProgram(module)
     for inputs in calls:
         with pytest.raises(OperationError) as expected:
             run(module, "main", inputs)
@@ -365,7 +365,7 @@ func.func @main(%t: tensor<9xf32>, %k: tensor<2xindex>, %b: tensor<?xf32>) -> te
   %2 = arith.addf %0, %1 : tensor<2xf32>
   return %2 : tensor<2xf32>
 }"""
-    compiled = compile_program(api.compile(text, stages=False).module)
+    compiled = CompiledProgram(api.compile(text, stages=False).module)
     with pytest.raises(OperationError, match="has index 9 in dimension 0, which has extent 9"):
         compiled.run("main", [counted(9), np.array([1, 9]), counted(7)])
     with pytest.raises(OperationError, match="casts a tensor of shape 7"):
@@ -519,6 +519,6 @@ func.func @main(%m: memref<4xf32>, %i: index) -> f32 {
   %0 = memref.load %m[%i] : memref<4xf32>
   return %0 : f32
 }"""
-    compiled = compile_program(api.compile(text, stages=False).module)
+    compiled = CompiledProgram(api.compile(text, stages=False).module)
     assert compiled.run("main", [counted(4), np.int64(2)]) == [2]
     assert compiled.run("main", [counted(4) + 10, np.int64(2)]) == [12]

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.explain import explain_kernels
 from mesh_opt.codegen.microkernels.mmt4d import PackedTile, blocks
 from mesh_opt.ir.diagnostics import remarks_to
@@ -38,7 +38,7 @@ def check(text: str, dtypes: list[str]) -> None:
     remarks = []
     with remarks_to(remarks.append):
         explain_kernels(main.program.module)
-    (found,) = compile_program(main.program.module).run("main", inputs)
+    (found,) = CompiledProgram(main.program.module).run("main", inputs)
     (wanted,) = main.reference(inputs)
     np.testing.assert_array_equal(found, wanted)
     assert not [each for each in remarks if each.category == "backend"]
@@ -174,7 +174,7 @@ def test_pack_and_unpack(
     for text, inputs in ((pack, [values, tiled]), (unpack, [None, np.zeros(shape, np.float32)])):
         main = api.compile(text, stages=False)["main"]
         given = [tiled if each is None else each for each in inputs]
-        (found,) = compile_program(main.program.module).run("main", given)
+        (found,) = CompiledProgram(main.program.module).run("main", given)
         np.testing.assert_array_equal(found, main.reference(given)[0])
         tiled = found
     np.testing.assert_array_equal(tiled, values)
@@ -189,7 +189,7 @@ def test_producers_are_packed_on_the_way() -> None:
         into %e : tensor<9x6xf32> -> tensor<2x6x8x1xf32>
       return %0 : tensor<2x6x8x1xf32>
     }"""
-    program = compile_program(api.compile(text, stages=False).module)
+    program = CompiledProgram(api.compile(text, stages=False).module)
     program.run("main", [np.ones((9, 6), np.float32)])
     assert program.statistics[0].commands == 1
     check(text, ["f32"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from breadth import sampled
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.runtime.abi.compare import compare
 from mesh_opt.runtime.abi.values import dtype_of, static_shape
 
@@ -39,7 +39,7 @@ def random_inputs(function: api.Function) -> list[np.ndarray]:
 @pytest.mark.parametrize("case", sampled(CASES, 3), ids=lambda path: path.stem)
 def test_case(case: Path) -> None:
     program = api.compile(case, "spmd", stages=False)
-    compiled = compile_program(program.module)
+    compiled = CompiledProgram(program.module)
     for name in program.functions:
         function = program[name]
         inputs = random_inputs(function)
@@ -58,7 +58,7 @@ def test_mlp_on_four_devices() -> None:
     (name,) = program.functions
     function = program[name]
     inputs = random_inputs(function)
-    compiled = compile_program(program.module)
+    compiled = CompiledProgram(program.module)
     (expected,) = function.reference(inputs)
     (result,) = compiled.run_partitioned(name, inputs)
     assert compare(result, expected).agrees
@@ -71,7 +71,7 @@ def test_transformer_block_on_eight_devices() -> None:
     stored = np.load(path.with_suffix(".npz"))
     inputs = [stored[f"in{index}"] for index in range(13)]
     program = api.compile(path.with_suffix(".mlir"), "spmd", stages=False)
-    compiled = compile_program(program.module)
+    compiled = CompiledProgram(program.module)
     for _ in range(2):
         (result,) = compiled.run_partitioned("main", inputs)
         assert np.abs(result - stored["out0"]).max() <= 1e-5

@@ -10,7 +10,7 @@ import pytest
 from backend_checks import check, function
 from breadth import breadth
 from mesh_opt import api
-from mesh_opt.codegen.compile import GUARD_VARIABLE, compile_program
+from mesh_opt.codegen.compile import GUARD_VARIABLE, CompiledProgram
 from mesh_opt.codegen.host_code import kernel_steps
 from mesh_opt.codegen.kernels import contractions
 from mesh_opt.codegen.microkernels import vectors
@@ -181,7 +181,7 @@ def check_sizes(element: str, widen: str, used: Sequence[str], count: int) -> No
     program = api.compile(
         narrow_product(element, widen, [f"?x? {each}" for each in used]), stages=False
     )
-    compiled = compile_program(program.module)
+    compiled = CompiledProgram(program.module)
     rng = np.random.default_rng(3)
     around = {"m": 12, "n": 32, "k": 64}
     for _ in range(count):

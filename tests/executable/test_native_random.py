@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from breadth import NIGHTLY, breadth
 from hypothesis import HealthCheck, given, settings
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.run import run
 from mesh_opt.passes.registry import all_passes
 
@@ -26,9 +26,9 @@ def check(text: str) -> None:
     context, module = random_programs.parse(text)
     inputs = random_programs.random_inputs(module)
     expected = run(module, "main", inputs)
-    results = {"whole": compile_program(module).run("main", inputs)}
+    results = {"whole": CompiledProgram(module).run("main", inputs)}
     all_passes()["spmd"]()().apply(context, module)
-    partitioned = compile_program(module)
+    partitioned = CompiledProgram(module)
     results["partitioned"] = partitioned.run_partitioned("main", inputs)
     results["again"] = partitioned.run_partitioned("main", inputs)
     partitioned.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.codegen.compile import CompiledProgram, compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
@@ -85,7 +85,7 @@ def check_case(case: str, passes: DataTilePass, last: str | None = None) -> None
             break
     else:
         assert last is None
-    check(compile_program(module), name, inputs_of(original, name), original)
+    check(CompiledProgram(module), name, inputs_of(original, name), original)
 
 
 @pytest.mark.parametrize("case", PROGRAMS)
@@ -129,7 +129,7 @@ def test_a_missing_device_is_an_error_at_its_definition() -> None:
     context, module = parse(TWO_DEVICES)
     for one in DataTilePass().passes():
         one.apply(context, module)
-    program = compile_program(module, devices=["local-task"])
+    program = CompiledProgram(module, devices=["local-task"])
     with pytest.raises(OperationError, match="needs device #1") as failure:
         program.run("foo", [np.ones((2, 3), np.float32), np.ones((3, 5), np.float32)])
     assert failure.value.operation.name == "util.global"
@@ -222,14 +222,14 @@ BODIES = {
 def test_bytes(name: str) -> None:
     body, results = BODIES[name]
     module = api.compile(host(body, results), stages=False).module
-    program = compile_program(module)
+    program = CompiledProgram(module)
     for inputs in (X, X + 3, X):
         check(program, "f", [inputs], module)
 
 
 def test_another_devices_bytes_need_a_transfer() -> None:
     body = f"%y = stream.async.clone on(#on_b) %x : {BYTES}{{%c32}} -> {BYTES}{{%c32}}"
-    program = compile_program(api.compile(host(body), stages=False).module)
+    program = CompiledProgram(api.compile(host(body), stages=False).module)
     with pytest.raises(OperationError, match="it has to be transferred first"):
         program.run("f", [X])
 
@@ -238,7 +238,7 @@ def test_a_range_beyond_a_resource() -> None:
     body = (
         f"%y = stream.async.slice on(#on_a) %x[%c16 to %c32] : {BYTES}{{%c32}} -> {BYTES}{{%c32}}"
     )
-    program = compile_program(api.compile(host(body), stages=False).module)
+    program = CompiledProgram(api.compile(host(body), stages=False).module)
     with pytest.raises(OperationError, match="slices 16 bytes into a resource of 32"):
         program.run("f", [X])
 
@@ -246,9 +246,9 @@ def test_a_range_beyond_a_resource() -> None:
 def test_tensors_without_a_layout_are_interpreted() -> None:
     kind = f"tensor<8xf32> in {BYTES}{{%c32}}"
     body = f"%y = stream.tensor.clone on(#on_a) %x : {kind} -> {kind}"
-    program = compile_program(api.compile(host(body), stages=False).module)
+    program = CompiledProgram(api.compile(host(body), stages=False).module)
     assert np.array_equal(program.run("f", [X])[0], X)
-    native = compile_program(program.module, require_native=True)
+    native = CompiledProgram(program.module, require_native=True)
     with pytest.raises(OperationError, match="native code is required"):
         native.run("f", [X])
 
@@ -296,5 +296,5 @@ util.func public @f() -> (!hal.buffer_view, !hal.buffer_view, i12) {
   util.return %2, %3, %4 : !hal.buffer_view, !hal.buffer_view, i12
 }"""
     module = api.compile(text, stages=False).module
-    for found in (run(module, "f", []), compile_program(module).run("f", [])):
+    for found in (run(module, "f", []), CompiledProgram(module).run("f", [])):
         assert [array.tolist() for array in found] == [[-1, 1], [True, False, True, False], -1]

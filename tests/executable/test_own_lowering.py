@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.dialects.linalg.dialect import NAMED_CLASSES
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import run
@@ -74,5 +74,5 @@ def test_own_products(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "acme.unit" in products[0].attributes
     # What the solver left alone was lowered all the same.
     assert "linalg.generic" in {name for name, _ in asked}
-    for found in (run(module, "main", inputs), compile_program(module).run("main", inputs)):
+    for found in (run(module, "main", inputs), CompiledProgram(module).run("main", inputs)):
         np.testing.assert_allclose(found[0], expected, rtol=1e-5, atol=1e-5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from breadth import cases
 from device_chains import random_chain
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
 from mesh_opt.ir.text.parser import parse_module
@@ -44,6 +44,6 @@ def test_tiled_equals_untiled(seed: int) -> None:
             difference = compare(found, expected)
             assert difference.agrees, f"after {one.name}: {difference}\n{text}"
         # In kernels, with guard bytes around all buffers: these are as large as sizeof says.
-        (found,) = compile_program(stage, guard=True).run("main", inputs)
+        (found,) = CompiledProgram(stage, guard=True).run("main", inputs)
         difference = compare(found, expected)
         assert difference.agrees, f"in guarded kernels: {difference}\n{text}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from breadth import cases
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
@@ -36,7 +36,7 @@ def test_rows(seed: int) -> None:
                 stage.verify()
                 _check(run(stage, "main", inputs), expected, text)
         for guard in (False, True):
-            program = compile_program(stage, guard=guard)
+            program = CompiledProgram(stage, guard=guard)
             for _ in range(2):
                 _check(program.run("main", inputs), expected, text)
 

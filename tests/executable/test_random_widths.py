@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from breadth import NIGHTLY, cases, is_sampled
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
 from mesh_opt.ir.diagnostics import OperationError
@@ -71,7 +71,7 @@ def test_tensors(seed: int) -> None:
     expected = run(module, "main", inputs)
     native = NATIVE_STAGES[seed % len(NATIVE_STAGES)] if is_compiled(seed) else None
     if native == "":
-        check(compile_program(module).run("main", inputs), expected, "as it is written", text)
+        check(CompiledProgram(module).run("main", inputs), expected, "as it is written", text)
     passes = DataTilePass(data_tiling=seed % 4 > 0).passes()
     for position, one in enumerate(passes):
         one.apply(context, module)
@@ -81,7 +81,7 @@ def test_tensors(seed: int) -> None:
         if one is passes[-1] or is_sampled(position + seed, 4):
             check(run(module, "main", inputs), expected, one.name, text)
         if one.name == native:
-            found = compile_program(module, guard=seed % 2 == 0).run("main", inputs)
+            found = CompiledProgram(module, guard=seed % 2 == 0).run("main", inputs)
             check(found, expected, f"native, after {one.name}", text)
 
 
@@ -100,4 +100,4 @@ def test_resources(seed: int) -> None:
     module.verify()
     check(run(module, "main", inputs), expected, "bytes", text)
     if is_compiled(seed):
-        check(compile_program(module).run("main", inputs), expected, "native", text)
+        check(CompiledProgram(module).run("main", inputs), expected, "native", text)

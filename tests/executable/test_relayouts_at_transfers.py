@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.text.parser import parse_module
@@ -76,7 +76,7 @@ def test_equal_layouts_are_made_once(rows: int, target_b: str, on_a: int, on_b: 
             for place, count in (("@a", on_a), ("@b", on_b)):
                 here = [o for o in encodes if place in str(o.properties["affinity"])]
                 assert len(here) == count, place
-    for found in compile_program(module, guard=True).run("main", inputs):
+    for found in CompiledProgram(module, guard=True).run("main", inputs):
         np.testing.assert_array_equal(found, expected)
 
 
@@ -126,5 +126,5 @@ def test_weights_of_another_device_move_once(weight: str, factor: float) -> None
             assert not any(o.name == "flow.tensor.transfer" for o in function.walk())
             (found,) = run(module, "main", [x])
             np.testing.assert_array_equal(found, expected)
-    (found,) = compile_program(module, guard=True).run("main", [x])
+    (found,) = CompiledProgram(module, guard=True).run("main", [x])
     np.testing.assert_array_equal(found, expected)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.text.parser import parse_module
@@ -132,6 +132,6 @@ def test_meaning(
             assert (before, behind) == encodes
             for found, wanted in zip(run(module, "main", inputs), expected, strict=True):
                 np.testing.assert_array_equal(found, wanted)
-    found = compile_program(module, guard=True).run("main", inputs)
+    found = CompiledProgram(module, guard=True).run("main", inputs)
     for one, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt.api import compile
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 
 KERNELS = {
     "doubled": "%s = arith.addf %l, %l : !t",
@@ -141,14 +141,14 @@ def test_what_is_still_read_is_kept(name: str, kernel: str) -> None:
     given = np.linspace(-1, 1, 6, dtype=np.float32)
     expected = program["main"].reference([given])
     for guard in (False, True):
-        compiled = compile_program(program.module, guard=guard)
+        compiled = CompiledProgram(program.module, guard=guard)
         for found, wanted in zip(compiled.run("main", [given]), expected, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
 def test_what_dies_is_written_in_its_place() -> None:
     program = compile(program_of("chain", "doubled"), "data-tile", stages=False)
-    compiled = compile_program(program.module)
+    compiled = CompiledProgram(program.module)
     compiled.run("main", [np.zeros(6, np.float32)])
     (found,) = compiled.statistics
     # The sum and two kernels, all in the memory of the result.

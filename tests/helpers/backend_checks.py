@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.explain import explain_kernels
 from mesh_opt.ir.diagnostics import remarks_to
 from mesh_opt.runtime.abi.compare import compare
@@ -35,7 +35,7 @@ def check(text: str, inputs: list[np.ndarray] | None = None, *, interpreted: boo
     rng = np.random.default_rng(7)
     inputs = inputs or [random_input(each, rng) for each in main.argument_types]
     expected = main.reference(inputs)
-    compiled = compile_program(program.module)
+    compiled = CompiledProgram(program.module)
     remarks = []
     with remarks_to(remarks.append):
         explain_kernels(program.module)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from lying_operations import program
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
@@ -65,7 +65,7 @@ def examine(text: str, inputs: Arrays) -> tuple[str, str]:
         (each, outcome(lambda each=each: run(module, "main", each))) for each in (inputs, others)
     ]
     for guard in (False, True):
-        program = compile_program(module, guard=guard)
+        program = CompiledProgram(module, guard=guard)
         for given, expected in calls:
             copies = [np.array(array) for array in given]
             found = outcome(lambda program=program, given=given: program.run("main", given))

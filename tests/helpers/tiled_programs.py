@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from breadth import is_sampled
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
@@ -78,7 +78,7 @@ def check(
     for found, wanted in zip(results, expected, strict=True):
         np.testing.assert_array_equal(found, wanted, err_msg="after all stages")
     if compiled:
-        results = compile_program(module).run_partitioned("main", inputs)
+        results = CompiledProgram(module).run_partitioned("main", inputs)
     for found, wanted in zip(results, expected, strict=True):
         np.testing.assert_array_equal(found, wanted, err_msg="compiled")
     if products is not None:

@@ -33,7 +33,7 @@ from ....dialects.stream.affinity import affinity_of
 from ....ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ....ir.host_programs import host_operations
 from ....ir.structural_hash import AttributeNumbers
-from ....ir.symbols import symbol
+from ....ir.symbols import root_symbol
 from ....tiling.contractions import RESULT, Role
 from ....tiling.packed_layouts import IDENTITY, PackedLayout
 from ....tiling.storage_sizes import static_tiles
@@ -71,7 +71,7 @@ def target_solver(function: Operation) -> tuple[EncodingSolverInterface, ...]:
     if not isinstance(target, ExecutableTargetAttr):
         values = (value for operation in function.walk() for value in operation.results)
         if remarks_wanted() and any(tensor_encoding(value.type) for value in values):
-            name = symbol(function, "sym_name")
+            name = root_symbol(function, "sym_name")
             remark(CATEGORY, function, f"@{name} names no target: its tensors are stored in rows")
         return (IdentityResolverAttr(),)
     solver = solver_of(target)

@@ -35,7 +35,7 @@ from ....ir.host_programs import calls_in
 from ....ir.locations import builder_before, located_builder
 from ....ir.regions import values_read
 from ....ir.structural_hash import Structures
-from ....ir.symbols import names_in, symbol
+from ....ir.symbols import names_in, root_symbol
 from ....ir.syntax.resource_directives import UNTIED, tied_operands
 from ....ir.tensor_types import ranked, shape_of
 from ...sizes.dimension_sizes import DimensionSizes
@@ -150,7 +150,7 @@ class KernelOutliner:
         return SymbolRefAttr(name, [kernel.sym_name])
 
     def _fresh_name(self, function: Operation) -> str:
-        base = symbol(function, "sym_name") or "initializer"
+        base = root_symbol(function, "sym_name") or "initializer"
         while True:
             number = self._numbers.get(base, 0)
             self._numbers[base] = number + 1
@@ -173,7 +173,7 @@ class KernelOutliner:
         grids = [
             operation.clone()
             for operation in self._module.body.block.ops
-            if operation.name == "shard.grid" and symbol(operation, "sym_name") in names
+            if operation.name == "shard.grid" and root_symbol(operation, "sym_name") in names
         ]
         for grid in grids:
             # Nor any device: where a kernel runs is the dispatch's affair.

@@ -27,7 +27,7 @@ from ....dialects.hal.types import CommandBufferType, ExecutableType
 from ....dialects.stream.types import CollectiveAttr as StreamCollectiveAttr
 from ....ir.diagnostics import OperationError
 from ....ir.rules import Rules
-from ....ir.symbols import symbol
+from ....ir.symbols import root_symbol
 from ....ir.syntax.assembly_format import values
 from .rules import Maker, affinity_in, flags, reference, to_hal
 
@@ -219,7 +219,7 @@ def _named(op: Operation, names: Sequence[str]) -> Operation | None:
         found = parent
     for name in names:
         inner = (each for region in found.regions for block in region.blocks for each in block.ops)
-        following = next((each for each in inner if symbol(each, "sym_name") == name), None)
+        following = next((each for each in inner if root_symbol(each, "sym_name") == name), None)
         if following is None:
             return None
         found = following

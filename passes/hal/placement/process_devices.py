@@ -38,7 +38,7 @@ from ....dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAtt
 from ....dialects.util.dialect import GlobalOp
 from ....ir.diagnostics import Note, OperationError
 from ....ir.host_programs import FUNCTIONS, call_graph
-from ....ir.symbols import fresh_name, names_in, symbol, visibility
+from ....ir.symbols import fresh_name, names_in, root_symbol, visibility
 
 
 def place_processes(module: ModuleOp) -> None:
@@ -98,7 +98,7 @@ def _grid_of(function: Operation, grids: dict[str, Operation]) -> Operation | No
 
 def name_of(operation: Operation) -> str:
     """The name that an operation defines, empty if it defines none."""
-    return symbol(operation, "sym_name")
+    return root_symbol(operation, "sym_name")
 
 
 def _grids_named(function: Operation) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _grids_named(function: Operation) -> Iterator[str]:
                         yield grid.root_reference.data
     for operation in function.walk():
         if operation.name.startswith("shard.") and "grid" in operation.properties:
-            yield symbol(operation, "grid")
+            yield root_symbol(operation, "grid")
 
 
 def _refuse_devices(
@@ -201,7 +201,7 @@ def _place_state(
     module: ModuleOp, functions: Sequence[Operation], place: Attribute, grid: Operation
 ) -> None:
     """A tensor that changes is the process's own, and where the process is."""
-    used = {symbol(inner, "global") for function in functions for inner in function.walk()}
+    used = {root_symbol(inner, "global") for function in functions for inner in function.walk()}
     for variable in module.body.block.ops:
         if (
             variable.name != "util.global"

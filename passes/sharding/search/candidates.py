@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.diagnostics import OperationError, remarks_to
 from ....ir.host_programs import FUNCTIONS
-from ....ir.symbols import symbol, visibility
+from ....ir.symbols import root_symbol, visibility
 from ....sharding.cost import BYTES_PER_POINT
 from ....sharding.machine import Machine
 from ....sharding.sharding import DimensionAxes
@@ -145,7 +145,7 @@ def program_cost(module: ModuleOp, machine: Machine) -> Cost:
     """What one call of each public function costs one device. Raises MachineError."""
     total = Cost()
     names = {
-        symbol(operation, "sym_name")
+        root_symbol(operation, "sym_name")
         for operation in module.walk()
         if operation.name in FUNCTIONS and visibility(operation) == "public"
     }

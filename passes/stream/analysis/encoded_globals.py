@@ -29,7 +29,7 @@ from ....dialects.stream.affinity import TensorPhase
 from ....dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp, TensorSizeOfOp
 from ....dialects.stream.types import NamedParameterAttr
 from ....ir.host_programs import host_operations
-from ....ir.symbols import symbol
+from ....ir.symbols import root_symbol
 from ....ir.syntax.assembly_format import values
 
 LOAD, STORE = "util.global.load", "util.global.store"
@@ -81,7 +81,7 @@ class EncodedGlobals:
 
     def __init__(self, module: ModuleOp) -> None:
         self._globals = {
-            symbol(operation, "sym_name"): operation
+            root_symbol(operation, "sym_name"): operation
             for operation in module.body.block.ops
             if operation.name == "util.global"
         }
@@ -91,9 +91,9 @@ class EncodedGlobals:
         for operation in host_operations(module):
             if operation.name in (LOAD, STORE):
                 found = self._loads if operation.name == LOAD else self._stores
-                found[symbol(operation, "global")].append(operation)
+                found[root_symbol(operation, "global")].append(operation)
             elif operation.name == "util.global.address":
-                self._addressed.add(symbol(operation, "global"))
+                self._addressed.add(root_symbol(operation, "global"))
         self.sources: dict[tuple[str, ...], list[EncodedVersion]] = {}
         """Versions by what they are of: a parameter, or the global that had it first."""
         for initializer in module.body.block.ops:
@@ -113,7 +113,7 @@ class EncodedGlobals:
             user = user.results[0].get_user_of_unique_use()
         if user is None or user.name != STORE:
             return
-        name = symbol(user, "global")
+        name = root_symbol(user, "global")
         source = self._source(encode.source)
         if source and self._is_constant(name) and len(self._stores[name]) == 1:
             version = EncodedVersion(name, encode, size, tuple(copies), user)
@@ -125,7 +125,7 @@ class EncodedGlobals:
         while isinstance(value, OpResult):
             operation: Operation = value.op
             if operation.name == LOAD:
-                name = symbol(operation, "global")
+                name = root_symbol(operation, "global")
                 if not self._is_constant(name):
                     return ()
                 found = ("global", name)

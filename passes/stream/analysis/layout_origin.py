@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....dialects.stream.affinity import AFFINITY, affinity_of
 from ....ir.host_programs import CALLS, FUNCTIONS, host_operations
 from ....ir.structural_hash import AttributeNumbers
-from ....ir.symbols import symbol, visibility
+from ....ir.symbols import root_symbol, visibility
 from ....ir.syntax.resource_directives import RESOURCE
 from ....ir.value_flow import value_flow
 from .device_placement import boundary_affinity
@@ -118,9 +118,9 @@ def _flow(operations: Sequence[Operation]) -> Iterator[tuple[Thing, Thing]]:
     yield from value_flow(operations)
     for operation in operations:
         if operation.name == "util.global.store":
-            yield operation.operands[0], symbol(operation, "global")
+            yield operation.operands[0], root_symbol(operation, "global")
         elif operation.name == "util.global.load":
-            yield symbol(operation, "global"), operation.results[0]
+            yield root_symbol(operation, "global"), operation.results[0]
         elif operation.name in SAME_LAYOUT:
             yield operation.operands[0], operation.results[0]
         else:
@@ -134,14 +134,14 @@ def _from_outside(
 
     Each with the affinity that it is laid out for, and the operation that defines it.
     """
-    called = {symbol(call, "callee") for call in operations if call.name in CALLS}
+    called = {root_symbol(call, "callee") for call in operations if call.name in CALLS}
     for operation in operations:
         if operation.properties.get("initial_value") is not None:
             place = operation.attributes.get(AFFINITY) or affinity_of(operation)
-            yield symbol(operation, "sym_name"), place, operation
+            yield root_symbol(operation, "sym_name"), place, operation
         if operation.name not in FUNCTIONS or (block := operation.regions[0].blocks.first) is None:
             continue
-        if visibility(operation) == "private" and symbol(operation, "sym_name") in called:
+        if visibility(operation) == "private" and root_symbol(operation, "sym_name") in called:
             continue
         for index, argument in enumerate(block.args):
             if argument.type.name == RESOURCE:

@@ -28,7 +28,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.host_programs import host_operations
 from ....ir.index import constant_index
 from ....ir.locations import builder_before, located_builder, replace_by
-from ....ir.symbols import names_in, symbol
+from ....ir.symbols import names_in, root_symbol
 from ....ir.tensor_types import require_ranked
 from ..analysis.device_placement import LOAD, STORE, DevicePlacement
 from .stored_tensors import (
@@ -128,7 +128,7 @@ class StoredGlobals:
         self._carries_dims = carries_dims
         self._names = names_in(module)
         self._globals = {
-            symbol(operation, "sym_name"): operation
+            root_symbol(operation, "sym_name"): operation
             for operation in module.body.block.ops
             if operation.name == "util.global"
             and isinstance(operation.properties.get("type"), TensorType)
@@ -136,7 +136,7 @@ class StoredGlobals:
         self._copies: dict[str, dict[Attribute | None, str]] = {}
         self._set_at_once = set_at_once(module)
         for operation in host_operations(module):
-            name = symbol(operation, "global")
+            name = root_symbol(operation, "global")
             if operation.name == LOAD and name in self._globals:
                 self._add_copy(name, self._place(operation))
         for name, operation in self._globals.items():
@@ -144,7 +144,7 @@ class StoredGlobals:
 
     def load(self, operation: Operation, builder: Builder) -> StoredTensor | None:
         """The tensor that a load gives; `None` if it is of something else."""
-        name = symbol(operation, "global")
+        name = root_symbol(operation, "global")
         if name not in self._globals:
             return None
         place = self._place(operation)
@@ -161,7 +161,7 @@ class StoredGlobals:
         self, operation: Operation, stored: StoredTensor, place: Attribute | None, builder: Builder
     ) -> bool:
         """Store a tensor to every copy of a global; false if it is a global of something else."""
-        name = symbol(operation, "global")
+        name = root_symbol(operation, "global")
         if name not in self._globals:
             return False
         type_ = self._resource_type(name)
@@ -267,7 +267,7 @@ def set_at_once(module: ModuleOp) -> set[str]:
                 if operation.name in (LOAD, STORE):
                     first = operation.parent is initializer.regions[0].blocks.first
                     is_set.setdefault(
-                        symbol(operation, "global"), operation.name == STORE and first
+                        root_symbol(operation, "global"), operation.name == STORE and first
                     )
     return {name for name, at_once in is_set.items() if at_once}
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.host_programs import CALLS, FUNCTIONS, host_operations
-from ....ir.symbols import symbol
+from ....ir.symbols import root_symbol
 from ....ir.value_flow import value_flow
 from ..analysis.storage import storage_flow
 
@@ -39,13 +39,13 @@ def aliases(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue | Declared]]:
     operations = tuple(host_operations(module))
     yield from value_flow(operations)
     slots = {
-        symbol(function, "sym_name"): [slot for slot, _ in declared(function)]
+        root_symbol(function, "sym_name"): [slot for slot, _ in declared(function)]
         for function in operations
         if function.name in FUNCTIONS
     }
     for operation in operations:
         yield from storage_flow(operation)
         if operation.name in CALLS:
-            for slot in slots.get(symbol(operation, "callee"), ()):
+            for slot in slots.get(root_symbol(operation, "callee"), ()):
                 values = operation.operands if slot.group == "inputs" else operation.results
                 yield values[slot.index], slot

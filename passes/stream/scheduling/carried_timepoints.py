@@ -27,7 +27,7 @@ from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp
 from ....dialects.util.functions import CallOp, FuncOp
 from ....ir.host_programs import FUNCTIONS_AND_INITIALIZERS, host_operations
 from ....ir.locations import builder_before, located_builder
-from ....ir.symbols import fresh_name, names_in, references_of, symbol
+from ....ir.symbols import fresh_name, names_in, references_of, root_symbol
 from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
 from ..conversion.expansions import (
@@ -137,7 +137,7 @@ class CarriedTimepoints:
         if operation.name == "util.return":
             return parent in self._functions.values()
         if isinstance(operation, CallOp):
-            return symbol(operation, "callee") in self._functions
+            return root_symbol(operation, "callee") in self._functions
         return operation.name in STRUCTURES or (
             operation.name in ENDS and parent is not None and parent.name in STRUCTURES
         )
@@ -174,7 +174,7 @@ class CarriedTimepoints:
         Rewriter.erase_op(operation)
 
     def _load(self, load: GlobalLoadOp) -> None:
-        name = self._globals.get(symbol(load, "global"))
+        name = self._globals.get(root_symbol(load, "global"))
         if name is not None:
             reference = SymbolRefAttr(name)
             timepoint = builder_before(load).insert(
@@ -183,7 +183,7 @@ class CarriedTimepoints:
             self._wait(load.result, timepoint.result, InsertPoint.after(load))
 
     def _store(self, store: GlobalStoreOp) -> None:
-        name = self._globals.get(symbol(store, "global"))
+        name = self._globals.get(root_symbol(store, "global"))
         if name is None:
             return
         value, waits = awaited(store.value)

@@ -16,7 +16,7 @@ import pytest
 from breadth import breadth
 from mesh_opt.api import Program, compile
 from mesh_opt.codegen import cache as kernel_cache
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import Builtin
 
@@ -85,7 +85,7 @@ def test_a_function_keeps_its_program(by_references: None) -> None:
 def test_workers_end_with_the_program(by_references: None) -> None:
     before = threads()
     module = program().module
-    compiled = compile_program(module, workers=3)
+    compiled = CompiledProgram(module, workers=3)
     compiled.run_partitioned("main", [-np.ones((4, 3), np.float32)])
     # Two devices, each with two workers besides its own thread.
     assert len(threads() - before) == 6
@@ -100,7 +100,7 @@ def test_a_closed_program_runs_again_with_other_workers() -> None:
       return %r : tensor<256x256xf32>
     }"""
     before = threads()
-    compiled = compile_program(compile(text, stages=False).module, workers=2)
+    compiled = CompiledProgram(compile(text, stages=False).module, workers=2)
     given = np.ones((256, 256), np.float32)
     for _ in range(2):
         assert (compiled.run("main", [given])[0] == 2).all()

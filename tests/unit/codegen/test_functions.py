@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.microkernels.vectors import cpu_has
 from scipy import special
 
@@ -47,7 +47,7 @@ func.func @main(%a: {kind}) -> {kind} {{
   %0 = math.{name} %a : {kind}
   return %0 : {kind}
 }}"""
-    (found,) = compile_program(api.compile(text, stages=False).module).run("main", [inputs])
+    (found,) = CompiledProgram(api.compile(text, stages=False).module).run("main", [inputs])
     with np.errstate(all="ignore"):
         wanted = reference(inputs.astype(np.float64))
         exact = wanted.astype(np.float32)
@@ -81,7 +81,7 @@ func.func @narrow(%a: tensor<{count}xf32>) -> tensor<{count}xf16> {{
   %0 = arith.truncf %a : tensor<{count}xf32> to tensor<{count}xf16>
   return %0 : tensor<{count}xf16>
 }}"""
-    program = compile_program(api.compile(text, stages=False).module)
+    program = CompiledProgram(api.compile(text, stages=False).module)
     (wide,) = program.run("widen", [halves])
     (narrow,) = program.run("narrow", [given])
     np.testing.assert_array_equal(wide, floats)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mesh_opt import api
 from mesh_opt.codegen import cache as kernel_cache
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.kernels.fusion import plan_block
 
 MODELS = Path(__file__).parents[2] / "cases" / "models"
@@ -76,7 +76,7 @@ def test_dead_operations_have_no_kernel() -> None:
 @pytest.mark.parametrize(("name", "most"), [("mlp", 3), ("transformer_block", 38)])
 def test_models_have_few_kernels(name: str, most: int) -> None:
     program = api.compile(MODELS / f"{name}.mlir", stages=False)
-    compiled = compile_program(program.module)
+    compiled = CompiledProgram(program.module)
     stored = np.load(MODELS / f"{name}.npz")
     compiled.run("main", [stored[f"in{i}"] for i in range(len(stored.files) - 1)])
     assert compiled.statistics[0].commands <= most
@@ -90,10 +90,10 @@ func.func @main(%a: tensor<3x7xf32>, %b: tensor<3x7xf32>) -> (tensor<3x7xf32>, t
   %1 = math.exp %b : tensor<3x7xf32>
   return %0, %1 : tensor<3x7xf32>, tensor<3x7xf32>
 }"""
-    compiled = compile_program(api.compile(text, stages=False).module)
+    compiled = CompiledProgram(api.compile(text, stages=False).module)
     zeros = np.zeros((3, 7), np.float32)
     compiled.run("main", [zeros, zeros])
     before = len(kernel_cache._loaded)
-    compile_program(api.compile(text, stages=False).module).run("main", [zeros, zeros])
+    CompiledProgram(api.compile(text, stages=False).module).run("main", [zeros, zeros])
     assert len(kernel_cache._loaded) == before
     assert compiled.statistics[0].commands == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh_opt.ir.symbols import fresh_name, names_in, numbered_name, symbol
+from mesh_opt.ir.symbols import fresh_name, names_in, numbered_name, root_symbol
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
@@ -20,8 +20,8 @@ def test_names_of_a_module() -> None:
     module = parse_module(new_context(), Source(PROGRAM, "x"))
     assert names_in(module) == {"f", "inner", "h"}
     call = next(operation for operation in module.walk() if operation.name == "func.call")
-    assert symbol(call, "callee") == "f"
-    assert symbol(call, "sym_name") == ""
+    assert root_symbol(call, "callee") == "f"
+    assert root_symbol(call, "sym_name") == ""
 
 
 def test_free_names() -> None:

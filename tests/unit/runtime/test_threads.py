@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from mesh_opt import api
-from mesh_opt.codegen.compile import compile_program
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime import native
 from mesh_opt.runtime.abi.elements import F32
@@ -125,7 +125,7 @@ func.func @main(%a: tensor<2xf32>, %b: tensor<2xindex>) -> tensor<2xf32> {
 
 
 def test_the_error_names_operation_and_device() -> None:
-    program = compile_program(api.compile(FAILS_ON_ONE, stages=False).module)
+    program = CompiledProgram(api.compile(FAILS_ON_ONE, stages=False).module)
     inputs = [[np.zeros(2, np.float32), np.zeros(2, np.int64)]] * 4
     with pytest.raises(OperationError) as caught:
         program.run_spmd("main", inputs, Grid("g", (4,)))
@@ -183,7 +183,7 @@ func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
 
 
 def test_a_halo_wider_than_the_neighbour_is_an_error() -> None:
-    program = compile_program(api.compile(HALO, stages=False).module)
+    program = CompiledProgram(api.compile(HALO, stages=False).module)
     inputs = [[np.zeros(8, np.float32)], [np.zeros(5, np.float32)]]
     with pytest.raises(OperationError, match="wider than what the neighbour holds"):
         program.run_spmd("main", inputs, Grid("g", (2,)))
@@ -201,7 +201,7 @@ func.func @main(%a: tensor<?x2xf32>) -> tensor<?x2xf32> {
 
 def test_shapes_that_change_on_all_devices() -> None:
     """One device's own shape stays, but what it gathers changes with the other's."""
-    program = compile_program(api.compile(UNEVEN, stages=False).module)
+    program = CompiledProgram(api.compile(UNEVEN, stages=False).module)
     for rows in (3, 5, 3):
         inputs = [[np.full((size, 2), size, np.float32)] for size in (4, rows)]
         results = program.run_spmd("main", inputs, Grid("g", (2,)))
@@ -238,7 +238,7 @@ func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
 
 def test_a_device_that_reads_what_it_has_gathered_is_waited_for() -> None:
     """It runs its first collective when the other is about to record the second."""
-    program = compile_program(api.compile(READS_ON_ONE, stages=False).module)
+    program = CompiledProgram(api.compile(READS_ON_ONE, stages=False).module)
     inputs = [[np.full(size, size, np.float32)] for size in (1, 2)]
     for _ in range(2):
         results = program.run_spmd("main", inputs, Grid("g", (2,)))
@@ -279,7 +279,7 @@ def test_collectives_run_whose_results_nobody_reads() -> None:
     other = """
     %d = shard.all_reduce %a on @g grid_axes = [0] : tensor<2xf32> -> tensor<2xf32>
     %1 = math.absf %a : tensor<2xf32>"""
-    program = compile_program(api.compile(DIVERGENT.format(other=other), stages=False).module)
+    program = CompiledProgram(api.compile(DIVERGENT.format(other=other), stages=False).module)
     inputs = [[np.ones(2, np.float32)]] * 2
     results = program.run_spmd("main", inputs, Grid("g", (2,)))
     assert [result.tolist() for (result,) in results] == [[2, 2], [1, 1]]
@@ -316,7 +316,7 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {{
     ids=["nothing", "another kind"],
 )
 def test_devices_that_never_meet_are_an_error(other: str, message: str) -> None:
-    program = compile_program(api.compile(DIVERGENT.format(other=other), stages=False).module)
+    program = CompiledProgram(api.compile(DIVERGENT.format(other=other), stages=False).module)
     inputs = [[np.zeros(2, np.float32)]] * 2
     with pytest.raises(OperationError, match=message) as caught:
         program.run_spmd("main", inputs, Grid("g", (2,)))
@@ -364,7 +364,7 @@ of_threads = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:De
 @of_threads
 def test_a_fork_has_threads_of_its_own() -> None:
     module = api.compile(SUMS, "spmd", stages=False).module
-    program = compile_program(module, workers=2)
+    program = CompiledProgram(module, workers=2)
     inputs = [np.ones((8, 4), np.float32)]
     expected = program.run_partitioned("main", inputs)
     assert succeeds_in_a_fork(

@@ -1,0 +1,73 @@
+"""Operations that compute nothing: identities, definitions, what orders, and regions that just run.
+
+An encoding, a sharding or a transfer says how or where a tensor lies, and changes none of its
+elements: an encoded tensor is held as the array that it encodes. Everything happens in the order of
+the program, so fences and timepoints mean nothing. `sdy.manual_computation` is not here: its body
+is the program of one device, which has a meaning only after conversion to `shard`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from ..dialects.sdy.collectives import SdyCollective
+from ..runtime.abi.values import Value
+from .frames import Exit, Frame
+from .registry import Results, Routine, impl, impl_with_regions, terminates
+
+terminates("flow.return", "sdy.return")
+
+
+@impl(
+    "bufferization.materialize_in_destination",
+    *("flow.dispatch.tie_shape", "flow.dispatch.workload.ordinal"),
+    *(f"flow.tensor.{name}" for name in ("barrier", "clone", "encode", "transfer")),
+    "hal.tensor.barrier",
+    *("iree_encoding.set_encoding", "iree_encoding.unset_encoding"),
+    *(f"iree_tensor_ext.compute_barrier.{name}" for name in ("end", "start")),
+    "iree_tensor_ext.dispatch.workload.ordinal",
+    *("mesh.shard", "shard.shard"),
+    *("sdy.data_flow_edge", "sdy.propagation_barrier", "sdy.reshard", "sdy.sharding_constraint"),
+    *(collective.name for collective in SdyCollective.__subclasses__()),
+    "stream.async.barrier",
+    "tosa.identity",
+    *("util.assume.int", "util.optimization_barrier"),
+)
+def _same(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return operands[: len(op.results)]
+
+
+@impl(
+    "bufferization.dealloc_tensor",
+    *("flow.executable", "hal.executable", "stream.executable"),
+    *(f"hal.command_buffer.{name}" for name in ("execution_barrier", "finalize")),
+    *("hal.device.allocator", "hal.device.queue.barrier", "hal.devices.get"),
+    *("hal.fence.create", "hal.fence.join"),
+    "memref.global",
+    *("mesh.mesh", "sdy.mesh", "sdy.sharding_group", "shard.grid"),
+    *(f"stream.cmd.{name}" for name in ("discard", "flush", "invalidate")),
+    "stream.tensor.trace",
+    *(
+        f"stream.timepoint.{name}"
+        for name in ("chain_external", "export", "immediate", "import", "join")
+    ),
+    *("util.global", "util.initializer", "util.null", "util.status.check_ok"),
+)
+def _nothing(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (None,) * len(op.results)
+
+
+@impl_with_regions(
+    "flow.dispatch.region",
+    "hal.device.memoize",
+    "memref.alloca_scope",
+    "scf.execute_region",
+    "sdy.named_computation",
+)
+def _region(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    first = op.regions[0].blocks.first
+    given = operands if first is not None and first.args else ()
+    exit_: Exit = yield frame.run_region(op.regions[0], given)
+    return exit_.values
