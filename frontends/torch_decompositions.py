@@ -8,12 +8,12 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
-from . import torch_elements, torch_matrices
+from . import torch_elements, torch_matrices, torch_places, torch_series
 from .torch_functions import complex_numbers, special_functions
 from .torch_rules import Decompositions, table
 from .torch_spectra import composite_rule, composites
 
-RULES = (torch_elements, torch_matrices)
+RULES = (torch_elements, torch_matrices, torch_places, torch_series)
 """The files that fill the table of rules, beside those above."""
 
 
