@@ -48,6 +48,17 @@ for each in (x, -x):
     same(branch, each)
     same(nested, each)
 
+# Loops of a known number of steps, with another inside and with constants of their own.
+from torch._higher_order_ops import map as each_row, scan
+
+def running(x):
+    step = lambda c, x: (c * 0.5 + x, (c * torch.arange(6.0)).sin())
+    last, found = scan(step, torch.zeros(6), x)
+    inner = lambda x, y: each_row(lambda row, y: row * y.sum(), x, y)
+    return last, found, scan(step, x[0], x, reverse=True), each_row(inner, x[:, None] * 2, x + 1)
+
+same(running, x)
+
 # Pools whose sizes are rounded up.
 images = torch.randn(2, 3, 7, 9)
 for window, stride, padding in ((3, 2, 1), ((2, 3), (3, 2), 0)):
