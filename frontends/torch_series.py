@@ -1,4 +1,4 @@
-"""Functions of numbers as Chebyshev series, and sums that PyTorch has kernels for.
+"""Functions of numbers as Chebyshev series, and sums that PyTorch has kernels of its own for.
 
     i0e(x)  ->  c0 / 2 + c1 T1(x / 4 - 1) + c2 T2(x / 4 - 1) + ...    for |x| <= 8
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,48 @@ def pdist(torch: Any, x: Any, p: float = 2) -> Any:
         return NotImplemented
     rows, others = torch.triu_indices(count, count, 1)
     return _norm(torch, torch.abs(x[rows] - x[others]), p)
+
+
+# Variances ---------------------------------------------------------------------------------------
+
+
+@decomposition("var.correction")
+def variance(
+    torch: Any,
+    x: Any,
+    dim: Sequence[int] | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Any:
+    """Of too few elements it is not a number; torch-mlir divides by what is less than 0."""
+    dim = list(dim) if dim else list(range(x.dim()))
+    count: Any = prod(x.shape[each] for each in dim)
+    if not isinstance(count, int) or count > (1 if correction is None else correction):
+        return NotImplemented
+    total = torch.square(x - x.mean(dim, keepdim=True)).sum(dim, keepdim=keepdim)
+    return total / torch.zeros_like(total)
+
+
+@decomposition("std.correction")
+def deviation(torch: Any, x: Any, dim: Any = None, **options: Any) -> Any:
+    found = variance(torch, x, dim, **options)
+    return found if found is NotImplemented else torch.sqrt(found)
+
+
+def _with_mean(name: str, rule: Callable[..., Any]) -> None:
+    @decomposition(f"{name}.correction")
+    def both(  # pyright: ignore[reportUnusedFunction]
+        torch: Any, x: Any, dim: Any = None, *, keepdim: bool = False, **options: Any
+    ) -> Any:
+        found = rule(torch, x, dim, keepdim=keepdim, **options)
+        if found is NotImplemented:
+            return NotImplemented
+        return found, x.mean(dim or list(range(x.dim())), keepdim=keepdim)
+
+
+_with_mean("var_mean", variance)
+_with_mean("std_mean", deviation)
 
 
 # Exponentials ------------------------------------------------------------------------------------

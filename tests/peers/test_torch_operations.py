@@ -67,6 +67,10 @@ same(lambda x: functional.max_pool2d(x, 3, 2, 1, ceil_mode=True, return_indices=
 same(lambda x: functional.max_pool1d(x, 3, 2, ceil_mode=True), torch.randn(2, 3, 8))
 same(lambda x: functional.max_pool3d(x, 3, 2, ceil_mode=True), torch.randn(1, 2, 6, 6, 5))
 
+# A pool of everything, whose result PyTorch gives other strides.
+same(lambda x: functional.adaptive_avg_pool2d(x, 1), images,
+     dynamic_shapes={"inputs[0]": {0: torch.export.Dim("batch", min=2, max=9)}})
+
 # Bags of rows, of which one is empty and one row is padding.
 table, rows, bags = torch.randn(9, 3), tensor([1, 2, 4, 5, 2]), tensor([0, 2, 2])
 for mode in ("sum", "mean", "max"):
@@ -181,6 +185,8 @@ same(lambda x: functional.adaptive_max_pool3d(x, (2, 3, 1)), images)
 same(lambda a, c: [torch.cdist(a, c, p=p) for p in (0.0, 1.0, 2.0, 3.0, inf)], a,
      torch.randn(2, 4, 3))
 same(functional.pdist, a)
+same(lambda x, y: (x.var(0), x.std(), torch.var_mean(x, 0), y.var(0), y.std(0, correction=2)),
+     torch.randn(0, 5), torch.randn(1, 4))
 same(lambda x: (torch.linalg.matrix_exp(x), torch.matrix_exp(3 * x)), torch.randn(2, 4, 4))
 """
 
