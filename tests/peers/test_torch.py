@@ -182,7 +182,7 @@ for module, name in ((Loop(), "while_loop"), (Scan(), "scan")):
 
 mesh = (2, 2)
 refused(ValueError, "has an effect, USER_INPUT_MUTATION", cnn.train(), z)
-refused(ValueError, "no conversion of aten.linalg_eigvals to stablehlo or linalg-on-tensors",
+refused(ValueError, "no conversion of aten.linalg_eig to stablehlo or linalg-on-tensors",
         Roots(), x)
 refused(ValueError, "conversion of aten.index.Tensor_hacked_twin to linalg", Sampled(), z,
         torch.randn(4, 2, 2, 2), dynamic_shapes={"a": {0: either}, "grid": {0: either}})
