@@ -1,46 +1,112 @@
 """Control flow of PyTorch, which torch-mlir does not import.
 
 torch.cond(p, f, g, (x,))  ->  torch.where(p, f(x), g(x))
+map(f, x)                  ->  torch.stack((f(x[0]), f(x[1]), ...))
+scan(f, a, x)              ->  b, y = f(a, x[0]); c, z = f(b, x[1]); torch.stack((y, z))
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+_MOST_STEPS = 64
+"""Steps up to which a loop is written out."""
 
-def inline_branches(torch: Any, graph_module: Any) -> None:
-    """Put both branches of each `cond` into the graph, and choose between their results.
 
-    Branches have no effects: what the other computes is thrown away.
+def inline_control_flow(torch: Any, graph_module: Any) -> None:
+    """Put the bodies of `cond`, `map` and `scan` into the graph.
+
+    They have no effects: of a `cond` both branches run, and what one computes is thrown away.
+    Loops of an open number of steps, or of many, stay.
     """
-    graph, cond = graph_module.graph, torch.ops.higher_order.cond
+    graph, operations = graph_module.graph, torch.ops.higher_order
+    rules = {
+        operations.cond: _branches,
+        operations.map_impl: _map_steps,
+        operations.scan: _scan_steps,
+    }
     for node in list(graph.nodes):
-        if node.op != "call_function" or node.target is not cond:
+        rule = rules.get(node.target) if node.op == "call_function" else None
+        if rule is None:
             continue
-        condition, *branches, operands = node.args
-        found: list[Any] = []
         with graph.inserting_before(node):
-            for branch in branches:
-                body = getattr(graph_module, branch.target)
-                inline_branches(torch, body)
-                found.append(_copied(graph_module, branch.target, body, operands))
-            chosen: list[Any] = []
-            for value, one, other in zip(node.meta["val"], *found, strict=True):
-                each = graph.call_function(torch.ops.aten.where.self, (condition, one, other))
-                each.meta = {**node.meta, "val": value}
-                chosen.append(each)
+            found = rule(torch, graph_module, node)
+        if found is None:
+            continue
         for user in list(node.users):
-            user.replace_all_uses_with(chosen[user.args[1]])
+            user.replace_all_uses_with(found[user.args[1]])
             graph.erase_node(user)
+        bodies = [each for each in node.all_input_nodes if each.op == "get_attr"]
         graph.erase_node(node)
-        for branch in branches:
-            if not branch.users:
-                graph.erase_node(branch)
+        for body in bodies:
+            if not body.users:
+                graph.erase_node(body)
     graph_module.recompile()
 
 
-def _copied(graph_module: Any, prefix: str, body: Any, operands: Any) -> Any:
-    """What a graph returns, copied to where nodes are inserted, for some operands."""
+def _branches(torch: Any, graph_module: Any, node: Any) -> list[Any]:
+    condition, *branches, operands = node.args
+    found = [_copied(torch, graph_module, branch, operands) for branch in branches]
+    chosen: list[Any] = []
+    for value, one, other in zip(node.meta["val"], *found, strict=True):
+        arguments = (condition, one, other)
+        each = graph_module.graph.call_function(torch.ops.aten.where.self, arguments)
+        each.meta = {**node.meta, "val": value}
+        chosen.append(each)
+    return chosen
+
+
+def _map_steps(torch: Any, graph_module: Any, node: Any) -> list[Any] | None:
+    body, rows, others = node.args
+    return _steps(torch, graph_module, node, body, (), rows, others)
+
+
+def _scan_steps(torch: Any, graph_module: Any, node: Any) -> list[Any] | None:
+    body, state, rows, others = node.args
+    return _steps(torch, graph_module, node, body, state, rows, others)
+
+
+def _steps(
+    torch: Any,
+    graph_module: Any,
+    node: Any,
+    body: Any,
+    state: Sequence[Any],
+    rows: Sequence[Any],
+    others: Sequence[Any],
+) -> list[Any] | None:
+    """The last state, and what all steps give, one after the other."""
+    graph, aten = graph_module.graph, torch.ops.aten
+    size = rows[0].meta["val"].shape[0]
+    if not isinstance(size, int) or not 0 < size <= _MOST_STEPS:
+        return None
+
+    def call(operation: Any, value: Any, *arguments: Any) -> Any:
+        found = graph.call_function(operation, arguments)
+        found.meta = {**node.meta, "val": value}
+        return found
+
+    given: list[list[Any]] = []
+    for step in range(size):
+        chosen = [
+            call(aten.select.int, each.meta["val"].select(0, step), each, 0, step) for each in rows
+        ]
+        found = _copied(torch, graph_module, body, [*state, *chosen, *others])
+        state, results = found[: len(state)], found[len(state) :]
+        given.append(results)
+    values = node.meta["val"][len(state) :]
+    stacked = (
+        call(aten.stack.default, value, list(each))
+        for value, each in zip(values, zip(*given, strict=True), strict=True)
+    )
+    return [*state, *stacked]
+
+
+def _copied(torch: Any, graph_module: Any, name: Any, operands: Any) -> Any:
+    """What the graph that a node names returns, copied to where nodes are inserted."""
+    prefix, body = name.target, getattr(graph_module, name.target)
+    inline_control_flow(torch, body)
     placeholders = [node for node in body.graph.nodes if node.op == "placeholder"]
     values = dict(zip(placeholders, operands, strict=True))
     for node in body.graph.nodes:

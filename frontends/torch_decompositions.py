@@ -12,7 +12,9 @@ from . import (
     torch_indices,
     torch_matrices,
     torch_orders,
+    torch_places,
     torch_pools,
+    torch_series,
 )
 from .torch_rules import Decompositions, table
 from .torch_spectra import composite_rule, composites
@@ -23,7 +25,9 @@ RULES = (
     torch_indices,
     torch_matrices,
     torch_orders,
+    torch_places,
     torch_pools,
+    torch_series,
 )
 """The files that fill the table of rules, beside that above."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .torch_carried import call_functions, lower, with_bodies
-from .torch_control import inline_branches, refused_control_flow, refused_masks
+from .torch_control import inline_control_flow, refused_control_flow, refused_masks
 from .torch_decompositions import decompositions, known_decompositions
 from .torch_views import LEGAL, name_joined_dimensions
 
@@ -38,7 +38,7 @@ def import_program(torch: Any, fx: Any, exported: Any, outputs: Sequence[str], n
 
     Raises ValueError where there is none, with the operations and lines of the user's module.
     """
-    inline_branches(torch, exported.graph_module)
+    inline_control_flow(torch, exported.graph_module)
     masks = refused_masks(torch, exported.graph_module)
     if masks:
         raise ValueError(_refused([_refusal(each, masks) for each in outputs]))

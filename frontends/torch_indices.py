@@ -24,7 +24,11 @@ def as_strided(
     if (
         same_count
         and x.is_contiguous()
-        and all(known(a == b) for a, b in zip(stride, packed, strict=True))
+        # How far apart the elements of a dimension are does not matter if there is one.
+        and all(
+            known(count == 1) or known(a == b)
+            for count, a, b in zip(size, stride, packed, strict=True)
+        )
         and known((start if storage_offset is None else storage_offset) == start)
     ):
         return torch.ops.aten.view.default(x, size)

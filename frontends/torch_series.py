@@ -1,0 +1,165 @@
+"""Functions of numbers as Chebyshev series, and sums that PyTorch has kernels of its own for.
+
+    i0e(x)  ->  c0 / 2 + c1 T1(x / 4 - 1) + c2 T2(x / 4 - 1) + ...    for |x| <= 8
+
+Beyond 8 the series is one of `sqrt(x) i0e(x)` in `16 / x - 1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from scipy import special
+
+from .torch_rules import decomposition
+
+
+@cache
+def _coefficients(function: Callable[[Any], Any], degree: int, far: bool) -> list[float]:
+    """Of a function of numbers from 0 to 8, or of its product with their root beyond."""
+
+    def near_by(t: Any) -> Any:
+        return function(4 * (t + 1))
+
+    def far_off(t: Any) -> Any:
+        x = 16 / (t + 1)
+        return function(x) * np.sqrt(x)
+
+    return [float(each) for each in chebyshev.chebinterpolate(far_off if far else near_by, degree)]
+
+
+def _series(torch: Any, coefficients: Sequence[float], t: Any) -> Any:
+    """The sum of a series at `t`, from its last term on (Clenshaw)."""
+    last, before = torch.zeros_like(t), torch.zeros_like(t)
+    for each in reversed(coefficients[1:]):
+        last, before = 2 * t * last - before + each, last
+    return t * last - before + coefficients[0]
+
+
+def _scaled_bessel(torch: Any, x: Any, function: Callable[[Any], Any]) -> Any:
+    x = x if x.dtype.is_floating_point else x.to(torch.get_default_dtype())
+    wide = x if x.dtype == torch.float64 else x.to(torch.float32)
+    degrees = (36, 30) if wide.dtype == torch.float64 else (22, 12)
+    size = torch.abs(wide)
+    near_by = _series(torch, _coefficients(function, degrees[0], False), size / 4 - 1)
+    beyond = torch.clamp(size, min=8)
+    far_off = _series(torch, _coefficients(function, degrees[1], True), 16 / beyond - 1)
+    found = torch.where(size <= 8, near_by, far_off / torch.sqrt(beyond))
+    return torch.where(torch.isnan(wide), wide, found)
+
+
+@decomposition("special_i0e.default")
+def i0e(torch: Any, x: Any) -> Any:
+    return _scaled_bessel(torch, x, special.i0e).to(_real(torch, x))
+
+
+@decomposition("i0.default", "special_i0.default")
+def i0(torch: Any, x: Any) -> Any:
+    return (_scaled_bessel(torch, x, special.i0e) * torch.exp(torch.abs(x))).to(_real(torch, x))
+
+
+def _real(torch: Any, x: Any) -> Any:
+    return x.dtype if x.dtype.is_floating_point else torch.get_default_dtype()
+
+
+# Distances ---------------------------------------------------------------------------------------
+
+
+@decomposition("_cdist_forward.default")
+def cdist(torch: Any, x: Any, y: Any, p: float, compute_mode: int | None = None) -> Any:
+    """Between all rows of two matrices."""
+    del compute_mode
+    apart = torch.abs(x[..., :, None, :] - y[..., None, :, :])
+    return _norm(torch, apart, p)
+
+
+def _norm(torch: Any, x: Any, p: float) -> Any:
+    """Of numbers that are not negative, along the last dimension."""
+    if not x.shape[-1]:
+        return x.sum(-1)
+    if p == 0:
+        return (x != 0).to(x.dtype).sum(-1)
+    if p == 1:
+        return x.sum(-1)
+    if p == float("inf"):
+        return x.amax(-1)
+    return torch.sqrt((x * x).sum(-1)) if p == 2 else (x**p).sum(-1) ** (1 / p)
+
+
+@decomposition("_pdist_forward.default")
+def pdist(torch: Any, x: Any, p: float = 2) -> Any:
+    """Between each row of a matrix and those after it."""
+    count = x.shape[0]
+    if not isinstance(count, int) or not x.numel():
+        return NotImplemented
+    rows, others = torch.triu_indices(count, count, 1)
+    return _norm(torch, torch.abs(x[rows] - x[others]), p)
+
+
+# Variances ---------------------------------------------------------------------------------------
+
+
+@decomposition("var.correction")
+def variance(
+    torch: Any,
+    x: Any,
+    dim: Sequence[int] | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Any:
+    """Of too few elements it is not a number; torch-mlir divides by what is less than 0."""
+    dim = list(dim) if dim else list(range(x.dim()))
+    count: Any = prod(x.shape[each] for each in dim)
+    if not isinstance(count, int) or count > (1 if correction is None else correction):
+        return NotImplemented
+    total = torch.square(x - x.mean(dim, keepdim=True)).sum(dim, keepdim=keepdim)
+    return total / torch.zeros_like(total)
+
+
+@decomposition("std.correction")
+def deviation(torch: Any, x: Any, dim: Any = None, **options: Any) -> Any:
+    found = variance(torch, x, dim, **options)
+    return found if found is NotImplemented else torch.sqrt(found)
+
+
+def _with_mean(name: str, rule: Callable[..., Any]) -> None:
+    @decomposition(f"{name}.correction")
+    def both(  # pyright: ignore[reportUnusedFunction]
+        torch: Any, x: Any, dim: Any = None, *, keepdim: bool = False, **options: Any
+    ) -> Any:
+        found = rule(torch, x, dim, keepdim=keepdim, **options)
+        if found is NotImplemented:
+            return NotImplemented
+        return found, x.mean(dim or list(range(x.dim())), keepdim=keepdim)
+
+
+_with_mean("var_mean", variance)
+_with_mean("std_mean", deviation)
+
+
+# Exponentials ------------------------------------------------------------------------------------
+
+_SQUARINGS, _TERMS = 16, 12
+
+
+@decomposition("linalg_matrix_exp.default")
+def matrix_exp(torch: Any, x: Any) -> Any:
+    """A series of the matrix over a power of 2, squared as often as that power says."""
+    if not x.dtype.is_floating_point or not x.numel():
+        return NotImplemented
+    size = torch.abs(x).sum(-1).amax(-1)
+    squarings = torch.clamp(torch.ceil(torch.log2(size)) + 1, 0, _SQUARINGS)[..., None, None]
+    small = x * torch.exp2(-squarings)
+    one = torch.eye(x.shape[-1], dtype=x.dtype).expand(x.shape)
+    found = one
+    for term in range(_TERMS if x.dtype == torch.float32 else 20, 0, -1):
+        found = one + small @ found / term
+    for step in range(_SQUARINGS):
+        found = torch.where(step < squarings, found @ found, found)
+    return found

@@ -1,0 +1,201 @@
+"""Operations of PyTorch that torch-mlir refuses or takes for others, against PyTorch's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+OPERATIONS = """
+import mesh_opt
+import torch
+
+functional, tensor, inf = torch.nn.functional, torch.tensor, torch.inf
+torch.manual_seed(0)
+
+def same(function, *inputs, **options):
+    class Module(torch.nn.Module):
+        def forward(self, *inputs):
+            return function(*inputs)
+
+    found = mesh_opt.torch.compile(Module(), *inputs, backend="interpreter", **options)(*inputs)
+    torch.testing.assert_close(found, function(*inputs), rtol=1e-4, atol=1e-5)
+
+x = torch.randn(4, 6)
+
+# Indices that count from the end.
+same(lambda x, i: (x[i], x[:, i], x[i[:, None], i]), x, tensor([-1, 0, -4]))
+same(lambda x, i: x.index_put((i,), x[:2], accumulate=True), x, tensor([-1, 0]))
+
+# The sign is the divisor's; constants that are compared with whole numbers.
+same(lambda x, y: (torch.remainder(x, y), torch.remainder(x, -2), torch.hypot(x, y)), x, x.flip(0))
+same(lambda x: torch.where(torch.ones(4, 6) == 1, x, 0) + (torch.ones(4, 6) > 0), x)
+same(lambda x, i, y: (x.put(i, y[:, 0], accumulate=True), x.index_reduce(0, i, y, "amax"),
+                      x.roll(3)), x, tensor([2, 0, 3]), torch.randn(3, 6))
+
+# How many elements a mask chooses depends on data.
+same(lambda x: (x[x > 0], x[:, x[0] > 0], torch.masked_select(x, x[0] > 0)), x,
+     dynamic_shapes={"inputs[0]": {0: torch.export.Dim.AUTO}})
+same(lambda x: (2 * x[x > 0], torch.nonzero(x > 0), x[x[:, 0] > 0, 1]), x)
+
+# Branches, of which one has another inside.
+def branch(x):
+    return torch.cond(x.sum() > 0, lambda x: (x * 2, x.sin()), lambda x: (x - 1, x.cos()), (x,))
+
+def nested(x):
+    inner = lambda x: torch.cond(x[0, 0] > 0, lambda x: x * 3, lambda x: x + 1, (x,))
+    return torch.cond(x.sum() > 0, inner, lambda x: x.exp(), (x,))
+
+for each in (x, -x):
+    same(branch, each)
+    same(nested, each)
+
+# Loops of a known number of steps, with another inside and with constants of their own.
+from torch._higher_order_ops import map as each_row, scan
+
+def running(x):
+    step = lambda c, x: (c * 0.5 + x, (c * torch.arange(6.0)).sin())
+    last, found = scan(step, torch.zeros(6), x)
+    inner = lambda x, y: each_row(lambda row, y: row * y.sum(), x, y)
+    return last, found, scan(step, x[0], x, reverse=True), each_row(inner, x[:, None] * 2, x + 1)
+
+same(running, x)
+
+# Pools whose sizes are rounded up.
+images = torch.randn(2, 3, 7, 9)
+for window, stride, padding in ((3, 2, 1), ((2, 3), (3, 2), 0)):
+    same(lambda x: functional.max_pool2d(x, window, stride, padding, ceil_mode=True), images)
+same(lambda x: functional.max_pool2d(x, 3, 2, 1, ceil_mode=True, return_indices=True), images)
+same(lambda x: functional.max_pool1d(x, 3, 2, ceil_mode=True), torch.randn(2, 3, 8))
+same(lambda x: functional.max_pool3d(x, 3, 2, ceil_mode=True), torch.randn(1, 2, 6, 6, 5))
+
+# A pool of everything, whose result PyTorch gives other strides.
+same(lambda x: functional.adaptive_avg_pool2d(x, 1), images,
+     dynamic_shapes={"inputs[0]": {0: torch.export.Dim("batch", min=2, max=9)}})
+
+# Bags of rows, of which one is empty and one row is padding.
+table, rows, bags = torch.randn(9, 3), tensor([1, 2, 4, 5, 2]), tensor([0, 2, 2])
+for mode in ("sum", "mean", "max"):
+    same(lambda w, i, o: functional.embedding_bag(i, w, o, mode=mode, padding_idx=2), table, rows,
+         bags)
+    same(lambda w, i, o: functional.embedding_bag(i, w, o, mode=mode, include_last_offset=True),
+         table, rows, tensor([0, 2, 5]))
+same(lambda w, i, s: functional.embedding_bag(i, w, per_sample_weights=s, mode="sum"), table,
+     rows[:4].view(2, 2), torch.rand(2, 2))
+
+same(lambda x, y: functional.multilabel_margin_loss(x, y), x, tensor([[3, 0, -1, 1, 0, 0]] * 4))
+
+# What StableHLO has and torch-mlir does not convert, with open sizes as well.
+def gammas(x):
+    return torch.erfc(x), torch.lgamma(x), torch.digamma(x), torch.polygamma(2, x)
+
+positive = torch.rand(4, 6) + 0.2
+same(gammas, positive)
+same(gammas, positive, dynamic_shapes={"inputs[0]": {0: torch.export.Dim("n", min=2, max=9)}})
+same(lambda x: (torch.erfinv(x - 0.3), torch.special.i1(x), torch.special.zeta(x + 1, x)), positive)
+same(lambda x: (torch.fft.fft(x), torch.fft.rfft(x, n=8, dim=0, norm="ortho")), x)
+same(lambda x: torch.fft.fft2(x).real, images)
+same(lambda x: torch.fft.irfft2(torch.fft.rfft2(x) * 2, s=(7, 9)), images)
+same(lambda x: torch.stft(x, 8, window=torch.hann_window(8), return_complex=True).abs(),
+     torch.randn(2, 32))
+z = torch.complex(x, x.flip(0))
+same(lambda z: (z * z.conj() + 1, z / 2, z - z.real, z.abs(), z.angle(), (z @ z.T).abs()), z)
+square = torch.randn(2, 4, 4)
+same(lambda x, y: (torch.linalg.inv(x), torch.linalg.solve(x, y)), square, torch.randn(2, 4, 3))
+same(lambda x, y: torch.linalg.solve(x, y), square[0], torch.randn(4))
+same(lambda x, y: (torch.linalg.lu(x), torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y)),
+     square, torch.randn(2, 4, 3))
+same(torch.linalg.pinv, torch.randn(5, 3) @ torch.randn(3, 3))
+same(lambda x, y: (torch.cholesky_solve(y, x), torch.cholesky_inverse(x),
+                   torch.triangular_solve(y, x, upper=False).solution),
+     torch.randn(3, 3).tril() + 3 * torch.eye(3), torch.randn(3, 2))
+def factors(x):
+    # The signs of the vectors are free.
+    u, s, v = torch.linalg.svd(x, full_matrices=False)
+    return u.abs(), s, v.abs(), (u * s[..., None, :]) @ v
+
+for sides in ((2, 5, 3), (3, 5)):
+    same(torch.linalg.qr, torch.randn(sides))
+    same(factors, torch.randn(sides))
+def spectrum(x):
+    # Only the upper triangle counts.
+    values, vectors = torch.linalg.eigh(x, UPLO="U")
+    return values, vectors.abs(), (vectors * values[:, None]) @ vectors.mT
+
+same(spectrum, square)
+same(torch.linalg.svdvals, square)
+same(lambda x: torch.linalg.cholesky(x @ x.mT + torch.eye(4), upper=True), square)
+same(lambda x, y: torch.linalg.solve_triangular(x + 5 * torch.eye(4), y, upper=True, left=False),
+     square.triu(), torch.randn(2, 3, 4))
+"""
+
+
+ELEMENTS = """
+import mesh_opt
+import torch
+
+functional, nan, inf = torch.nn.functional, torch.nan, torch.inf
+torch.manual_seed(0)
+
+def same(function, *inputs, **options):
+    class Module(torch.nn.Module):
+        def forward(self, *inputs):
+            return function(*inputs)
+
+    found = mesh_opt.torch.compile(Module(), *inputs, backend="interpreter", **options)(*inputs)
+    expected = function(*(each.clone() for each in inputs))
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+# Division and extrema of numbers that are large, infinite or none, spread over each other.
+edge = torch.tensor([0.0, -0.0, 1, -1, 0.5, -2.5, 3, 1e30, -1e30, 1e-30, nan, inf, -inf])
+same(lambda x, y: (torch.fmod(x, y), torch.remainder(x, y), torch.remainder(x, 3), x // y, x // 3,
+                   torch.div(x, y, rounding_mode="floor")), edge[:, None], edge)
+same(lambda x, y: (torch.clamp_max(x, y), torch.clamp_min(x, y), torch.fmax(x, y),
+                   torch.fmin(x, y), torch.nextafter(x, y), torch.copysign(x, -3.0)),
+     edge[:, None], edge)
+same(lambda x, y: torch.clamp_max(x, y), torch.ones(0, 1, 3), torch.ones(0, 10, 3))
+whole = torch.tensor([7, -7, 3, -3, 1, -1, 2**40])
+same(lambda x, y: (x << y, x >> y, x << 2), whole[:, None], whole)
+bessel = torch.tensor([0.0, 1, -2.5, 7.9, 8.1, -20, 80])
+for kind in (torch.float32, torch.float64):
+    same(lambda x: (torch.i0(x), torch.special.i0e(x)), bessel.to(kind))
+
+# Slices up to the end, of which torch-mlir makes the largest number and counts up to it.
+x = torch.randn(2, 8, 4)
+def assigned(x):
+    y = x * 1
+    y[:, -2:, 1:] = 1
+    y[:, 9:] = 3
+    return y
+same(assigned, x)
+a, b, c = torch.randn(5, 3), torch.randn(3), torch.randn(2)
+same(lambda a, b: (torch.diagonal_scatter(a, b), torch.diagonal_scatter(a, b, -2),
+                   torch.diagonal_scatter(a.T, b, 1)), a, b)
+same(lambda a, b, c: torch.block_diag(a, b, c.int()), a, b, c)
+rows, columns = torch.randn(3, 6).sort().values, torch.randn(3, 4)
+same(lambda s, x: (torch.searchsorted(s, x), torch.searchsorted(s, x, right=True, out_int32=True),
+                   torch.searchsorted(s[0], x), torch.searchsorted(s[0], 0.3),
+                   torch.bucketize(x, s[0]), torch.isin(x, s[0])), rows, columns)
+few = torch.randint(0, 4, (5, 7)).float()
+same(lambda x: (x.mode().values, x.mode(0, keepdim=True).values, (x > 1).mode().values), few)
+same(lambda x: (x.max(1), x.min(0), x[0, 0].max(0)), few > 1)
+images = torch.randn(2, 3, 7, 9)
+same(lambda x: (functional.adaptive_max_pool2d(x, (3, 2), return_indices=True),
+                functional.adaptive_max_pool2d(x, 9)), images)
+same(lambda x: functional.adaptive_max_pool1d(x, 3, return_indices=True), x)
+same(lambda x: functional.adaptive_max_pool3d(x, (2, 3, 1)), images)
+same(lambda a, c: [torch.cdist(a, c, p=p) for p in (0.0, 1.0, 2.0, 3.0, inf)], a,
+     torch.randn(2, 4, 3))
+same(functional.pdist, a)
+same(lambda x, y: (x.var(0), x.std(), torch.var_mean(x, 0), y.var(0), y.std(0, correction=2)),
+     torch.randn(0, 5), torch.randn(1, 4))
+same(lambda x: (torch.linalg.matrix_exp(x), torch.matrix_exp(3 * x)), torch.randn(2, 4, 4))
+"""
+
+
+def test_operations(torch_python: Callable[[str], str]) -> None:
+    """What torch-mlir refuses or takes for something else."""
+    torch_python(OPERATIONS)
+
+
+def test_elements(torch_python: Callable[[str], str]) -> None:
+    """Numbers at the edges, places in tensors, and what PyTorch has kernels for."""
+    torch_python(ELEMENTS)
