@@ -90,6 +90,7 @@ def test_reads_standard_input() -> None:
         (["--pass-pipeline=builtin.module(", "-p", "cse"], "more than one way"),
         (["--pass-pipeline=builtin.module("], "expected ')'"),
         (["--cse=max=1"], "no option 'max'"),
+        (["-p", "cse,cost-report"], "--cost-report is an option, which stands beside the passes"),
         (["--run-reproducer"], "stores no pipeline"),
         (["--shell-completion=fish"], "bash or zsh"),
         (["--help-pass=spdm"], "there is no pass 'spdm'; did you mean 'spmd'?"),
