@@ -226,13 +226,30 @@ def test_information() -> None:
     assert code == 0 and f"xDSL {version('xdsl')}" in output
 
 
-def test_completion_script_completes() -> None:
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["--split"], "--split-input-file"),
+        (["--canoni"], "--canonicalize"),
+        (["-p", "spmd,canoni"], "spmd,canonicalize"),
+        (["--emit", "=", "pro"], "program"),
+        (["--emit=pro"], "--emit=program"),
+        (["--help-pass", "="], "shard-search"),
+        (["--cost-report", "js"], None),
+        (["examples/mlp"], None),
+    ],
+)
+def test_completion_script_completes(words: list[str], found: str | None) -> None:
     script = run("--shell-completion")[1]
-    ask = "COMP_WORDS=(mesh-opt --split); COMP_CWORD=1; _mesh_opt; echo ${COMPREPLY[@]}"
+    ask = f"COMP_WORDS=(mesh-opt {' '.join(words)}); COMP_CWORD={len(words)}; _mesh_opt"
     done = subprocess.run(
-        ["bash", "-c", f"{script}\n{ask}"], capture_output=True, text=True, check=False
+        ["bash", "-c", f"{script}\n{ask}; echo ${{COMPREPLY[@]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert "--split-input-file" in done.stdout.split(), done.stderr
+    # Without an answer the shell looks for files.
+    assert (found in done.stdout.split()) if found else not done.stdout.split(), done.stderr
 
 
 def test_long_lines_are_cut_around_the_error() -> None:
