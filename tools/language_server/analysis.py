@@ -177,10 +177,10 @@ def _analyse_piece(
             text = replace(source, content=" " * (start + 1) + source.content[start + 1 :])
     with without_garbage_collection(), deep_recursion():
         module = parser.parse_what_can_be()
-    errors += [from_parse_error(failure) for failure in parser.failures]
-    piece = Piece(source, base, module, parser, errors)
-    if module is not None:
-        _verify(piece, module)
+        errors += [from_parse_error(failure) for failure in parser.failures]
+        piece = Piece(source, base, module, parser, errors)
+        if module is not None:
+            _verify(piece, module)
     return piece
 
 
