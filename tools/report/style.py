@@ -105,5 +105,6 @@ main.wrapped .code { min-width: 0; white-space: pre-wrap; overflow-wrap: anywher
 #panel .map { margin: .4em 0 1em; overflow-x: auto; }
 #panel .where { color: var(--accent); cursor: pointer; }
 #panel caption { color: inherit; }
-button:focus-visible, input:focus-visible, [role=link]:focus-visible { outline: 2px solid var(--accent); }
+button:focus-visible, input:focus-visible, [role=link]:focus-visible {
+  outline: 2px solid var(--accent); }
 """
