@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 ASKED_FOR = "TORCH_LOGS"
@@ -17,7 +17,7 @@ _ITS_MODULES = r"(torch|torch_mlir|copyreg)\b"
 
 
 @contextmanager
-def without_torch_logs() -> Iterator[None]:
+def without_torch_logs() -> Generator[None]:
     """Let PyTorch log errors alone and not warn of itself, unless the user asks for its logs."""
     if os.environ.get(ASKED_FOR):
         yield
