@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, FunctionType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FlatSymbolRefAttrConstr,
+    FunctionType,
+)
 from xdsl.dialects.func import CallOp, Func
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
@@ -48,6 +54,31 @@ def _function(operation: Operation) -> None:
                 f"expects {what} attribute array to have the same number of elements as the "
                 f"number of function {what}s, got {len(entries)}, but expected {len(types)}"
             )
+        for index, entry in enumerate(entries or ()):
+            bare = _without_prefix(cast(DictionaryAttr, entry).data)
+            if bare is not None:
+                raise VerifyException(
+                    f"{what}s may only have dialect attributes, as '{_EXAMPLE}': {what} #{index} "
+                    f"has '{bare}'"
+                )
+
+
+@check("builtin.module")
+def _module(operation: Operation) -> None:
+    name = _without_prefix(operation.attributes)
+    if name is not None:
+        raise VerifyException(
+            f"can only contain attributes with dialect-prefixed names, as '{_EXAMPLE}', found: "
+            f"'{name}'"
+        )
+
+
+_EXAMPLE = "dialect.name"
+
+
+def _without_prefix(attributes: Mapping[str, Attribute]) -> str | None:
+    """The first name of an attribute that does not say which dialect's it is."""
+    return next((name for name in attributes if "." not in name), None)
 
 
 @irdl_op_definition

@@ -27,6 +27,7 @@ from ..ir.text.source import Source
 from ..runtime.abi.arguments import InputError
 from ..runtime.abi.value_types import ValueType
 from ..tools.driver import new_context
+from .call_forms import CallForm, call_form
 from .entry_points import (
     MAIN,
     EntryPoint,
@@ -101,7 +102,8 @@ def compile(
 class Compiled:
     """A compiled function: call it with arguments of the tree that it was compiled for.
 
-    Static arguments are not given again. Donated ones are not overwritten.
+    They may be given by position or by name, as to the function. Static arguments are not given
+    again. Donated ones are not overwritten.
     """
 
     def __init__(self, entry: EntryPoint, lowered: _Lowered, kept: tuple[int, ...]) -> None:
@@ -153,6 +155,10 @@ class Compiled:
 
     def _inputs(self, jax: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
         leaves, tree = jax.tree.flatten((tuple(arguments), dict(keywords)))
+        form = self._lowered.form
+        if tree != self.in_tree and form is not None:
+            arranged = form.arranged(arguments, keywords)
+            leaves, tree = jax.tree.flatten(arranged) if arranged else (leaves, tree)
         if tree != self.in_tree:
             found, expected = _paths(jax, tree), _paths(jax, self.in_tree)
             told = [f"without {each}" for each in expected if each not in found]
@@ -219,6 +225,8 @@ class _Lowered:
     in_avals: Sequence[Any]
     kept: Sequence[int] | None
     """Which leaves are arguments of the program, if JAX says so."""
+    form: CallForm | None = None
+    """How the arguments were given, where the function's signature is known."""
 
 
 def _lowered(
@@ -262,7 +270,20 @@ def _lowered(
     name = getattr(f, "__name__", "function")
     avals = jax.tree.leaves(stage.in_avals)
     text = stage.as_text(debug_info=True)
-    return _Lowered(name, text, stage.in_tree, stage.out_tree, avals, None)
+    form = _form(jax, f, stage.in_tree, len(examples) + len(keywords), options)
+    return _Lowered(name, text, stage.in_tree, stage.out_tree, avals, None, form)
+
+
+def _form(
+    jax: Any, f: Any, in_tree: Any, given: int, options: Mapping[str, Any]
+) -> CallForm | None:
+    positional, keywords = jax.tree.unflatten(in_tree, [None] * in_tree.num_leaves)
+    numbers, names = options["static_argnums"], options["static_argnames"]
+    numbers = (numbers,) if isinstance(numbers, int) else tuple(numbers or ())
+    names = (names,) if isinstance(names, str) else tuple(names or ())
+    if not numbers and not names and given != len(positional) + len(keywords):
+        return None  # What `jax.jit` was told is static, it does not tell.
+    return call_form(f, len(positional), keywords, numbers, names)
 
 
 def _refuse_examples(what: str, examples: Sequence[Any], keywords: Mapping[str, Any]) -> None:

@@ -39,6 +39,7 @@ from .entry_points import (
     split_axes,
 )
 from .torch_import import import_program
+from .torch_logs import without_torch_logs
 
 Array = npt.NDArray[Any]
 
@@ -77,7 +78,7 @@ def compile(
     attention = torch.nn.attention
     # The kernel for CPUs lays its result out as the sum that stands for it does not, so views of it
     # would fail.
-    with attention.sdpa_kernel(attention.SDPBackend.MATH):
+    with attention.sdpa_kernel(attention.SDPBackend.MATH), without_torch_logs():
         exported = torch.export.export(
             _caller(torch, module),
             (weights, tuple(examples), dict(keywords)),

@@ -170,7 +170,8 @@ def draw_html(picture: DeviceMap) -> str:
         '<table style="border-collapse:collapse;font:12px monospace;text-align:center">',
     ]
     if any(picture.columns):
-        heads = "".join(f'<th style="font-weight:normal">{c}</th>' for c in picture.columns)
+        style = "font-weight:normal;padding:0 .5em"
+        heads = "".join(f'<th style="{style}">{column}</th>' for column in picture.columns)
         lines.append(f"<tr><td></td>{heads}</tr>")
     for index, (label, row) in enumerate(zip(picture.rows, picture.cells, strict=True)):
         cells = "".join(

@@ -111,6 +111,13 @@ def option_names(table: type[Any]) -> list[str]:
     return sorted(_fields(table))
 
 
+def option_hint(name: str | None, table: type[Any]) -> str:
+    """What to say of a pass that there is not: an option of that name is no part of a pipeline."""
+    if name is None or name not in _fields(table):
+        return ""
+    return f"; --{name} is an option, which stands beside the passes: -p ... --{name}"
+
+
 def parse_arguments(
     table: type[Table],
     arguments: Sequence[str],

@@ -2,35 +2,81 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
+from typing import Any
 
 from ..ir.usage_error import UsageError
+from .command_line import option_names
 
 _BASH = """\
 {function}() {{
-  local word="${{COMP_WORDS[COMP_CWORD]}}"
-  if [[ "$word" == -* ]]; then
+  local word="${{COMP_WORDS[COMP_CWORD]}}" option="${{COMP_WORDS[COMP_CWORD-1]}}"
+  local before="" words=""
+  if [[ "$word" == -*=* ]]; then
+    option="${{word%%=*}}=" before="$option" word="${{word#*=}}"
+  elif [[ "$word" == "=" ]]; then
+    option="$option=" word=""
+  elif [[ "$option" == "=" ]]; then
+    option="${{COMP_WORDS[COMP_CWORD-2]}}="
+  fi
+  case "$option" in
+{cases}
+  esac
+  if [[ -n "$words" ]]; then
+    if [[ "$word" == *,* ]]; then
+      before="$before${{word%,*}},"
+      word="${{word##*,}}"
+    fi
+    COMPREPLY=($(compgen -P "$before" -W "$words" -- "$word"))
+  elif [[ -n "$before" ]]; then
+    COMPREPLY=($(compgen -P "$before" -f -- "$word"))
+  elif [[ "$word" == -* ]]; then
     COMPREPLY=($(compgen -W "{words}" -- "$word"))
   else
-    COMPREPLY=($(compgen -f -- "$word"))
+    COMPREPLY=()
   fi
 }}
-complete -o filenames -F {function} {tool}
+complete -o default -F {function} {tool}
 """
+"""bash makes a word of its own of `=`; zsh does not. Without an answer, files are completed."""
 
 _ZSH = """\
 autoload -U +X bashcompinit && bashcompinit
 """
 
+_OF_PASSES = ("help-pass", "mlir-print-ir-before", "mlir-print-ir-after", "passes", "p")
+"""Options whose values are names of passes."""
 
-def completion_script(tool: str, shell: str, names: Iterable[str]) -> str:
+
+def completion_script(tool: str, shell: str, table: type[Any], passes: Iterable[str]) -> str:
     """What to `source` in a shell, which is `bash` or `zsh`. Raises UsageError for another.
 
-    `names` are what may stand behind two dashes.
+    `table` has the options; `passes` are options of `mesh-opt` as well.
     """
     if shell not in ("bash", "zsh"):
         raise UsageError(f"completion is for bash or zsh, not '{shell}'")
-    words = " ".join(f"--{name}" for name in names)
-    function = f"_{tool.replace('-', '_')}"
-    script = _BASH.format(function=function, tool=tool, words=words)
+    passes, options = sorted(passes), option_names(table)
+    known = {*options, *passes} if tool == "mesh-opt" else options
+    script = _BASH.format(
+        function=f"_{tool.replace('-', '_')}",
+        tool=tool,
+        words=" ".join(f"--{name}" for name in sorted(known)),
+        cases="\n".join(_cases(table, options, passes)),
+    )
     return _ZSH + script if shell == "zsh" else script
+
+
+def _cases(table: type[Any], options: Iterable[str], passes: Iterable[str]) -> Iterable[str]:
+    """What may stand behind options: names of passes, or one of some words."""
+    of_passes = [name for name in options if name in _OF_PASSES]
+    patterns = [f"-{name}|--{name}|-{name}=|--{name}=" for name in of_passes]
+    yield f'    {"|".join(patterns)}) words="{" ".join(passes)}" ;;'
+    for field in dataclasses.fields(table):
+        if field.metadata["kind"] != "choice":
+            continue
+        names = (field.name.replace("_", "-"), *field.metadata["names"])
+        # One that may stand alone has its value behind `=` only.
+        ends = ("=",) if field.metadata["bare"] else ("=", "")
+        patterns = [f"{dash}{name}{end}" for name in names for dash in ("-", "--") for end in ends]
+        yield f'    {"|".join(patterns)}) words="{" ".join(field.metadata["choices"])}" ;;'

@@ -18,7 +18,7 @@ from ..passes.manager.pass_manager import Step, build_root_steps, build_steps, d
 from ..passes.manager.pass_options import PassTable
 from ..passes.manager.pipeline_text import PassEntry, PipelineError, parse_options, parse_pipeline
 from ..passes.registry import all_passes
-from .command_line import option_names, version_text
+from .command_line import option_hint, version_text
 from .console import fault_text, is_for_console, run_console
 from .diagnostics import Place, error, render
 from .driver import Driver, new_context
@@ -51,7 +51,8 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         source = Source(problem.text, "pass-pipeline")
         line, column = source.line_and_column(problem.offset)
         place = Place(source.name, line, column)
-        stderr.write(render(error(problem.message, place), [source]))
+        message = problem.message + option_hint(problem.unknown_pass, Options)
+        stderr.write(render(error(message, place), [source]))
     except MemoryError:
         stderr.write("mesh-opt: the program needs more memory than there is\n")
     except Exception as fault:
@@ -93,8 +94,7 @@ def _information(options: Options, passes: PassTable) -> str | None:
     if options.shell_completion is not None:
         from .completion import completion_script
 
-        names = (*option_names(Options), *sorted(passes))
-        return completion_script("mesh-opt", options.shell_completion, names)
+        return completion_script("mesh-opt", options.shell_completion, Options, passes)
     return None
 
 

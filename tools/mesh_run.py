@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TextIO, overload
 
 from ..ir.activity import activity
 from ..ir.usage_error import UsageError
-from .command_line import option_names, version_text
+from .command_line import option_hint, version_text
 from .console import fault_text, is_for_console, run_console
 from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
@@ -81,9 +81,10 @@ def _information(options: RunOptions) -> str | None:
     if options.version:
         return version_text()
     if options.shell_completion is not None:
+        from ..passes.registry import all_passes
         from .completion import completion_script
 
-        return completion_script("mesh-run", options.shell_completion, option_names(RunOptions))
+        return completion_script("mesh-run", options.shell_completion, RunOptions, all_passes())
     return None
 
 
@@ -104,7 +105,8 @@ def _describe(problem: Exception) -> str:
     from ..runtime.saved.fields import SavedFileError
 
     if isinstance(problem, CompilationError | ExecutionError):
-        return f"{problem}\n"
+        unknown = getattr(problem.__cause__, "unknown_pass", None)
+        return f"{problem}{option_hint(unknown, RunOptions)}\n"
     if isinstance(problem, CheckpointError | InputError | SavedFileError | UnsupportedType):
         return f"mesh-run: {_printable(str(problem))}\n"
     if isinstance(problem, MemoryError):

@@ -51,6 +51,7 @@ from .attributes import (
 )
 from .checks import (
     check_index_count,
+    check_partial,
     check_sharding_by_itself,
     check_sharding_of_tensor,
     check_sharding_on_grid,
@@ -177,9 +178,10 @@ class ShardingDefinition(OnGrid, ABC):
         )
 
     def verify_on_grid(self, grid: Grid) -> None:
-        check_sharding_on_grid(
-            grid, self.axes, self.offsets, self.partial, self.SPELLING.word("grid")
-        )
+        word = self.SPELLING.word("grid")
+        check_sharding_on_grid(grid, self.axes, self.offsets, self.partial, word)
+        if self.SPELLING is SHARD_SPELLING:
+            check_partial(grid, self.partial, word)
 
     def check_tensor(self, tensor_type: Attribute) -> None:
         """Check that this sharding means something for tensors of a type."""

@@ -4,7 +4,8 @@ Why annotations survive `cse` and `canonicalize`: an annotation speaks of the va
 sides, its source and its result, and each user reads the one that its operand goes through. When
 `cse` merges two equal producers, the one that is left has two annotations, each before its own
 users, and nothing is lost or confused. So no pattern here moves a user from the result of one
-annotation to a value that is annotated otherwise, and none chains annotations of one source.
+annotation to a value that is annotated otherwise, and none chains annotations of one source but
+those of a constant, which partitioning makes anew for the users of each.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.traits import Pure
+from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...sharding.grid import Grid
@@ -306,6 +307,30 @@ def _without_tail(lists: Sequence[Axes]) -> Sequence[Axes]:
     return lists[:end]
 
 
+class ChainAnnotationsOfConstant(RewritePattern):
+    """A second annotation of a constant is one of the first's result, as upstream has it.
+
+    Of other values the first could be a reshard that the users of the second do not need; a
+    constant is made anew for them.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ShardDefinition, rewriter: PatternRewriter, /) -> None:
+        constant = op.src.owner
+        if not isinstance(constant, Operation) or not constant.has_trait(ConstantLike):
+            return
+        for use in op.src.uses:
+            other = use.operation
+            if (
+                isinstance(other, ShardDefinition)
+                and other is not op
+                and other.is_before_in_block(op)
+            ):
+                op.operands[0] = other.result
+                rewriter.notify_op_modified(op)
+                return
+
+
 class FoldGetSharding(RewritePattern):
     """The sharding of an annotated value is that of its annotation."""
 
@@ -327,6 +352,7 @@ add_patterns(
         (ShardShapeDefinition, FoldConstantsOfShardShape()),
         (UpdateHaloDefinition, FoldConstantsOfHaloUpdate()),
         (ShardDefinition, FoldRepeatedAnnotation()),
+        (ShardDefinition, ChainAnnotationsOfConstant()),
         (GetShardingDefinition, FoldGetSharding()),
     )
 )

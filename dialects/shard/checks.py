@@ -71,14 +71,19 @@ def resolve_grid(operation: Operation, symbol: SymbolRefAttr, spelling: Spelling
 
 def check_axes(axes: Sequence[int], grid: Grid, word: str = "grid") -> None:
     """Axes must be distinct and lie on the grid."""
-    if len(set(axes)) != len(axes):
-        raise VerifyException(f"{word.capitalize()} axes contains duplicate elements.")
+    check_distinct(axes, word)
     for axis in axes:
         if not 0 <= axis < grid.rank:
             raise VerifyException(
                 f"0-based {word} axis index {axis} is out of bounds. The referenced {word} "
                 f'"{grid.name}" is of rank {grid.rank}.'
             )
+
+
+def check_distinct(axes: Sequence[int], word: str) -> None:
+    """No axis may be listed twice."""
+    if len(set(axes)) != len(axes):
+        raise VerifyException(f"{word.capitalize()} axes contains duplicate elements.")
 
 
 def check_index_count(what: str, numbers: Sequence[int], operands: Sequence[object]) -> None:
@@ -273,12 +278,8 @@ def check_sharding_by_itself(
             raise VerifyException(
                 f"{word} axis duplicated: {axis} occurs more than once in {shown}"
             )
-    if partial is not None:
-        kind, axes = partial
-        if not axes:
-            raise VerifyException("partial needs at least one axis")
-        if kind is ReductionKind.GENERIC:
-            raise VerifyException("partial cannot be generic: nothing could finish the reduction")
+    if partial is not None and not partial[1]:
+        raise VerifyException("partial needs at least one axis")
     if halos and offsets:
         raise VerifyException("halo sizes and shard offsets are mutually exclusive")
     if halos:
@@ -293,10 +294,21 @@ def check_sharding_on_grid(
     word: str,
 ) -> None:
     """Check a sharding, correct by itself, on its grid."""
-    pending = () if partial is None else partial[1]
-    check_axes([*(axis for axes in split_axes for axis in axes), *pending], grid, word)
+    used = [axis for axes in split_axes for axis in axes]
+    check_axes(used, grid, word)
+    if partial is not None:
+        check_distinct([*used, *partial[1]], word)
     if offsets:
         _check_offsets(grid, split_axes, offsets, word)
+
+
+def check_partial(grid: Grid, partial: tuple[ReductionKind, Axes] | None, word: str) -> None:
+    """Processes must be able to finish a pending reduction: `mesh` does not ask for that."""
+    if partial is None:
+        return
+    if partial[0] is ReductionKind.GENERIC:
+        raise VerifyException("partial cannot be generic: nothing could finish the reduction")
+    check_axes(partial[1], grid, word)
 
 
 def _check_halos(split_axes: Sequence[Axes], halos: Mixed) -> None:

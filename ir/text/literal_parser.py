@@ -325,6 +325,19 @@ class LiteralParser(ResourceParser):
             self.raise_error("invalid dimension: it does not fit into 64 bits", start)
         return size
 
+    def parse_shape(self) -> tuple[list[int] | None, Attribute]:
+        """A ranked shape, or `*xf32`, whose rank is not known."""
+        if self.parse_optional_punctuation("*") is None:
+            return self.parse_ranked_shape()
+        found = self._current_token.text
+        if self._parse_optional_shape_delimiter() is None:
+            self.raise_error(f"expected 'x' after '*', found '{found}'")
+        found = self._current_token.text
+        element = self.parse_optional_type()
+        if element is None:
+            self.raise_error(f"expected the type of elements, found '{found}'")
+        return None, element
+
     def parse_ranked_shape(self) -> tuple[list[int], Attribute]:
         """Dimensions and the type of elements: `2x?xf32`."""
         dimensions = self.parse_dimension_list()

@@ -7,7 +7,7 @@ from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, Region
+from xdsl.ir import Attribute, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
@@ -16,7 +16,8 @@ from xdsl.pattern_rewriter import (
     PatternRewriteWalker,
     RewritePattern,
 )
-from xdsl.traits import HasCanonicalizationPatternsTrait
+from xdsl.rewriter import Rewriter
+from xdsl.traits import ConstantLike, HasCanonicalizationPatternsTrait
 from xdsl.transforms.dead_code_elimination import RemoveUnusedOperations, region_dce
 from xdsl.utils.exceptions import PassFailedException
 
@@ -68,7 +69,10 @@ class CanonicalizePass(ModulePass):
         walker = PatternRewriteWalker(
             limited, walk_reverse=not self.top_down, post_walk_func=limited.between
         )
-        return iterations != 0 and walker.rewrite_module(module)
+        if iterations == 0:
+            return False
+        merged = merge_constants(module.body)
+        return walker.rewrite_module(module) or merged
 
 
 @dataclass
@@ -120,9 +124,30 @@ class _Limited(RewritePattern):
     def between(self, region: Region, listener: PatternRewriterListener) -> bool:
         """Remove what is dead after a walk; returns whether that changed the program."""
         self.walks -= 1
-        changes = self.simplifies and self.rewrites != 0 and region_dce(region, listener)
+        changes = self.rewrites != 0 and merge_constants(region)
+        if self.simplifies and self.rewrites != 0 and region_dce(region, listener):
+            changes = True
         if self.walks == 0:
             # The walker goes on until nothing changes.
             self.rewrites = 0
             return False
         return changes
+
+
+def merge_constants(region: Region) -> bool:
+    """Let users of equal constants of a block use the first; returns whether there were any."""
+    constants: dict[object, Operation] = {}
+    repeated: list[tuple[Operation, Operation]] = []
+    for op in region.walk():
+        if op.has_trait(ConstantLike) and len(op.results) == 1:
+            attributes = (*_items(op.properties), *_items(op.attributes))
+            first = constants.setdefault((op.parent, op.name, op.results[0].type, attributes), op)
+            if first is not op:
+                repeated.append((op, first))
+    for op, first in repeated:
+        Rewriter.replace_op(op, [], [first.results[0]])
+    return bool(repeated)
+
+
+def _items(attributes: dict[str, Attribute]) -> list[tuple[str, Attribute]]:
+    return sorted(attributes.items(), key=lambda item: item[0])

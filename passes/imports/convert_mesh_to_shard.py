@@ -17,10 +17,12 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     ModuleOp,
+    SymbolRefAttr,
 )
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import VerifyException
 
 from ...dialects import mesh
 from ...dialects.mesh import (
@@ -30,12 +32,15 @@ from ...dialects.mesh import (
     MeshShardingType,
 )
 from ...dialects.shard import dialect as shard
+from ...dialects.shard.annotations import ShardingDefinition
 from ...dialects.shard.attributes import (
     ShardAxesArrayAttr,
     ShardReductionKindAttr,
     ShardShardingType,
 )
+from ...dialects.shard.checks import check_partial, resolve_grid
 from ...ir.diagnostics import Note, OperationError
+from ...sharding.sharding import Axes, ReductionKind
 from ..sharding.process_arithmetic import ArithmeticBefore
 
 _MESH_NAMES = {"shard.grid": "mesh.mesh", "shard.grid_shape": "mesh.mesh_shape"}
@@ -131,6 +136,10 @@ class _Conversion:
         operands = list(operation.operands)
         properties = dict(operation.properties)
         held = properties.pop("shard", None)
+        if isinstance(held, MeshShardAttr):
+            self.check_partial(operation, held.mesh, held.partial)
+        elif isinstance(operation, ShardingDefinition):
+            self.check_partial(operation, operation.grid, operation.partial)
         if isinstance(operation, mesh.ShardOp) and isinstance(held, MeshShardAttr):
             sharding = shard.ShardingOp(held.mesh, held.split_axes.lists(), partial=held.partial)
             self.replace(operation, [sharding], keep=True)
@@ -147,6 +156,16 @@ class _Conversion:
             },
         )
         self.replace(operation, [new])
+
+    @staticmethod
+    def check_partial(
+        operation: Operation, mesh: SymbolRefAttr, partial: tuple[ReductionKind, Axes] | None
+    ) -> None:
+        """Refuse a pending reduction that `mesh` may have, though nothing could finish it."""
+        try:
+            check_partial(resolve_grid(operation, mesh, shard.SHARD_SPELLING), partial, "mesh")
+        except VerifyException as error:
+            raise OperationError(operation, str(error)) from error
 
     def convert_shard_shape(self, operation: mesh.ShardShapeOp) -> None:
         """Give the device by coordinates: those of its number, row-major on the grid."""

@@ -27,7 +27,8 @@ def build_pass(entry: PassEntry, text: str, table: PassTable) -> ModulePass:
     """The pass that an entry of a pipeline names. Raises PipelineError at the entry's offset."""
     factory = table.get(entry.name)
     if factory is None:
-        raise PipelineError(text, entry.offset, unknown_pass_message(entry.name, table))
+        message = unknown_pass_message(entry.name, table)
+        raise PipelineError(text, entry.offset, message, entry.name)
     pass_type = factory()
     try:
         parameters = _parameters(pass_type, entry)

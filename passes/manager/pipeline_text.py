@@ -21,11 +21,15 @@ ANY_ANCHOR = "any"
 class PipelineError(Exception):
     """A pipeline's text is wrong at an offset, or asks for something that does not exist."""
 
-    def __init__(self, text: str, offset: int, message: str) -> None:
+    def __init__(
+        self, text: str, offset: int, message: str, unknown_pass: str | None = None
+    ) -> None:
         super().__init__(message)
         self.text = text
         self.offset = offset
         self.message = message
+        self.unknown_pass = unknown_pass
+        """The name that is asked for, where there is no such pass."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,28 @@ def g(n, x, *, s=2.0, key):
 key = jax.random.key(3)
 k = compile(g, 3, x, s=2.0, key=key, static_argnums=0, donate_argnums=1, backend="interpreter")
 close(k(x.astype(np.float64), s=2, key=key), g(3, x, key=key))
+close(k(key=key, s=2, x=x), g(3, x, key=key))
+
+# By position or by name, as the function takes them, whichever way it was compiled for.
+def h(a, b, /, c, *, d):
+    return a - b + 2 * c - 3 * d["w"]
+
+d = {"w": x + 1}
+expected = h(x, 2 * x, 3 * x, d=d)
+for form in (
+    compile(h, x, x, x, d=d, backend="interpreter"),
+    compile(h, x, x, c=x, d=d, backend="interpreter"),
+    compile(jax.jit(h), x, x, c=x, d=d, backend="interpreter"),
+):
+    close(form(x, 2 * x, 3 * x, d=d), expected)
+    close(form(x, 2 * x, d=d, c=3 * x), expected)
+    close(form.reference(x, 2 * x, c=3 * x, d=d), expected)
+k = compile(lambda x, s=2.0: x * s, x, backend="interpreter")
+close(k(x=x), 2 * x)
+k = compile(lambda **each: each["x"] + each["y"], x=x, y=x, backend="interpreter")
+close(k(y=x, x=x), 2 * x)
+k = compile(jax.jit(g, static_argnums=0), 3, x, s=2.0, key=key, backend="interpreter")
+close(k(x, s=2, key=key), g(3, x, key=key))
 """
 
 SHARD_MAP = """
@@ -131,6 +153,14 @@ for wrong, told in (((x, x), "with args[1]"), (({"x": x},), "without args[0], wi
         k(*wrong)
     except ValueError as problem:
         assert "was compiled for arguments of the tree" in str(problem) and told in str(problem)
+    else:
+        raise AssertionError
+k = compile(lambda x, s=2.0: x * s, x, backend="interpreter")
+for wrong in ({"x": x, "s": 3.0}, {"z": x}):
+    try:
+        k(**wrong)
+    except ValueError as problem:
+        assert "was compiled for arguments of the tree" in str(problem)
     else:
         raise AssertionError
 try:

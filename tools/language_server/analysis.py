@@ -20,8 +20,9 @@ from ...ir.nesting_limits import deep_recursion
 from ...ir.text.source import Source, split_source
 from ...ir.verification import verification_errors
 from ..diagnostics import Diagnostic, Place, from_operation_error, from_parse_error
+from .known_functions import Extent, KnownFunctions, without_bodies
 from .positions import Positions
-from .recovering_parser import Extent, RecoveringParser
+from .recovering_parser import RecoveringParser
 
 WORD = re.compile(r"[%@#!^]?(?:[\w$.-]+|\"[^\"\n]*\")", re.ASCII)
 """A name as it stands in the text, with its mark."""
@@ -44,15 +45,25 @@ class Piece:
     errors: list[Diagnostic]
     broken: set[Operation] = field(default_factory=set[Operation])
     """Isolated operations with an error in their text."""
+    outside: str = ""
+    """The text without the bodies of functions."""
+    wrong: set[Operation] = field(default_factory=set[Operation])
+    """Functions in which the verifier has found something."""
+    is_spent: bool = False
+    """Whether the next version of the text has taken functions out of it."""
     _places: tuple[list[int], list[tuple[int, int, SSAValue]]] | None = None
 
     def value_at(self, offset: int) -> SSAValue | None:
         """The value whose name is at an offset of this piece."""
         if self._places is None:
             parser = self.parser
-            found = [(start, end, parser.replaced.get(v, v)) for start, end, v in parser.uses]
+            found = [
+                (start, end, parser.replaced.get(v, v)) for start, end, v in parser.places.uses
+            ]
             found += [
-                (start, end, values[0]) for start, end, values in parser.definitions if values
+                (start, end, values[0])
+                for start, end, values in parser.places.definitions
+                if values
             ]
             found.sort(key=lambda each: each[0])
             self._places = [start for start, _, _ in found], found
@@ -66,14 +77,14 @@ class Piece:
         """The operations whose text is around an offset, the innermost first."""
         around = [
             (extent.end - extent.start, operation)
-            for operation, extent in self.parser.extents.items()
+            for operation, extent in self.parser.places.extents.items()
             if extent.start <= offset <= extent.end
         ]
         return [operation for _, operation in sorted(around, key=lambda each: each[0])]
 
     def name_of(self, operation: Operation) -> Extent:
         """Where the name of a symbol stands in the text of its operation."""
-        extent, name = self.parser.extents[operation], symbol_name(operation)
+        extent, name = self.parser.places.extents[operation], symbol_name(operation)
         found = re.compile(rf'@"?{re.escape(name or "")}"?(?![\w$.-])').search(
             self.source.content, extent.start, extent.end
         )
@@ -146,12 +157,17 @@ def analyse(
 
     Raises Cancelled.
     """
-    known = {} if last is None else {_key(piece): piece for piece in last.pieces}
+    known = {_key(piece): piece for piece in last.pieces if not piece.is_spent} if last else {}
     pieces: list[Piece] = []
     base = 0
-    for source in split_source(name, text, "// -----"):
+    sources = list(split_source(name, text, "// -----"))
+    for number, source in enumerate(sources):
         piece = known.get((base, source.first_line, source.content))
-        pieces.append(piece or _analyse_piece(source, base, context, is_cancelled))
+        if piece is None:
+            same_place = last is not None and len(last.pieces) == len(sources)
+            before = last.pieces[number] if last is not None and same_place else None
+            piece = _analyse_piece(source, base, context, is_cancelled, before)
+        pieces.append(piece)
         # Behind a piece its marker stands, on a line of its own.
         marker = text.find("\n", base + len(source.content))
         base = marker + 1 if marker >= 0 else len(text)
@@ -163,12 +179,20 @@ def _key(piece: Piece) -> tuple[int, int, str]:
 
 
 def _analyse_piece(
-    source: Source, base: int, context: Context, is_cancelled: Callable[[], bool]
+    source: Source,
+    base: int,
+    context: Context,
+    is_cancelled: Callable[[], bool],
+    before: Piece | None,
 ) -> Piece:
+    """Look at a text, of which functions that it had `before` are taken as they are."""
+    known = KnownFunctions() if before is None else KnownFunctions(before.parser.functions())
+    if before is not None:
+        before.is_spent = True
     text, errors = source, list[Diagnostic]()
     while True:
         try:
-            parser = RecoveringParser(context, text, is_cancelled)
+            parser = RecoveringParser(context, text, is_cancelled, known)
             break
         except ParseError as failure:
             # Its first token cannot be read: what is behind it is read without it.
@@ -177,15 +201,18 @@ def _analyse_piece(
             text = replace(source, content=" " * (start + 1) + source.content[start + 1 :])
     with without_garbage_collection(), deep_recursion():
         module = parser.parse_what_can_be()
-    errors += [from_parse_error(failure) for failure in parser.failures]
-    piece = Piece(source, base, module, parser, errors)
-    if module is not None:
-        _verify(piece, module)
+        errors += [from_parse_error(failure) for failure in parser.failures]
+        piece = Piece(source, base, module, parser, errors)
+        piece.outside = without_bodies(parser.source.content, parser.marks, parser.places)
+        is_same = before is not None and before.outside == piece.outside
+        right = parser.taken - before.wrong if before is not None and is_same else set[Operation]()
+        if module is not None:
+            _verify(piece, module, right)
     return piece
 
 
-def _verify(piece: Piece, module: ModuleOp) -> None:
-    """Add what the verifier finds where all of the text was read."""
+def _verify(piece: Piece, module: ModuleOp, right: set[Operation]) -> None:
+    """Add what the verifier finds where all of the text was read, but in what is `right`."""
     parser = piece.parser
     for failure in parser.failures:
         around = piece.operations_around(failure.span.start)
@@ -195,12 +222,13 @@ def _verify(piece: Piece, module: ModuleOp) -> None:
             if each.has_trait(IsolatedFromAbove, value_if_unregistered=False)
         )
     # Of what a module lost nobody knows what it was.
-    skipped = {each for each in piece.broken if not isinstance(each, ModuleOp)}
+    skipped = right | {each for each in piece.broken if not isinstance(each, ModuleOp)}
     lost = {f"@{name}" for name in parser.lost_symbols} | {
         f"'{name}'" for name in parser.lost_symbols
     }
     try:
         for failure in verification_errors(module, skipped):
+            piece.wrong.update(_around(failure.operation))
             diagnostic = from_operation_error(failure)
             if not any(name in diagnostic.message for name in lost):
                 piece.errors.append(diagnostic)
@@ -210,17 +238,23 @@ def _verify(piece: Piece, module: ModuleOp) -> None:
             raise
 
 
+def _around(operation: Operation | None) -> Iterator[Operation]:
+    while operation is not None:
+        yield operation
+        operation = operation.parent_op()
+
+
 def symbol_definition(
     piece: Piece, offset: int, names: list[str]
 ) -> tuple[Operation, Extent] | None:
     """The operation that `@names[0]::@names[1]...` at an offset refers to, and its name's place."""
     for table in piece.operations_around(offset):
         found = _symbol_in(table, names)
-        if found is not None and found in piece.parser.extents:
+        if found is not None and found in piece.parser.places.extents:
             return found, piece.name_of(found)
     if piece.module is not None:
         found = _symbol_in(piece.module, names)
-        if found is not None and found in piece.parser.extents:
+        if found is not None and found in piece.parser.places.extents:
             return found, piece.name_of(found)
     return None
 

@@ -103,7 +103,7 @@ def _names(piece: Piece, offset: int, mark: str, typed: str) -> Iterator[Entry]:
                 if name.startswith(typed):
                     yield Entry(f"%{name}", Kind.VALUE, kind, size)
         case "@":
-            symbols = {symbol_name(op): op.name for op in piece.parser.extents}
+            symbols = {symbol_name(op): op.name for op in piece.parser.places.extents}
             for symbol in sorted(filter(None, symbols)):
                 if symbol.startswith(typed):
                     yield Entry(f"@{symbol}", Kind.SYMBOL, symbols[symbol], size)
@@ -116,11 +116,11 @@ def _names(piece: Piece, offset: int, mark: str, typed: str) -> Iterator[Entry]:
 def _values(piece: Piece, offset: int) -> dict[str, str]:
     """The values that are defined above an offset in the function around it, with types."""
     around = piece.operations_around(offset)
-    extents = [piece.parser.extents[op] for op in around if symbol_name(op) is not None]
+    extents = [piece.parser.places.extents[op] for op in around if symbol_name(op) is not None]
     begin = extents[0].start if extents else 0
     content = piece.source.content
     return {
         content[start + 1 : end]: ", ".join(str(value.type) for value in values)
-        for start, end, values in piece.parser.definitions
+        for start, end, values in piece.parser.places.definitions
         if begin <= start < offset
     }

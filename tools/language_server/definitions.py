@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .analysis import Analysis, Piece, alias_definition, symbol_definition
-from .recovering_parser import Extent
+from .known_functions import Extent
 
 _REFERENCE = re.compile(r'@(?:"[^"\n]*"|[\w$.-]+)(?:::@(?:"[^"\n]*"|[\w$.-]+))*', re.ASCII)
 
@@ -50,7 +50,7 @@ def reference_at(piece: Piece, offset: int) -> list[str]:
 def _of_value(piece: Piece, offset: int, word: str) -> Extent | None:
     value = piece.value_at(offset)
     if value is not None:
-        for start, end, values in piece.parser.definitions:
+        for start, end, values in piece.parser.places.definitions:
             if any(each is value for each in values):
                 return Extent(start, end)
     # In a statement with an error: the last definition above is the most likely one.
@@ -64,7 +64,7 @@ def _of_block(piece: Piece, offset: int, word: str) -> Extent | None:
     pattern = re.compile(rf"^[ \t]*({re.escape(word)})(?![\w$.-])", re.MULTILINE | re.ASCII)
     around = piece.operations_around(offset)
     for operation in around:
-        extent = piece.parser.extents[operation]
+        extent = piece.parser.places.extents[operation]
         found = pattern.search(piece.source.content, extent.start, extent.end)
         if found is not None:
             return Extent(found.start(1), found.end(1))

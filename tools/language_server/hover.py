@@ -52,7 +52,7 @@ def _code(text: str) -> str:
 
 
 def _first_line(piece: Piece, operation: Operation) -> str:
-    extent = piece.parser.extents[operation]
+    extent = piece.parser.places.extents[operation]
     return piece.source.content[extent.start : extent.end].partition("\n")[0]
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation
 
 from ...ir.attribute_access import operation_name, symbol_name
 from .analysis import Analysis, Piece
-from .recovering_parser import Extent
+from .known_functions import Extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def outline(analysis: Analysis) -> list[Entry]:
     found: list[Entry] = []
     for piece in analysis.pieces:
         if piece.module is not None:
-            is_written = piece.module in piece.parser.extents
+            is_written = piece.module in piece.parser.places.extents
             entries = [_entry(piece, piece.module)] if is_written else _inside(piece, piece.module)
             found += entries
     return found
@@ -41,14 +41,18 @@ def _inside(piece: Piece, table: Operation) -> Iterator[Entry]:
     for region in table.regions:
         for block in region.blocks:
             for operation in block.ops:
-                if operation in piece.parser.extents and (
+                if operation in piece.parser.places.extents and (
                     symbol_name(operation) is not None or isinstance(operation, ModuleOp)
                 ):
                     yield _entry(piece, operation)
 
 
 def _entry(piece: Piece, operation: Operation) -> Entry:
-    extent, place, base = piece.parser.extents[operation], piece.name_of(operation), piece.base
+    extent, place, base = (
+        piece.parser.places.extents[operation],
+        piece.name_of(operation),
+        piece.base,
+    )
     symbol, name = symbol_name(operation), operation_name(operation)
     kind = operation.properties.get("function_type") or operation.properties.get("type")
     return Entry(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -22,6 +21,16 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind, PunctuationSpelling
 
 from ...ir.text.parser import SourceParser
 from ...ir.text.source import Source
+from .known_functions import (
+    FUNCTION,
+    Extent,
+    KnownFunction,
+    KnownFunctions,
+    Mark,
+    Places,
+    known_functions,
+    move_to,
+)
 
 MOST_FAILURES = 200
 """Nobody reads more errors of one text."""
@@ -51,29 +60,25 @@ class Cancelled(Exception):
     """Nobody wants the result any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """From where to where an operation goes in the text."""
-
-    start: int
-    end: int
-
-
 class RecoveringParser(SourceParser):
     """Reads all that can be read; `failures` has what cannot."""
 
     def __init__(
-        self, context: Context, source: Source, is_cancelled: Callable[[], bool] = lambda: False
+        self,
+        context: Context,
+        source: Source,
+        is_cancelled: Callable[[], bool] = lambda: False,
+        known: KnownFunctions | None = None,
     ) -> None:
         super().__init__(context, source)
         self._is_cancelled = is_cancelled
+        self._known = known or KnownFunctions()
+        self._alias_texts: tuple[str, ...] = ()
+        self.taken: set[Operation] = set()
+        """Functions of the last version of the text, whose text is as it was."""
+        self.marks: list[Mark] = []
         self.failures: list[ParseError] = []
-        self.extents: dict[Operation, Extent] = {}
-        """The operations of the text, inner ones before those around them."""
-        self.uses: list[tuple[int, int, SSAValue]] = []
-        """Where values are used."""
-        self.definitions: list[tuple[int, int, tuple[SSAValue, ...]]] = []
-        """Where values are defined."""
+        self.places = Places()
         self.replaced: dict[SSAValue, SSAValue] = {}
         """What values that were used before their definition turned out to be."""
         self.lost_symbols: set[str] = set()
@@ -125,13 +130,36 @@ class RecoveringParser(SourceParser):
 
     def parse_operation(self) -> Operation:
         """Read an operation, and keep where it is."""
-        start = self.pos
-        operation = super().parse_operation()
+        start, first = self.pos, self.places.mark()
+        known = self._known.at(self.source.content, start, self._alias_texts)
+        operation = super().parse_operation() if known is None else self._take(known, start)
         content, end = self.source.content, self.pos
         while end > start and content[end - 1].isspace():
             end -= 1
-        self.extents[operation] = Extent(start, end)
+        extent = Extent(start, end)
+        if operation.name == FUNCTION:
+            last = self.places.mark()
+            self.marks.append(Mark(operation, extent, first, last, self._alias_texts))
+        self.places.extents[operation] = extent
         return operation
+
+    def _take(self, known: KnownFunction, start: int) -> Operation:
+        """A function as it was read of the last version of the text, now at `start`."""
+        operation = known.operation
+        # A look that was given up may have left it outside of any block.
+        if operation.parent is not None:
+            operation.detach()
+        move_to(operation, self._location(start))
+        self.places.add(known.places, start - known.start)
+        self.taken.add(operation)
+        self._resume_from(start + len(known.text))
+        return operation
+
+    def functions(self) -> list[KnownFunction]:
+        """The functions that were read without an error, for the next version of the text."""
+        failures = [each.span.start for each in self.failures]
+        content = self.source.content
+        return known_functions(content, self.marks, self.places, self.replaced, failures)
 
     def parse_optional_punctuation(
         self, punctuation: PunctuationSpelling
@@ -156,6 +184,7 @@ class RecoveringParser(SourceParser):
                     self._parse_file_metadata_dictionary()
                 else:
                     self._parse_alias_def()
+                    self._alias_texts += (self.source.content[start : self.pos].strip(),)
             except Exception as problem:
                 self._depth = 0
                 self._lost_aliases.add(name)
@@ -174,7 +203,7 @@ class RecoveringParser(SourceParser):
             value = cast("SSAValue[AttributeInvT]", ForwardDeclaredValue(type))
         else:
             value = super().resolve_operand(operand, type)
-        self.uses.append((operand.span.start, operand.span.end, value))
+        self.places.uses.append((operand.span.start, operand.span.end, value))
         return value
 
     def parse_optional_operand(self, type: Attribute | None = None) -> SSAValue | None:  # pyright: ignore
@@ -186,13 +215,13 @@ class RecoveringParser(SourceParser):
             return None if operand is None else self.resolve_operand(operand, type or i1)
         value = super().parse_optional_operand()  # pyright: ignore[reportDeprecated]
         if value is not None:
-            self.uses.append((start, start + 1 + len(name), value))
+            self.places.uses.append((start, start + 1 + len(name), value))
         return value
 
     def _register_ssa_definition(self, name: str, values: Any, span: Span) -> None:
         earlier = dict(self.forward_ssa_references.get(name, {}))
         super()._register_ssa_definition(name, values, span)
-        self.definitions.append((span.start, span.end, tuple(values)))
+        self.places.definitions.append((span.start, span.end, tuple(values)))
         self.replaced.update((use, values[index]) for index, use in earlier.items())
 
     def _reject_undefined_values(self) -> None:

@@ -218,13 +218,17 @@ const PANELS = [
       sends[0], sends[1] === null ? "unknown" : number(sends[1])]))];
   },
   () => {
-    const rows = stages.flatMap((stage, at) => stage.costs.map(cost => {
+    const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+    // Stages that cost what the one before them does are left out.
+    const rows = stages.flatMap((stage, at) => at && same(stage.costs, stages[at - 1].costs)
+      ? [] : stage.costs.map(cost => {
       const name = element("td", { className: "where", textContent: stage.name,
         onclick: () => show({ stage: at }) });
       return [name, "@" + cost.function, number(cost.sent), number(cost.work), number(cost.peak)];
     }));
     if (!rows.length) return nothing("Nothing was counted.");
-    return [element("p", { textContent: "What one device sends, computes and holds." }),
+    return [element("p", { textContent:
+      "What one device sends, computes and holds after each stage that changes it." }),
       table(["stage", "function", "bytes sent", "operations", "peak bytes"], rows)];
   },
   () => {
@@ -250,6 +254,11 @@ function showPanel() {
     return button;
   }));
   $("panel").replaceChildren(...PANELS[state.tab]());
+  for (const one of $("panel").querySelectorAll(".where, .value")) {
+    one.tabIndex = 0;
+    one.setAttribute("role", "link");
+    one.onkeydown = event => event.key === "Enter" && one.click();
+  }
 }
 
 function scrollTo(pane, index) {

@@ -101,9 +101,10 @@ main.wrapped .code { min-width: 0; white-space: pre-wrap; overflow-wrap: anywher
 #panel table.data { border-collapse: collapse; font-size: .9em; }
 #panel table.data td, #panel table.data th { padding: .15em .6em .15em 0; text-align: left;
   vertical-align: top; }
-#panel td.number { text-align: right; font-variant-numeric: tabular-nums; }
+#panel table.data .number { text-align: right; font-variant-numeric: tabular-nums; }
 #panel .map { margin: .4em 0 1em; overflow-x: auto; }
 #panel .where { color: var(--accent); cursor: pointer; }
 #panel caption { color: inherit; }
-button:focus-visible, input:focus-visible { outline: 2px solid var(--accent); }
+button:focus-visible, input:focus-visible, [role=link]:focus-visible {
+  outline: 2px solid var(--accent); }
 """

@@ -2,8 +2,10 @@
 
 from xdsl.ir import Dialect
 
-from . import meaning, sharding  # noqa: F401  # They register functions.
+from . import meaning, sharding
 from .operations import AddPositionsOp, RowEnergyOp
 from .target import AcmeLayoutAttr, AcmeSolverAttr
+
+__all__ = ["Acme", "meaning", "sharding"]  # The last two register functions.
 
 Acme = Dialect("acme", [AddPositionsOp, RowEnergyOp], [AcmeLayoutAttr, AcmeSolverAttr])

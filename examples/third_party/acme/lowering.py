@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import AffineMapAttr, FloatAttr, IndexType, ModuleOp, TensorType, i64
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    AnyFloat,
+    FloatAttr,
+    IndexType,
+    ModuleOp,
+    TensorType,
+    i64,
+)
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import FillOp, GenericOp, IndexOp, YieldOp
 from xdsl.ir import Block, Region, SSAValue
@@ -20,7 +28,7 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
-from .operations import AddPositionsOp, RowEnergyOp
+from .operations import AddPositionsOp, RowEnergyOp, float_tensor
 
 PARALLEL = IteratorTypeAttr(IteratorType.PARALLEL)
 REDUCTION = IteratorTypeAttr(IteratorType.REDUCTION)
@@ -28,7 +36,9 @@ ELEMENT = AffineMapAttr(AffineMap.identity(2))
 ROW = AffineMapAttr(AffineMap.from_callable(lambda i, j: (i,)))
 
 
-def _empty_like(source: SSAValue, result_type: TensorType, rewriter: PatternRewriter) -> SSAValue:
+def _empty_like(
+    source: SSAValue, result_type: TensorType[AnyFloat], rewriter: PatternRewriter
+) -> SSAValue:
     """A tensor of the result's type, whose open sizes are those of the source."""
     sizes: list[SSAValue] = []
     for dimension, size in enumerate(result_type.get_shape()):
@@ -43,7 +53,7 @@ class LowerAddPositions(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddPositionsOp, rewriter: PatternRewriter) -> None:
-        element = op.source.type.element_type
+        element = float_tensor(op.source).element_type
         body = Block(arg_types=[element, element])
         row = IndexOp(0)
         place = arith.AddiOp(row.result, op.first)
@@ -51,7 +61,7 @@ class LowerAddPositions(RewritePattern):
         number = arith.SIToFPOp(integer.result, element)
         total = arith.AddfOp(body.args[0], number.result)
         body.add_ops([row, place, integer, number, total, YieldOp(total.result)])
-        empty = _empty_like(op.source, op.result.type, rewriter)
+        empty = _empty_like(op.source, float_tensor(op.result), rewriter)
         maps, iterators = [ELEMENT, ELEMENT], [PARALLEL, PARALLEL]
         rewriter.replace(
             op, GenericOp([op.source], [empty], Region(body), maps, iterators, [op.result.type])
@@ -63,13 +73,13 @@ class LowerRowEnergy(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: RowEnergyOp, rewriter: PatternRewriter) -> None:
-        element = op.source.type.element_type
+        element = float_tensor(op.source).element_type
         body = Block(arg_types=[element, element])
         square = arith.MulfOp(body.args[0], body.args[0])
         total = arith.AddfOp(square.result, body.args[1])
         body.add_ops([square, total, YieldOp(total.result)])
         zero = rewriter.insert(arith.ConstantOp(FloatAttr(0.0, element)))
-        empty = _empty_like(op.source, op.result.type, rewriter)
+        empty = _empty_like(op.source, float_tensor(op.result), rewriter)
         start = rewriter.insert(FillOp(inputs=[zero.result], outputs=[empty], res=[op.result.type]))
         maps, iterators = [ELEMENT, ROW], [PARALLEL, REDUCTION]
         rewriter.replace(

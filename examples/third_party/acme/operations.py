@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.dialects.builtin import AnyFloat, IndexType, TensorType
+from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 from xdsl.utils.exceptions import VerifyException
+
+
+def float_tensor(value: SSAValue) -> TensorType[AnyFloat]:
+    """The type of a value that a definition below says is a tensor of floats."""
+    return cast("TensorType[AnyFloat]", value.type)
 
 
 @irdl_op_definition
@@ -21,7 +29,7 @@ class AddPositionsOp(IRDLOperation):
     assembly_format = "$source `from` $first attr-dict `:` type($source) `->` type($result)"
 
     def verify_(self) -> None:
-        if len(self.source.type.get_shape()) != 2:
+        if len(float_tensor(self.source).get_shape()) != 2:
             raise VerifyException(f"expected a tensor of two dimensions, found {self.source.type}")
         if self.result.type != self.source.type:
             raise VerifyException(
@@ -40,7 +48,8 @@ class RowEnergyOp(IRDLOperation):
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def verify_(self) -> None:
-        shape, element = self.source.type.get_shape(), self.source.type.element_type
+        source = float_tensor(self.source)
+        shape, element = source.get_shape(), source.element_type
         if len(shape) != 2:
             raise VerifyException(f"expected a tensor of two dimensions, found {self.source.type}")
         expected = TensorType(element, shape[:1])

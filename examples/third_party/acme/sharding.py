@@ -15,13 +15,13 @@ from mesh_opt.extend import (
 )
 from xdsl.ir import Operation, SSAValue
 
-from .operations import AddPositionsOp, RowEnergyOp
+from .operations import AddPositionsOp, RowEnergyOp, float_tensor
 
 
 @sharding_rule("acme.row_energy")
 def row_energy_rule(operation: RowEnergyOp) -> FactorRule:
     """[i, j] -> [i]; a device with a part of a row has a part of the sum."""
-    rows, columns = (None if n < 0 else n for n in operation.source.type.get_shape())
+    rows, columns = (None if n < 0 else n for n in float_tensor(operation.source).get_shape())
     builder = RuleBuilder(operation)
     row, column = builder.factor(rows), builder.reduction(columns, ReductionKind.SUM)
     builder.operand_dimensions(0, [(row,), (column,)])

@@ -8,10 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mesh_opt.ir.text.parser import SourceParser
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.language_server.analysis import Analysis, analyse
 from mesh_opt.tools.language_server.completion import Operations, completions_at
@@ -19,7 +22,9 @@ from mesh_opt.tools.language_server.definitions import definition_at
 from mesh_opt.tools.language_server.hover import hover_at
 from mesh_opt.tools.language_server.outline import outline
 from mesh_opt.tools.language_server.positions import Positions
+from mesh_opt.tools.language_server.recovering_parser import Cancelled
 from mesh_opt.tools.language_server.shardings import find_shardings
+from xdsl.ir import Operation
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = (ROOT / "examples" / "mlp_dp_tp.mlir").read_text(encoding="utf-8")
@@ -403,3 +408,84 @@ def test_texts_that_are_nested_too_deeply_end_nothing(client: Client) -> None:
     assert "nested deeper than 256 levels" in messages
     client.open("file:///tmp/next.mlir", "func.func @f() { return }\u2028")
     assert client.diagnostics_of("file:///tmp/next.mlir", 1)
+
+
+FUNCTIONS = "#map = affine_map<(d0) -> (d0)>\nshard.grid @g(shape = 2x4)\n" + "\n".join(
+    f"""func.func @f{number}(%a: tensor<8xf32>) -> tensor<8xf32> {{
+  %s = shard.sharding @g split_axes = [[{number % 2}]] : !shard.sharding
+  %b = shard.shard %a to %s : tensor<8xf32>
+  %c = func.call @f{(number + 1) % 4}(%b) : (tensor<8xf32>) -> tensor<8xf32>
+  %d = linalg.generic {{indexing_maps = [#map, #map], iterator_types = ["parallel"]}}
+      ins(%c : tensor<8xf32>) outs(%c : tensor<8xf32>) {{
+  ^bb0(%x: f32, %y: f32):
+    linalg.yield %x : f32
+  }} -> tensor<8xf32>
+  return %d : tensor<8xf32>
+}}"""
+    for number in range(4)
+)
+EDITS = (
+    ("%b = shard.shard", "\n  %b = shard.shard"),
+    ("  return %d", "  return %e"),
+    ("linalg.yield %x : f32", "linalg.yield %x : f64"),
+    ("@f2(%a: tensor<8xf32>) ->", "@f2(%a: tensor<9xf32>) ->"),
+    ("shape = 2x4", "shape = 2"),
+    ("#map = affine_map<(d0) -> (d0)>", "#map = affine_map<(d0, d1) -> (d0)>"),
+    ("func.func @f1", "\n\nfunc.func @f1"),
+    ("func.func @f3", "// -----\nfunc.func @f3"),
+    ("\n  return %d : tensor<8xf32>\n}\nfunc.func @f2", "\nfunc.func @f2"),
+    ("func.func @f0", "module {\nfunc.func @f0"),
+)
+
+
+def seen(analysis: Analysis) -> list[object]:
+    """All that an editor could ask of a text."""
+    found: list[object] = [str(each) for each in analysis.diagnostics()]
+    for piece in analysis.pieces:
+        places = piece.parser.places
+        found += [(op.name, str(op.location), at) for op, at in places.extents.items()]
+        found += [(start, end, str(value.type)) for start, end, value in places.uses]
+        found += [(start, end, len(values)) for start, end, values in places.definitions]
+        found.append(str(piece.module))
+    return found
+
+
+def test_an_edit_finds_what_a_look_at_the_whole_finds() -> None:
+    """Functions that did not change are taken as they were read."""
+    random_edits = random.Random(0)
+    for _ in range(12):
+        text, last = FUNCTIONS, look(FUNCTIONS)
+        for _ in range(4):
+            old, new = random_edits.choice(EDITS)
+            if random_edits.random() < 0.3:
+                old, new = new, old
+            count = text.count(old)
+            if not count:
+                continue
+            begin = -1
+            for _ in range(random_edits.randrange(count) + 1):
+                begin = text.find(old, begin + 1)
+            text = text[:begin] + new + text[begin + len(old) :]
+            if random_edits.random() < 0.3:
+                # A look that is given up leaves the last one usable.
+                answers = iter([False] * random_edits.randrange(20))
+                with suppress(Cancelled):
+                    analyse(text, "program.mlir", CONTEXT, last, partial(next, answers, True))
+            last = analyse(text, "program.mlir", CONTEXT, last)
+            assert seen(last) == seen(look(text)), text
+
+
+def test_an_edit_reads_one_function_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = look(FUNCTIONS)
+    read: list[str] = []
+    parse = SourceParser.parse_operation
+
+    def counted(self: SourceParser) -> Operation:
+        operation = parse(self)
+        read.append(operation.name)
+        return operation
+
+    monkeypatch.setattr(SourceParser, "parse_operation", counted)
+    edited = FUNCTIONS.replace("%b = shard.shard", "\n  %b = shard.shard", 1)
+    again = analyse(edited, "program.mlir", CONTEXT, first)
+    assert read.count("func.func") == 1 and not list(again.diagnostics())

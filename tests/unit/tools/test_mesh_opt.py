@@ -90,6 +90,7 @@ def test_reads_standard_input() -> None:
         (["--pass-pipeline=builtin.module(", "-p", "cse"], "more than one way"),
         (["--pass-pipeline=builtin.module("], "expected ')'"),
         (["--cse=max=1"], "no option 'max'"),
+        (["-p", "cse,cost-report"], "--cost-report is an option, which stands beside the passes"),
         (["--run-reproducer"], "stores no pipeline"),
         (["--shell-completion=fish"], "bash or zsh"),
         (["--help-pass=spdm"], "there is no pass 'spdm'; did you mean 'spmd'?"),
@@ -225,13 +226,30 @@ def test_information() -> None:
     assert code == 0 and f"xDSL {version('xdsl')}" in output
 
 
-def test_completion_script_completes() -> None:
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["--split"], "--split-input-file"),
+        (["--canoni"], "--canonicalize"),
+        (["-p", "spmd,canoni"], "spmd,canonicalize"),
+        (["--emit", "=", "pro"], "program"),
+        (["--emit=pro"], "--emit=program"),
+        (["--help-pass", "="], "shard-search"),
+        (["--cost-report", "js"], None),
+        (["examples/mlp"], None),
+    ],
+)
+def test_completion_script_completes(words: list[str], found: str | None) -> None:
     script = run("--shell-completion")[1]
-    ask = "COMP_WORDS=(mesh-opt --split); COMP_CWORD=1; _mesh_opt; echo ${COMPREPLY[@]}"
+    ask = f"COMP_WORDS=(mesh-opt {' '.join(words)}); COMP_CWORD={len(words)}; _mesh_opt"
     done = subprocess.run(
-        ["bash", "-c", f"{script}\n{ask}"], capture_output=True, text=True, check=False
+        ["bash", "-c", f"{script}\n{ask}; echo ${{COMPREPLY[@]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert "--split-input-file" in done.stdout.split(), done.stderr
+    # Without an answer the shell looks for files.
+    assert (found in done.stdout.split()) if found else not done.stdout.split(), done.stderr
 
 
 def test_long_lines_are_cut_around_the_error() -> None:

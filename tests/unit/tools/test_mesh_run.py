@@ -304,6 +304,12 @@ def test_what_is_wrong_is_said_in_one_line(
     assert err.count("\n") == 1
 
 
+def test_an_option_among_the_passes(run: Run) -> None:
+    code, _, err = run("-p", "spmd,statistics")
+    assert code == 1
+    assert "pass-pipeline:1:6: error: there is no pass 'statistics'; --statistics is an opt" in err
+
+
 def test_files_that_are_none(run: Run, tmp_path: Path) -> None:
     code, _, err = run(file="nope.mlir")
     assert (code, err) == (1, "mesh-run: cannot read 'nope.mlir': No such file or directory\n")

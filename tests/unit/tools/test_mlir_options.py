@@ -209,14 +209,14 @@ def test_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "    name = 'acme-mark'\n"
         "    word: str = 'x'\n"
         "    def apply(self, ctx, op):\n"
-        "        op.attributes['mark'] = StringAttr(self.word)\n"
+        "        op.attributes['acme.mark'] = StringAttr(self.word)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     dialect = "--load-dialect-plugin=acme_plugin:ACME"
     assert "acme.hello" in run(dialect, text="acme.hello")[1]
     assert "unknown operation 'acme.hello'" in run(text="acme.hello")[2]
     marking = ("--load-pass-plugin=acme_plugin:Mark", "--acme-mark=word=y")
-    assert 'attributes {mark = "y"}' in run(*marking)[1]
+    assert 'attributes {acme.mark = "y"}' in run(*marking)[1]
     assert "no option or pass '--acme-mark" in run("--acme-mark")[2]
     for option, message in (
         ("--load-pass-plugin=acme_plugin:ACME", "is no class of a ModulePass"),

@@ -40,8 +40,7 @@ func.func @shifts(%t: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8x
 // CHECK:         %[[ASKED:.*]] = shard.grid_shape @any axes = [1] : index
 // CHECK:         %[[TWO:.*]] = arith.constant 2 : index
 // CHECK:         %[[FOUR:.*]] = arith.constant 4 : index
-// CHECK:         %[[TWO_MORE:.*]] = arith.constant 2 : index
-// CHECK-NEXT:    func.return %[[ASKED]], %[[TWO]], %[[FOUR]], %[[TWO_MORE]]
+// CHECK-NEXT:    func.return %[[ASKED]], %[[TWO]], %[[FOUR]], %[[TWO]]
 func.func @extents() -> (index, index, index, index) {
   %mixed:2 = shard.grid_shape @any axes = [1, 0] : index, index
   %static:2 = shard.grid_shape @g axes = [1, 0] : index, index
@@ -146,4 +145,25 @@ func.func @annotations(%t: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>
   %urgent = shard.shard %other_use to %other annotate_for_users priority = 1 : tensor<8x8xf32>
   %got = shard.get_sharding %use : tensor<8x8xf32> -> !shard.sharding
   return %use, %use_again, %other_use, %urgent, %got : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, !shard.sharding
+}
+
+// A constant is made anew where it is wanted in two ways, so its annotations may be chained; an
+// argument would be resharded twice.
+// CHECK-LABEL: func.func @annotations_of_one_value
+// CHECK:         %rows = shard.shard %one to %s : tensor<8xf32>
+// CHECK-NEXT:    %columns = shard.shard %rows to %other annotate_for_users : tensor<8xf32>
+// CHECK-NEXT:    %r = shard.shard %t to %s : tensor<8xf32>
+// CHECK-NEXT:    %c = shard.shard %t to %other : tensor<8xf32>
+// CHECK-NEXT:    func.return %rows, %columns, %rows, %r, %c
+func.func @annotations_of_one_value(%t: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %other = shard.sharding @g split_axes = [[1]] : !shard.sharding
+  %one = arith.constant dense<1.0> : tensor<8xf32>
+  %one_more = arith.constant dense<1.0> : tensor<8xf32>
+  %rows = shard.shard %one to %s : tensor<8xf32>
+  %columns = shard.shard %one_more to %other annotate_for_users : tensor<8xf32>
+  %rows_again = shard.shard %one_more to %s : tensor<8xf32>
+  %r = shard.shard %t to %s : tensor<8xf32>
+  %c = shard.shard %t to %other : tensor<8xf32>
+  return %rows, %columns, %rows_again, %r, %c : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }

@@ -43,7 +43,7 @@ util.func public @main(%r: !stream.resource<external>, %n: index, %h: f16, %i: i
 
 // CHECK: func.func @f(%{{.*}}: !stream.binding, %[[A:.*]]: i32, %[[B:.*]]: i32, %[[C:.*]]: i32, %[[D:.*]]: i32, %[[E:.*]]: i32) {
 // CHECK: %[[O:.*]] = arith.ori
-// CHECK: %[[W:.*]] = arith.trunci %[[O]] {known} : i64 to i48
+// CHECK: %[[W:.*]] = arith.trunci %[[O]] {test.known} : i64 to i48
 // CHECK: %[[R:.*]] = arith.bitcast %[[C]] : i32 to f32
 // CHECK: %[[I:.*]] = arith.bitcast %[[D]] : i32 to f32
 // CHECK: %[[Z:.*]] = complex.create %[[R]], %[[I]] : complex<f32>
@@ -53,7 +53,7 @@ util.func public @main(%r: !stream.resource<external>, %n: index, %h: f16, %i: i
 stream.executable private @ex {
   stream.executable.export public @f
   builtin.module {
-    func.func @f(%a: !stream.binding, %w: i48 {known}, %z: complex<f32>, %f: f8E4M3FN) {
+    func.func @f(%a: !stream.binding, %w: i48 {test.known}, %z: complex<f32>, %f: f8E4M3FN) {
       "test.use"(%w, %z, %f) : (i48, complex<f32>, f8E4M3FN) -> ()
       func.return
     }

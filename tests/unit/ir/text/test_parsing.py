@@ -95,6 +95,8 @@ class TestErrors:
             ("f33", 16, "expected a dimension or the type of elements, found 'f33'"),
             ("2x", 18, "expected a dimension or the type of elements, found '>'"),
             ("2", 17, "expected 'x' after a dimension, found '>'"),
+            ("*xq", 18, "expected the type of elements, found 'q'"),
+            ("*", 17, "expected 'x' after '*', found '>'"),
         ],
     )
     def test_shapes_that_are_none(self, shape: str, column: int, message: str) -> None:
