@@ -24,7 +24,7 @@ _RULES = (
     *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "products"),
     *("indexing", "scatter", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
     *("decompositions", "implicit_broadcasts", "parallel_programs", "quantised"),
-    "collectives",
+    *("collectives", "ragged_products"),
 )
 """The files that fill the tables."""
 
