@@ -141,14 +141,16 @@ func.func @main(%m: tensor<{element}>, %d: tensor<{element}>, %n: tensor<2xi64>)
 
 
 @pytest.mark.parametrize(
-    ("operation", "message"),
+    ("operation", "result", "message"),
     [
         (
             """%0, %1 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<3xui64>) -> (tensor<3xui64>, tensor<2xui32>)""",
+            "tensor<3xui64>",
             "has a state of type tensor<3xui64>, expected tensor<2xui64>",
         ),
         (
-            """%0:2 = stablehlo.custom_call @mhlo.topk(%s) {mhlo.attributes = {k = 1 : i64, largest = false}} : (tensor<3xui64>) -> (tensor<1xui64>, tensor<1xi32>)""",
+            """%0, %1 = stablehlo.custom_call @mhlo.topk(%s) {mhlo.attributes = {k = 1 : i64, largest = false}} : (tensor<3xui64>) -> (tensor<1xui64>, tensor<1xi32>)""",
+            "tensor<1xui64>",
             "asks for the smallest elements, expected largest = true",
         ),
         (
@@ -156,12 +158,13 @@ func.func @main(%m: tensor<{element}>, %d: tensor<{element}>, %n: tensor<2xi64>)
   ^bb0(%c: tensor<ui64>):
     stablehlo.return %c : tensor<ui64>
   }) : (tensor<3xui64>) -> tensor<3xui64>""",
+            "tensor<3xui64>",
             "expected tensor<3xui64> to have the dimension 1",
         ),
     ],
 )
-def test_refused(operation: str, message: str) -> None:
-    text = f"func.func @main(%s: tensor<3xui64>) {{\n  {operation}\n  return\n}}"
+def test_refused(operation: str, result: str, message: str) -> None:
+    text = f"func.func @main(%s: tensor<3xui64>) -> {result} {{\n  {operation}\n  return %0 : {result}\n}}"
     with pytest.raises(api.CompilationError, match=message.replace("<", "[<]")) as caught:
         api.compile(text, stages=False)
     assert ":2:" in str(caught.value)
