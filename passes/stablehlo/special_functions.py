@@ -365,6 +365,7 @@ def _zeta(x: Number, q: Number) -> Number:
     result = nan.where(x.compare("olt", 1.0), result)
     whole = q.compare("oeq", q.function("math.floor"))
     even = x.compare("oeq", 2.0 * (x * 0.5).function("math.floor"))
+    even = e.both(even, x.compare("olt", math.inf))
     pole = e.both(q.compare("ole", 0.0), whole)
     result = x.of(math.inf).where(e.both(pole, even), nan).where(pole, result)
     between = e.both(q.compare("olt", 0.0), x.compare("one", x.function("math.floor")))

@@ -104,6 +104,15 @@ func.func @main() {
   check.expect_almost_eq %2, %3 : tensor<2xcomplex<f64>>
   return
 }""",
+    # Poles are infinite for even numbers; infinity is not even.
+    "zeta": """
+func.func @main() {
+  %x = stablehlo.constant dense<[2.0, 2.0, 3.0, 0x7F800000]> : tensor<4xf32>
+  %q = stablehlo.constant dense<[1.0, -2.0, -2.0, -2.0]> : tensor<4xf32>
+  %0 = chlo.zeta %x, %q : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  check.expect_almost_eq_const %0, dense<[1.64493406, 0x7F800000, 0x7FC00000, 0x7FC00000]> : tensor<4xf32>
+  return
+}""",
     # The numbers of XLA: the lower word of the counter carries into the upper one.
     "philox_of_three_words": """
 func.func @main() {
