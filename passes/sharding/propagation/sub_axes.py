@@ -99,9 +99,9 @@ def define_finer_grid(user: Operation, coarse_name: str, fine: Grid) -> str:
         # The same processes in the same order.
         grid.attributes[DEVICES] = coarse.attributes[DEVICES]
     names = coarse.attributes.get(AXIS_NAMES)
-    if isinstance(names, ArrayAttr) and len(names):
-        listed = cast("ArrayAttr[Attribute]", names).data
-        called = [each.data for each in listed if isinstance(each, StringAttr)]
+    listed = cast("ArrayAttr[Attribute]", names).data if isinstance(names, ArrayAttr) else ()
+    called = [each.data for each in listed if isinstance(each, StringAttr)]
+    if called:
         parts = names_of_parts(called, grid_value(coarse).shape, fine.shape)
         grid.attributes[AXIS_NAMES] = ArrayAttr([StringAttr(each) for each in parts])
     name = f"{coarse_name}_{'x'.join('?' if n is None else str(n) for n in fine.shape)}"
