@@ -17,7 +17,7 @@ _DIALECTS = {
     "arith": ("arith.dialect", "ExtendedArith"),
     "bufferization": ("bufferization", "ExtendedBufferization"),
     "check": ("check", "Check"),
-    "chlo": ("chlo", "Chlo"),
+    "chlo": ("chlo.dialect", "Chlo"),
     "flow": ("flow.dialect", "Flow"),
     "func": ("func", "ExtendedFunc"),
     "hal": ("hal.dialect", "Hal"),

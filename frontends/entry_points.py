@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 from ..api import Function, Program, compile
 from ..dialects.sdy.attributes import Mesh, ShardingAttr, TensorSharding
 from ..dialects.sdy.dialect import MeshOp
+from ..dialects.shard.checks import AXIS_NAMES
 from ..dialects.shard.dialect import GridOp
 from ..interpreter.run import boundaries
 from ..ir.diagnostics import remarks_wanted
@@ -31,6 +32,7 @@ from ..ir.text.printer import print_operation
 from ..passes.sharding.shard_annotate import located_name
 from ..runtime.abi.arguments import InputError, check_kind
 from ..saved_programs import LoadedFunction, LoadedProgram
+from ..sharding.axis_names import joined_names
 from ..tools.kept_programs import KeptProgram, kept_program
 
 Array = npt.NDArray[Any]
@@ -220,10 +222,10 @@ def split_axes(program: Program, side: int) -> list[list[tuple[str, ...]]]:
             found.append([])
             continue
         sharding = boundary.sharding
-        names = _axis_names(program.module, sharding.grid.name)
+        names, shape = _axis_names(program.module, sharding.grid.name), sharding.grid.shape
         found.append(
             [
-                tuple(str(axis) if names is None else names[axis] for axis in axes)
+                tuple(map(str, axes) if names is None else joined_names(axes, names, shape))
                 for axes in sharding.dimension_axes
             ]
         )
@@ -234,7 +236,7 @@ def _axis_names(module: ModuleOp, grid: str) -> list[str] | None:
     """What the axes of a grid are called, if it came from a mesh."""
     for operation in module.body.block.ops:
         if isinstance(operation, GridOp) and operation.sym_name.data == grid:
-            names = operation.attributes.get("shard.axis_names")
+            names = operation.attributes.get(AXIS_NAMES)
             if isinstance(names, ArrayAttr):
                 return [each.data for each in names.data if isinstance(each, StringAttr)]  # pyright: ignore
     return None

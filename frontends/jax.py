@@ -25,6 +25,7 @@ from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSh
 from ..ir.text.parser import parse_module
 from ..ir.text.source import Source
 from ..runtime.abi.arguments import InputError
+from ..runtime.abi.arrays import narrow_integer
 from ..runtime.abi.value_types import ValueType
 from ..tools.driver import new_context
 from .call_forms import CallForm, call_form
@@ -145,13 +146,21 @@ class Compiled:
         """
         jax = _jax()
         inputs = self._inputs(jax, arguments, keywords)
-        return jax.tree.unflatten(self.out_tree, self._entry.run(inputs))
+        return jax.tree.unflatten(self.out_tree, self._results(self._entry.run(inputs)))
 
     def reference(self, *arguments: Any, **keywords: Any) -> Tree:
         """What the interpreter makes of the program before all passes."""
         jax = _jax()
         inputs = self._inputs(jax, arguments, keywords)
-        return jax.tree.unflatten(self.out_tree, self.program[MAIN].reference(inputs))
+        results = self.program[MAIN].reference(inputs)
+        return jax.tree.unflatten(self.out_tree, self._results(results))
+
+    def _results(self, results: Sequence[Any]) -> list[Any]:
+        """Arrays of the element types that JAX has, also of integers of 2 and 4 bits."""
+        types = self._entry.function.types.results
+        narrow = [narrow_integer(kind.element) for kind in types]
+        pairs = zip(results, narrow, strict=True)
+        return [each if dtype is None else each.astype(dtype) for each, dtype in pairs]
 
     def _inputs(self, jax: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
         leaves, tree = jax.tree.flatten((tuple(arguments), dict(keywords)))

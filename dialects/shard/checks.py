@@ -34,6 +34,9 @@ _GRIDS = ("shard.grid", "mesh.mesh")
 DEVICES = "devices"
 """On a grid: where each process runs."""
 
+AXIS_NAMES = "shard.axis_names"
+"""On a grid: what its axes are called in the mesh that it comes from."""
+
 
 def grid_value(grid: Operation) -> Grid:
     """The value of a `shard.grid` or `mesh.mesh`. Raises VerifyException for a shapeless one."""

@@ -51,13 +51,14 @@ from ...dialects.sdy.dialect import (
     ShardingGroupOp,
 )
 from ...dialects.shard.annotations import ShardDefinition
-from ...dialects.shard.checks import DEVICES
+from ...dialects.shard.checks import AXIS_NAMES, DEVICES
 from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
 from ...dialects.tensor.dialect import BitcastOp
 from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError, remark
 from ...ir.symbols import fresh_name
 from ...ir.tensor_types import ranked
+from ...sharding.axis_names import names_of_parts
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement
 from ...sharding.sharding import Axes, ReductionKind
@@ -74,8 +75,6 @@ from .manual_computation import (
     nothing_manual,
 )
 from .mhlo_shardings import import_mhlo_shardings
-
-AXIS_NAMES_ATTRIBUTE = "shard.axis_names"
 
 
 @dataclass(frozen=True)
@@ -208,9 +207,9 @@ class _Conversion:
         except ValueError as error:
             raise OperationError(place, f"is used in parts that do not nest: {error}") from error
         made = GridOp(name, refinement.fine.shape)
-        made.attributes[AXIS_NAMES_ATTRIBUTE] = ArrayAttr(
-            [StringAttr(text) for text in _axis_names(mesh, refinement)]
-        )
+        names = [name for name, _ in mesh.axes]
+        names = names_of_parts(names, grid.shape, refinement.fine.shape) if names else []
+        made.attributes[AXIS_NAMES] = ArrayAttr([StringAttr(text) for text in names])
         if operation is not None and DEVICES in operation.attributes:
             made.attributes[DEVICES] = operation.attributes[DEVICES]
         made.location = place.location
@@ -423,16 +422,6 @@ def _collect_cuts(mesh: Mesh, sharding: TensorSharding, cuts: list[set[int]]) ->
             if reference.sub_axis is not None and reference.name in names:
                 axis = names.index(reference.name)
                 cuts[axis].update(reference.extent(mesh.axes[axis][1]))
-
-
-def _axis_names(mesh: Mesh, refinement: Refinement) -> Iterator[str]:
-    """The names of a grid's axes: those of the mesh, or what part of one an axis is."""
-    for (name, _), parts in zip(mesh.axes, refinement.parts, strict=False):
-        low = 1
-        for part in parts:
-            extent = refinement.fine.shape[part] or 1
-            yield name if len(parts) == 1 else f"{name}:({low}){extent}"
-            low *= extent
 
 
 def _take(

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
 from ...ir.locations import builder_before
@@ -293,12 +294,14 @@ _RULES: dict[str, Rule] = {
 
 
 def _drop_dead(operation: Operation) -> bool:
-    """Erase collectives and queries that nothing reads; a message goes with its reception."""
+    """Erase what nothing reads: collectives, queries, operations without effects, which may be what
+    reads a collective. A message goes with its reception."""
     dropped = False
     for inner in reversed(list(operation.walk())):
         if inner is operation or any(result.first_use for result in inner.results):
             continue
-        if inner.name in PURE_COLLECTIVES or inner.name in PURE_QUERIES:
+        is_pure = inner.name in PURE_COLLECTIVES or inner.name in PURE_QUERIES
+        if is_pure or is_trivially_dead(inner):
             Rewriter.erase_op(inner)
             dropped = True
         elif inner.name == RECV.operation:

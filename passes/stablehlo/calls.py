@@ -8,6 +8,7 @@ from typing import Any, cast
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
+    DictionaryAttr,
     FloatAttr,
     IntegerAttr,
     StringAttr,
@@ -19,6 +20,8 @@ from xdsl.dialects.cf import AssertOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.check import AgreeOp
+from ...dialects.chlo.dialect import OPERATIONS as CHLO_OPERATIONS
+from ...dialects.chlo.dialect import UNARY
 from ...dialects.stablehlo.syntax import string
 from ...ir.attribute_access import attribute
 from ...ir.diagnostics import OperationError
@@ -56,6 +59,28 @@ def _identity(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     ):
         raise OperationError(op, "changes the shape of what it annotates, which is not supported")
     return operands
+
+
+@call_rule(*(f"mhlo.{name}" for name in UNARY.split()), "mhlo.topk")
+def _mhlo(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """A function of CHLO, in the way in which XLA is told not to write it out."""
+    target = string(attribute(op, "call_target_name")) or ""
+    name = {"mhlo.topk": "chlo.top_k"}.get(target, target.replace("mhlo.", "chlo."))
+    found = op.attributes.get("mhlo.attributes")
+    options = dict(found.data) if isinstance(found, DictionaryAttr) else {}
+    largest = options.pop("largest", None)
+    if isinstance(largest, IntegerAttr) and not largest.value.data:
+        raise OperationError(op, "asks for the smallest elements, expected largest = true")
+    stand_in = _FUNCTIONS[name].create(
+        operands=op.operands, result_types=op.result_types, properties=options
+    )
+    stand_in.location = op.location
+    results = lowering.at(stand_in).results(stand_in, operands)
+    stand_in.drop_all_references()
+    return results
+
+
+_FUNCTIONS = {each.name: each for each in CHLO_OPERATIONS}
 
 
 # Expectations ------------------------------------------------------------------------------------

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...ir.attribute_access import integer
+from ...dialects.chlo.scan import ScanOp
+from ...ir.attribute_access import element_type, flag, integer
 from ...ir.diagnostics import OperationError
+from ...ir.index import IndexOrInt
 from ...ir.symbols import root_symbol
 from .elements import TOKEN, converted, kind
-from .emitter import INDEX
+from .emitter import INDEX, Emitter
 from .lowering import Lowering
 from .rules import tensor_rule
 
@@ -27,16 +30,21 @@ def converted_block(
     old = region.block
     block = Block(arg_types=[converted(argument.type) for argument in old.args])
     for one, other in zip(old.args, block.args, strict=True):
-        lowering.values[one] = other
         if other.name_hint is None:
             other.name_hint = one.name_hint
     inside = lowering.inside(block, op)
-    last = old.last_op
-    if last is None or last.name != "stablehlo.return":
-        raise OperationError(op, "has a region without 'stablehlo.return'")
-    for operation in list(old.ops)[:-1]:
-        inside.at(operation).operation(operation, {})
-    return block, inside, [lowering.value(value) for value in last.operands]
+    return block, inside, _body_results(inside, old, block.args)
+
+
+def _body_results(lowering: Lowering, block: Block, arguments: Tensors) -> Sequence[SSAValue]:
+    """Convert a region's operations here, on these arguments; returns what it gives."""
+    lowering.values.update(zip(block.args, arguments, strict=True))
+    *operations, last = block.ops
+    if last.name != "stablehlo.return":
+        raise OperationError(last, "ends a region, expected 'stablehlo.return'")
+    for operation in operations:
+        lowering.at(operation).operation(operation, {})
+    return [lowering.value(value) for value in last.operands]
 
 
 def branch(lowering: Lowering, region: Region, op: Operation) -> Region:
@@ -88,6 +96,65 @@ def _case(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         made = scf.IndexSwitchOp(chosen, cases, last, regions, types)
     e.add_op(made)
     return made.results
+
+
+@tensor_rule("chlo.scan")
+def _scan(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """A loop that reads slices of the inputs, and writes those of the outputs."""
+    e = lowering.emit
+    assert isinstance(op, ScanOp)
+    place, count = integer(op, "dimension"), len(op.inputs)
+    inputs, inits = operands[:count], operands[count:]
+    extent = e.size(inputs[0], place) if inputs else op.extent
+    if isinstance(extent, int) and extent < 0:
+        raise OperationError(op, "does not say how many slices its outputs have")
+    made = len(op.outputs)
+    empties = [_empty_output(e, each.type, place, extent, op) for each in op.outputs]
+    block = Block(arg_types=[INDEX, *(each.type for each in (*empties, *inits))])
+    position, *carried = block.args
+    inside = lowering.inside(block, op)
+    inner = inside.emit
+    at = inner.subtract(inner.subtract(extent, 1), position) if flag(op, "is_reverse") else position
+    slices = [_slice_at(inner, value, place, at) for value in inputs]
+    results = _body_results(inside, op.regions[0].block, [*slices, *carried[made:]])
+    written = [
+        _with_slice(inner, part, whole, place, at)
+        for part, whole in zip(results[:made], carried, strict=False)
+    ]
+    pairs = zip(results[made:], inits, strict=True)
+    last = [inner.cast(value, init.type) for value, init in pairs]
+    inner.add_op(scf.YieldOp(*written, *last))
+    loop = scf.ForOp(e.index(0), e.index(extent), e.index(1), [*empties, *inits], Region(block))
+    return e.add_op(loop).results
+
+
+def _empty_output(
+    e: Emitter, type_: Attribute, place: int, extent: IndexOrInt, op: Operation
+) -> SSAValue:
+    sizes: list[IndexOrInt] = list(cast("TensorType[Any]", type_).get_shape())
+    sizes[place] = extent
+    if any(isinstance(each, int) and each < 0 for each in sizes):
+        raise OperationError(op, f"has an output of type {type_} with slices of open sizes")
+    return e.empty(sizes, element_type(converted(type_)))
+
+
+def _slice_at(e: Emitter, value: SSAValue, place: int, at: IndexOrInt) -> SSAValue:
+    """One slice along a dimension, without it."""
+    sizes = e.sizes(value)
+    offsets: list[IndexOrInt] = [0] * len(sizes)
+    offsets[place], sizes[place] = at, 1
+    part = e.extract_slice(value, offsets, sizes, [1] * len(sizes))
+    return e.reshape(part, [*sizes[:place], *sizes[place + 1 :]])
+
+
+def _with_slice(
+    e: Emitter, part: SSAValue, whole: SSAValue, place: int, at: IndexOrInt
+) -> SSAValue:
+    sizes = e.sizes(part)
+    sizes.insert(place, 1)
+    offsets: list[IndexOrInt] = [0] * len(sizes)
+    offsets[place] = at
+    return e.insert_slice(e.reshape(part, sizes), whole, offsets, [1] * len(sizes))
 
 
 @tensor_rule("stablehlo.optimization_barrier")

@@ -24,7 +24,7 @@ _RULES = (
     *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "products"),
     *("indexing", "scatter", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
     *("decompositions", "implicit_broadcasts", "parallel_programs", "quantised"),
-    "collectives",
+    *("collectives", "ragged_products"),
 )
 """The files that fill the tables."""
 
@@ -54,6 +54,8 @@ def is_to_convert(operation: Operation) -> bool:
 def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     """Convert a module in place. Raises OperationError for what cannot be converted."""
     # Most programs have no StableHLO, and need none of this.
+    from xdsl.transforms.common_subexpression_elimination import cse
+
     from ..imports.mhlo_shardings import import_mhlo_shardings
     from ..inline_calls import inline_small_calls
     from .foreign_attributes import own_foreign_attributes
@@ -63,6 +65,8 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     own_foreign_attributes(module)
     # Custom calls that say where values lie are converted to nothing.
     import_mhlo_shardings(module)
+    # JAX computes twice what two gradients have in common.
+    cse(module)
     for name in _RULES:
         import_module(f".{name}", __package__)
     for operation in module.body.block.ops:

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from ...dialects.chlo import BROADCASTING
+from ...dialects.chlo.dialect import BROADCASTING
 from ...ir.attribute_access import attribute, element_type, integer, number_list
 from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from math import prod
 
-from xdsl.dialects.builtin import IntegerType, i32, i64
+from xdsl.dialects.builtin import IntegerType, f64, i32, i64
+from xdsl.dialects.tensor import InsertOp
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.diagnostics import OperationError
+from ...ir.index import IndexOrInt
 from .arithmetic import Scalars, result_kind, word
-from .elements import kind
+from .elements import Kind, kind
 from .emitter import Emitter, shape
 from .lowering import Lowering
+from .numbers import Number
 from .rules import tensor_rule
-from .shapes import result_sizes
+from .shapes import index_values, result_sizes
 
 Tensors = Sequence[SSAValue]
 Pair = tuple[SSAValue, SSAValue]
@@ -25,41 +28,44 @@ _PARITY = 0x1BD11BDA
 
 @tensor_rule("stablehlo.rng_bit_generator")
 def _rng_bit_generator(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """The state is a key and a counter, of 64 bits each."""
+    """The state is a key and a counter, of 64 bits each; Philox's counter may have 128."""
     e = lowering.emit
     (state,) = operands
-    if shape(state) != (2,) or kind(state.type).width != 64:
-        raise OperationError(
-            op, f"has a state of type {op.operand_types[0]}, expected tensor<2xui64>"
-        )
+    threefry = word(op, "rng_algorithm") == "THREE_FRY"
+    words = (2,) if threefry else (2, 3)
+    if shape(state) not in [(count,) for count in words] or kind(state.type).width != 64:
+        expected = " or ".join(f"tensor<{count}xui64>" for count in words)
+        raise OperationError(op, f"has a state of type {op.operand_types[0]}, expected {expected}")
     sizes = shape(op.results[1])
     if min(sizes, default=0) < 0:
         raise OperationError(op, "makes random bits for a shape that is not known")
     found = kind(op.result_types[1])
     if found.name == "float":
         raise OperationError(op, f"makes bits of type {found.type}, expected integers")
-    key, counter = e.element(state, [0]), e.element(state, [1])
-    threefry = word(op, "rng_algorithm") == "THREE_FRY"
-    generate = _threefry_element if threefry else _philox_element
-    inputs = _input_count(sizes, found.width, threefry)
+    key, low, *high = (e.element(state, [place]) for place in range(shape(state)[0]))
 
     def body(inner: Emitter, args: Scalars) -> Scalars:
-        return [generate(inner, key, counter, sizes, found.width)]
+        if threefry:
+            return [_threefry_element(inner, key, low, sizes, found.width)]
+        return [_philox_element(inner, key, (low, high[0] if high else key), sizes, found.width)]
 
     bits = e.loops([], [], [e.empty(list(sizes), found.type)], None, body)[0]
-    moved = e.op("arith.addi", counter, e.constant(inputs, i64))
-    return [_new_state(e, state, moved), bits]
+    moved = _moved(e, (low, *high), e.constant(_input_count(sizes, found.width, threefry), i64))
+    for place, counter in enumerate(moved, start=1):
+        state = e.insert(InsertOp(counter, state, [e.index(place)]))
+    return [state, bits]
 
 
-def _new_state(e: Emitter, state: SSAValue, counter: SSAValue) -> SSAValue:
-    from xdsl.dialects.tensor import InsertOp
-
-    return e.insert(InsertOp(counter, state, [e.index(1)]))
+def _moved(e: Emitter, counter: Sequence[SSAValue], distance: SSAValue) -> list[SSAValue]:
+    """A counter some numbers further; of two words, the lower one first."""
+    low = e.op("arith.addi", counter[0], distance)
+    carry = e.op("arith.extui", e.compare_integers("ult", low, counter[0]), to=i64)
+    return [low, *(e.op("arith.addi", high, carry) for high in counter[1:])]
 
 
 def _input_count(sizes: Sequence[int], width: int, threefry: bool) -> int:
     """How many numbers are drawn from the counter."""
-    count = prod(sizes)
+    count = math.prod(sizes)
     words = count * (2 if width == 64 else 1)
     if not threefry:
         return -(-words // 4)
@@ -68,7 +74,7 @@ def _input_count(sizes: Sequence[int], width: int, threefry: bool) -> int:
     half = list(sizes) or [1]
     place = _split_dimension(half)
     half[place] = -(-half[place] // 2)
-    return prod(half)
+    return math.prod(half)
 
 
 def _split_dimension(sizes: Sequence[int]) -> int:
@@ -90,11 +96,11 @@ def _joined(e: Emitter, low: SSAValue, high: SSAValue) -> SSAValue:
     return e.op("arith.ori", e.op("arith.extui", low, to=i64), upper)
 
 
-def _linear(e: Emitter, indices: Sequence[SSAValue], sizes: Sequence[int]) -> SSAValue:
+def _linear(e: Emitter, indices: Sequence[SSAValue], sizes: Sequence[IndexOrInt]) -> SSAValue:
     """A row-major position as an integer."""
     total = e.constant(0, i64)
     for index, size in zip(indices, sizes, strict=True):
-        scaled = e.op("arith.muli", total, e.constant(size, i64))
+        scaled = e.op("arith.muli", total, e.from_index(e.index(size), i64))
         total = e.op("arith.addi", scaled, e.from_index(index, i64))
     return total
 
@@ -149,17 +155,15 @@ def threefry(e: Emitter, key: Pair, block: Pair) -> Pair:
 
 
 def _philox_element(
-    e: Emitter, key: SSAValue, counter: SSAValue, sizes: Sequence[int], width: int
+    e: Emitter, key: SSAValue, counter: Pair, sizes: Sequence[IndexOrInt], width: int
 ) -> SSAValue:
+    """The bits of an element. XLA takes the key for the upper half of a counter without one."""
     indices = [e.loop_index(place) for place in range(len(sizes))]
     position = _linear(e, indices, sizes)
     in_block = 2 if width == 64 else 4
     block = e.op("arith.divui", position, e.constant(in_block, i64))
     lane = e.op("arith.remui", position, e.constant(in_block, i64))
-    low = e.op("arith.addi", counter, block)
-    # The key is the upper half of the counter, and takes the carry.
-    carry = e.op("arith.extui", e.compare_integers("ult", low, counter), to=i64)
-    high = e.op("arith.addi", key, carry)
+    low, high = _moved(e, counter, block)
     words = philox(e, _halves(e, key), (*_halves(e, low), *_halves(e, high)))
     if width == 64:
         is_first = e.compare_integers("eq", lane, e.constant(0, i64))
@@ -193,38 +197,70 @@ def _product(e: Emitter, value: SSAValue, factor: int) -> Pair:
     return _halves(e, e.op("arith.muli", wide, e.constant(factor, i64)))
 
 
+# Distributions ------------------------------------------------------------------------------------
+
+
 @tensor_rule("stablehlo.rng")
 def _rng(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Numbers from a counter that starts anew at each operation: any numbers are right."""
+    """Numbers from a counter that starts anew at each operation: any numbers are right.
+
+    The first two operands are the bounds of a uniform distribution, or the mean and the standard
+    deviation of a normal one.
+    """
     e = lowering.emit
     found = result_kind(op)
-    if word(op, "rng_distribution") != "UNIFORM" or found.name not in (
-        "float",
-        "signed",
-        "unsigned",
-    ):
-        raise OperationError(op, "draws numbers of a distribution or type that is not supported")
-    sizes = result_sizes(op)
-    if min(sizes, default=0) < 0:
-        raise OperationError(op, "draws numbers for a shape that is not known")
-    low, high = (e.element(value) for value in operands[:2])
-    key, counter = e.constant(0x5DEECE66D, i64), e.constant(0, i64)
+    normal = word(op, "rng_distribution") == "NORMAL"
+    if found.name != "float" and (normal or found.name == "complex"):
+        raise OperationError(op, f"draws numbers of type {found.type}, expected floats")
+    sizes: list[IndexOrInt] = list(result_sizes(op))
+    if min(result_sizes(op), default=0) < 0:
+        sizes = list(index_values(e, operands[2], len(sizes)))
+    first, second = (e.element(value) for value in operands[:2])
+    key, none = e.constant(0x5DEECE66D, i64), e.constant(0, i64)
 
     def body(inner: Emitter, args: Scalars) -> Scalars:
-        bits = _philox_element(inner, key, counter, sizes, 32)
-        if found.name != "float":
-            span = inner.op("arith.subi", high, low)
-            wide = inner.op("arith.extui", bits, to=i64)
-            name = "arith.extsi" if found.name == "signed" else "arith.extui"
-            room = span if found.width == 64 else inner.op(name, span, to=i64)
-            rest = inner.op("arith.remui", wide, room)
-            rest = rest if found.width == 64 else inner.op("arith.trunci", rest, to=found.type)
-            return [inner.op("arith.addi", low, rest)]
-        mantissa = {"bf16": 7, "f16": 10}.get(str(found.type), 23)
-        kept = inner.op("arith.shrui", bits, inner.constant(32 - mantissa, i32))
-        part = inner.op("arith.uitofp", kept, to=found.type)
-        part = inner.op("arith.mulf", part, inner.constant(2.0**-mantissa, found.type))
-        span = inner.op("arith.subf", high, low)
-        return [inner.op("arith.addf", low, inner.op("arith.mulf", part, span))]
+        bits = _philox_element(inner, key, (none, key), sizes, 64 if normal else 32)
+        if normal:
+            return [_normal(inner, bits, first, second)]
+        if found.is_integer:
+            return [_uniform_integer(inner, bits, first, second, found)]
+        return [_uniform_float(inner, bits, first, second, found)]
 
-    return [e.loops([], [], [e.empty(list(sizes), found.type)], None, body)[0]]
+    return [e.loops([], [], [e.empty(sizes, found.type)], None, body)[0]]
+
+
+def _uniform_integer(
+    e: Emitter, bits: SSAValue, low: SSAValue, high: SSAValue, found: Kind
+) -> SSAValue:
+    span = e.op("arith.subi", high, low)
+    wide = e.op("arith.extui", bits, to=i64)
+    name = "arith.extsi" if found.name == "signed" else "arith.extui"
+    room = span if found.width == 64 else e.op(name, span, to=i64)
+    rest = e.op("arith.remui", wide, room)
+    rest = rest if found.width == 64 else e.op("arith.trunci", rest, to=found.type)
+    return e.op("arith.addi", low, rest)
+
+
+def _uniform_float(
+    e: Emitter, bits: SSAValue, low: SSAValue, high: SSAValue, found: Kind
+) -> SSAValue:
+    mantissa = {"bf16": 7, "f16": 10}.get(str(found.type), 23)
+    kept = e.op("arith.shrui", bits, e.constant(32 - mantissa, i32))
+    part = e.op("arith.uitofp", kept, to=found.type)
+    part = e.op("arith.mulf", part, e.constant(2.0**-mantissa, found.type))
+    span = e.op("arith.subf", high, low)
+    return e.op("arith.addf", low, e.op("arith.mulf", part, span))
+
+
+def _normal(e: Emitter, bits: SSAValue, mean: SSAValue, deviation: SSAValue) -> SSAValue:
+    """Box's and Muller's transform of two numbers of 32 bits, in f64."""
+
+    def fraction(part: SSAValue) -> Number:
+        """Above 0 and below 1."""
+        return (Number(e, e.op("arith.uitofp", part, to=f64)) + 0.5) * 2.0**-32
+
+    first, second = map(fraction, _halves(e, bits))
+    radius = (-2.0 * first.function("math.log")).function("math.sqrt")
+    drawn = radius * (2.0 * math.pi * second).function("math.cos")
+    moved = drawn * Number(e, deviation).as_type(f64) + Number(e, mean).as_type(f64)
+    return moved.as_type(mean.type).value

@@ -151,7 +151,10 @@ def _choose(
     counts: Sequence[IndexOrInt],
     windows: Sequence[Window],
 ) -> SSAValue:
-    """The row-major position of each window's element; -1 for windows without elements."""
+    """The row-major position of each window's element; -1 for windows without elements.
+
+    Dimensions in which windows are single elements are read along the loops, and do not count.
+    """
     e = lowering.emit
     rank = len(windows)
     element = kind(operand.type).type
@@ -165,6 +168,9 @@ def _choose(
         indices: list[SSAValue] = []
         linear: IndexOrInt = 0
         for place, each in enumerate(windows):
+            if each.is_plain:
+                indices.append(inner.loop_index(place))
+                continue
             index = inner.add(
                 inner.multiply(inner.loop_index(place), each.stride),
                 inner.loop_index(rank + place),
@@ -206,6 +212,9 @@ def _scatter_chosen(
         linear: IndexOrInt = 0
         for place, each in enumerate(windows):
             own = inner.loop_index(place)
+            if each.is_plain:
+                indices.append(own)
+                continue
             linear = inner.add(inner.multiply(linear, sizes[place]), own)
             # Windows are looked at from the first on: their offsets go down.
             offset = inner.subtract(each.size - 1, inner.loop_index(rank + place))

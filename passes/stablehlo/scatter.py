@@ -90,32 +90,63 @@ class _Scatter:
         self.batch = [i for i in range(update_rank) if i not in self.windows]
         self.vector = numbers.integer("index_vector_dim")
         self.batch_places = [i for i in range(len(shape(self.starts))) if i != self.vector]
+        pairs = zip(
+            numbers.integers("scatter_indices_batching_dims"),
+            numbers.integers("input_batching_dims"),
+            strict=True,
+        )
+        self.shared = {
+            self.batch_places.index(of_starts): of_input for of_starts, of_input in pairs
+        }
+        """For batches that go with a dimension of the input that dimension."""
         if len(self.window) != len(self.windows) or len(self.batch) != len(self.batch_places):
             raise OperationError(e.origin, "has dimension numbers that do not fit its operands")
 
     def loops(self) -> list[SSAValue]:
+        """Loops over the elements, and for each over the index vectors that may be for it.
+
+        Updates whose windows are as wide as the tensor are read along the loops.
+        """
         e, combined = self.emit, self.combined
         inputs = self._promoted(e, combined.carried)
         given = self.kinds[self.count + 1 :]
-        sizes = [e.size(self.updates[0], place) for place in self.batch]
-        counter = e.empty(sizes, BOOL)
+        own = [number for number in range(len(self.batch)) if number not in self.shared]
+        sizes = [e.size(self.updates[0], self.batch[number]) for number in own]
         loops = self.rank + len(sizes)
+        places = self.shared | {number: self.rank + i for i, number in enumerate(own)}
+        read, maps = [e.empty(sizes, BOOL)], [dims(*range(self.rank, loops), loops=loops)]
+        is_whole = all(map(self._is_whole, self.window))
+        if is_whole:
+            along = {place: places[number] for number, place in enumerate(self.batch)}
+            along |= dict(zip(self.windows, self.window, strict=True))
+            read = list(self.updates)
+            maps = [dims(*(along[i] for i in range(len(along))), loops=loops)] * self.count
 
         def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            carried = args[1:]
-            hit, indices = self._source(inner)
-            values = [inner.element(update, indices) for update in self.updates]
+            values, carried = args[: len(read)], args[len(read) :]
+            batch = [inner.loop_index(places[number]) for number in range(len(self.batch))]
+            hit, indices = self._source(inner, batch)
+            if not is_whole:
+                values = [inner.element(update, indices) for update in self.updates]
             added = combined.combine(inner, carried, values, given)
             return [inner.select(hit, new, old) for new, old in zip(added, carried, strict=True)]
 
         return e.loops(
-            [counter],
-            [dims(*range(self.rank, loops), loops=loops)],
+            read,
+            maps,
             inputs,
             [dims(*range(self.rank), loops=loops)] * self.count,
             body,
             [*[PARALLEL] * self.rank, *[REDUCTION] * len(sizes)],
         )
+
+    def _is_whole(self, dimension: int) -> bool:
+        """Whether windows are as wide as the tensor in a dimension that no index is for."""
+        if dimension in self.numbers.integers("scatter_dims_to_operand_dims"):
+            return False
+        extent = shape(self.inputs[0])[dimension]
+        place = self.windows[self.window.index(dimension)]
+        return extent >= 0 and extent == shape(self.updates[0])[place]
 
     def is_large(self) -> bool:
         """Whether there are too many elements to look at all for each index vector.
@@ -124,7 +155,11 @@ class _Scatter:
         """
         if self.kinds[0].name == "complex":
             return False
-        updates = [shape(self.updates[0])[place] for place in self.batch]
+        updates = [
+            shape(self.updates[0])[place]
+            for number, place in enumerate(self.batch)
+            if number not in self.shared
+        ]
         most = MOST_SINGLE_POINTS if self._has_single_elements() else MOST_POINTS
         return prod(map(abs, (*shape(self.inputs[0]), *updates))) > most
 
@@ -235,13 +270,8 @@ class _Scatter:
             place = vector_index(e, batch, self.vector, number, self.starts)
             is_signed = self.kinds[self.count].name == "signed"
             starts[dimension] = e.to_index(e.element(self.starts, place), is_signed)
-        pairs = zip(
-            numbers.integers("input_batching_dims"),
-            numbers.integers("scatter_indices_batching_dims"),
-            strict=True,
-        )
-        for dimension, of_starts in pairs:
-            starts[dimension] = e.index(batch[self.batch_places.index(of_starts)])
+        for number, dimension in self.shared.items():
+            starts[dimension] = e.index(batch[number])
         return starts
 
     def _promoted(self, e: Emitter, carried: Sequence[Attribute]) -> list[SSAValue]:
@@ -262,24 +292,21 @@ class _Scatter:
             made.append(value if same else e.pointwise([value], target.type, body))
         return made
 
-    def _source(self, e: Emitter) -> tuple[SSAValue, list[IndexOrInt]]:
+    def _source(self, e: Emitter, batch: Sequence[SSAValue]) -> tuple[SSAValue, list[IndexOrInt]]:
         """Whether the update of this point of the loops is for this element, and where it is."""
-        batch: list[IndexOrInt] = [e.loop_index(self.rank + i) for i in range(len(self.batch))]
-        distance = [
-            e.index(e.subtract(e.loop_index(dimension), start))
-            for dimension, start in enumerate(self._starts(e, batch))
-        ]
         hit = e.constant(1, BOOL)
-        none = e.index(0)
         indices: list[IndexOrInt] = [0] * (len(self.batch) + len(self.windows))
         for place, index in zip(self.batch, batch, strict=True):
             indices[place] = index
-        for dimension in range(self.rank):
-            if dimension not in self.window:
-                hit = e.both(hit, e.compare_integers("eq", distance[dimension], none))
-                continue
-            place = self.windows[self.window.index(dimension)]
-            size = e.size(self.updates[0], place)
-            inside, indices[place] = e.nearest(distance[dimension], size)
-            hit = e.both(hit, inside)
+        for dimension, start in enumerate(self._starts(e, batch)):
+            own = e.loop_index(dimension)
+            if dimension in self.window:
+                place = self.windows[self.window.index(dimension)]
+                indices[place] = own
+                if not self._is_whole(dimension):
+                    distance = e.index(e.subtract(own, start))
+                    inside, indices[place] = e.nearest(distance, e.size(self.updates[0], place))
+                    hit = e.both(hit, inside)
+            elif dimension not in self.shared.values():
+                hit = e.both(hit, e.compare_integers("eq", own, e.index(start)))
         return hit, indices

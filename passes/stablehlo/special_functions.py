@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import ComplexType, IntegerType, f64
 from xdsl.ir import Operation, SSAValue
 
+from ...ir.diagnostics import OperationError
 from . import coefficients as c
 from .arithmetic import Scalars, function_rule, in_single, integer_constant, operand_kind, parts
 from .elements import kind
@@ -170,6 +171,20 @@ def _complex_sinh(z: Pair) -> Pair:
 def _complex_square(z: Pair) -> Pair:
     x, y = z
     return (x - y) * (x + y), 2.0 * (x * y)
+
+
+@scalar_rule("chlo._asin_acos_kernel")
+def _asin_acos_kernel(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """Of complex z: w such that asin(z) is atan2(z.real, w.real) and sign(z.imag) * w.imag."""
+    if operand_kind(op).name != "complex":
+        raise OperationError(op, f"works on complex numbers, not on {operand_kind(op).type}")
+
+    def formula(z: Pair) -> Pair:
+        x, y = z
+        (a, b), (d, f) = _square_root((1.0 - x, -y)), _square_root((1.0 + x, y))
+        return a * d - b * f, abs(_asinh(a * f - b * d))
+
+    return _complex(e, args[0], formula)
 
 
 for _name, _real_formula, _complex_formula in (
@@ -350,6 +365,7 @@ def _zeta(x: Number, q: Number) -> Number:
     result = nan.where(x.compare("olt", 1.0), result)
     whole = q.compare("oeq", q.function("math.floor"))
     even = x.compare("oeq", 2.0 * (x * 0.5).function("math.floor"))
+    even = e.both(even, x.compare("olt", math.inf))
     pole = e.both(q.compare("ole", 0.0), whole)
     result = x.of(math.inf).where(e.both(pole, even), nan).where(pole, result)
     between = e.both(q.compare("olt", 0.0), x.compare("one", x.function("math.floor")))

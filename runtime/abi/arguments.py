@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Array, UnsupportedType, shape_fits, shape_phrase, wrap
+from .arrays import Array, UnsupportedType, narrow_integer, shape_fits, shape_phrase, wrap
 from .device_array import DeviceArray
 from .value_types import ValueType
 
@@ -145,7 +145,9 @@ def check_kind(
         expected = value_type.dtype
     except UnsupportedType as error:
         raise InputError(f"{role}: {error}") from error
-    if dtype.newbyteorder("=") != expected:
+    found, narrow = dtype.newbyteorder("="), narrow_integer(value_type.element)
+    # NumPy takes `None` for float64.
+    if found != expected and (narrow is None or found != narrow):
         raise InputError(f"{role} is of {dtype}, expected {value_type} ({expected})")
     declared = value_type.shape
     if declared is None or not shape_fits(shape, declared):

@@ -40,6 +40,12 @@ ROUNDED_TYPES = FLOAT_TYPES | {f"complex<{name}>": dtype for name, dtype in _COM
 """Types whose values are rounded: floats, and complex numbers of them."""
 
 
+_NARROW = {
+    each: np.dtype(getattr(ml_dtypes, f"{'u' if each[1] else ''}int{each[0]}"))
+    for each in ((2, False), (2, True), (4, False), (4, True))
+}
+
+
 class UnsupportedType(ValueError):
     """A type whose values the interpreter cannot hold; the text says which."""
 
@@ -62,6 +68,12 @@ def integer_type(name: str) -> tuple[int, bool] | None:
     if match is not None:
         return int(match[2]), match[1] == "u"
     return (64, False) if name == "index" else None
+
+
+def narrow_integer(name: str) -> np.dtype[Any] | None:
+    """The type of ml_dtypes for integers that are held in more bits than they have, if any."""
+    integer = integer_type(name)
+    return None if integer is None else _NARROW.get(integer)
 
 
 def dtype_named(name: str) -> np.dtype[Any]:

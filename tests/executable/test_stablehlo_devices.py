@@ -119,3 +119,81 @@ func.func @main(%a: tensor<4x2xf8E5M2> {sdy.sharding = #sdy.sharding<@mesh, [{"x
     assert whole.dtype == part.dtype == values.dtype
     np.testing.assert_array_equal(whole.astype(np.float32), values.astype(np.float32))
     np.testing.assert_array_equal(part.astype(np.float32), values[1:3].astype(np.float32))
+
+
+SPLIT = {
+    # Matrices of a batch, transforms, and a call of LAPACK as JAX writes it.
+    "batches": (
+        """
+  %0 = stablehlo.cholesky %a, lower = true : tensor<4x3x3xf32>
+  %1 = "stablehlo.triangular_solve"(%0, %a) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<4x3x3xf32>, tensor<4x3x3xf32>) -> tensor<4x3x3xf32>
+  %2 = stablehlo.fft %1, type = RFFT, length = [3] : (tensor<4x3x3xf32>) -> tensor<4x3x2xcomplex<f32>>
+  %3 = stablehlo.real %2 : (tensor<4x3x2xcomplex<f32>>) -> tensor<4x3x2xf32>
+  %4:3 = stablehlo.custom_call @lapack_ssyevd_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}, mhlo.frontend_attributes = {num_batch_dims = "1"}} : (tensor<4x3x3xf32>) -> (tensor<4x3x3xf32>, tensor<4x3xf32>, tensor<4xi32>)
+  %5 = stablehlo.reshape %4#1 : (tensor<4x3xf32>) -> tensor<4x3x1xf32>
+  %r = stablehlo.concatenate %3, %5, dim = 2 : (tensor<4x3x2xf32>, tensor<4x3x1xf32>) -> tensor<4x3x3xf32>""",
+        [],
+    ),
+    # The gradient of a maximum in windows of one image, and of numbers that are taken along rows.
+    "windows_of_a_batch": (
+        """
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.slice %a [0:4, 0:2, 0:3] : (tensor<4x3x3xf32>) -> tensor<4x2x3xf32>
+  %0 = "stablehlo.select_and_scatter"(%a, %s, %z) <{window_dimensions = array<i64: 1, 2, 1>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %c = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %c = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<4x3x3xf32>, tensor<4x2x3xf32>, tensor<f32>) -> tensor<4x3x3xf32>
+  %i = stablehlo.constant dense<[[[0], [2]], [[1], [1]], [[3], [0]], [[-1], [2]]]> : tensor<4x2x1xi32>
+  %r = "stablehlo.scatter"(%0, %i, %s) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %c = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<4x3x3xf32>, tensor<4x2x1xi32>, tensor<4x2x3xf32>) -> tensor<4x3x3xf32>""",
+        [],
+    ),
+    # Each device adds its own updates; a maximum that nobody reads is not reduced.
+    "sums_of_segments": (
+        """
+  %z = stablehlo.constant dense<0.0> : tensor<2x3x3xf32>
+  %i = stablehlo.constant dense<[[1], [0], [1], [7]]> : tensor<4x1xi32>
+  %0 = "stablehlo.scatter"(%z, %i, %a) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1, 2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %c = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<2x3x3xf32>, tensor<4x1xi32>, tensor<4x3x3xf32>) -> tensor<2x3x3xf32>
+  %l = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %m = stablehlo.reduce(%a init: %l) applies stablehlo.maximum across dimensions = [0, 1, 2] : (tensor<4x3x3xf32>, tensor<f32>) -> tensor<f32>
+  %n = stablehlo.negate %m : tensor<f32>
+  %r = stablehlo.concatenate %0, %0, dim = 0 : (tensor<2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<4x3x3xf32>""",
+        ["shard.all_reduce"],
+    ),
+}
+"""Bodies of functions from `%a` to `%r`, both split along the first dimension, and the collectives
+that they need."""
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_each_device_computes_its_own_part(name: str) -> None:
+    body, expected = SPLIT[name]
+    whole = name == "sums_of_segments"
+    text = f"""
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4x3x3xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}, {{}}]>}})
+    -> (tensor<4x3x3xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{{"" if whole else '"x"'}}}, {{}}, {{}}]>}}) {{
+{body}
+  return %r : tensor<4x3x3xf32>
+}}"""
+    program = api.compile(text, "spmd")
+    names = [op.name for op in program.module.walk() if op.name.startswith("shard.all_")]
+    assert names == expected
+    random = np.random.default_rng(0).standard_normal((4, 3, 3)).astype(np.float32)
+    values = random @ random.swapaxes(1, 2) + 2 * np.eye(3, dtype=np.float32)
+    (wanted,) = program["main"].reference([values])
+    for backend in ("interpreter", "numba"):
+        (found,) = program["main"].run([values], backend=backend)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)

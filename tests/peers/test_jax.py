@@ -60,6 +60,18 @@ for stage in (
     close(k(p, x), expected)
 close(compile(jax.jit(f), p, x, backend="interpreter")(p, x), expected)
 
+# Halves of an axis that are one again bear its name.
+ones = np.ones((2, 8, 6), np.float32)
+halves = lambda q: (q.reshape(2, 2, 4, 6) * 2).reshape(2, 8, 6)
+k = compile(halves, ones, mesh=mesh, in_shardings=P("x", "y"), backend="interpreter")
+assert k.out_shardings == P("x", "y"), k.out_shardings
+
+# Integers of 4 bits.
+four = np.arange(-8, 8).astype(jnp.int4)
+k = compile(lambda a: a + a, four, backend="interpreter")
+assert k(four).dtype == k.reference(four).dtype == jnp.int4
+assert (k(four) == np.asarray(jnp.array(four) + four)).all()
+
 # Static, donated and keyword arguments, keys, and numbers of other types.
 def g(n, x, *, s=2.0, key):
     return x * s + n, jax.random.normal(key, (3,))

@@ -8,15 +8,17 @@ are also a grid of 2 x 2, and on that grid it is a whole axis.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, StringAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr
+from xdsl.ir import Attribute, Operation
 
 from ....dialects.shard.attributes import AxesArrayAttr, ShardAxesArrayAttr, axes_attribute
-from ....dialects.shard.checks import DEVICES
+from ....dialects.shard.checks import AXIS_NAMES, DEVICES, grid_value
 from ....dialects.shard.dialect import GridOp
 from ....dialects.shard.syntax import grid_reference
 from ....ir.symbols import find_visible_symbol
+from ....sharding.axis_names import names_of_parts
 from ....sharding.grid import Grid
 from ....sharding.refinement import Refinement, needed_cuts
 from ..annotations.access import SHARD
@@ -96,6 +98,12 @@ def define_finer_grid(user: Operation, coarse_name: str, fine: Grid) -> str:
     if DEVICES in coarse.attributes:
         # The same processes in the same order.
         grid.attributes[DEVICES] = coarse.attributes[DEVICES]
+    names = coarse.attributes.get(AXIS_NAMES)
+    listed = cast("ArrayAttr[Attribute]", names).data if isinstance(names, ArrayAttr) else ()
+    called = [each.data for each in listed if isinstance(each, StringAttr)]
+    if called:
+        parts = names_of_parts(called, grid_value(coarse).shape, fine.shape)
+        grid.attributes[AXIS_NAMES] = ArrayAttr([StringAttr(each) for each in parts])
     name = f"{coarse_name}_{'x'.join('?' if n is None else str(n) for n in fine.shape)}"
     while name in taken:
         other = taken[name]

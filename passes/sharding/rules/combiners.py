@@ -216,6 +216,19 @@ def _inside(operation: Operation, block: Block) -> bool:
     return parent is block
 
 
+def _where_not_skipped(value: SSAValue, accumulator: SSAValue, block: Block) -> SSAValue | None:
+    """The value that `select(taken, value, accumulator)` or its inverse gives for elements that it
+    does not skip: these leave the accumulator as it is. `None` for other values."""
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != "arith.select":
+        return None
+    taken, *branches = owner.operands
+    others = [each for each in branches if each is not accumulator]
+    if len(others) != 1 or _depends_on(taken, accumulator, block):
+        return None
+    return others[0]
+
+
 def body_combiner(block: Block, accumulator: SSAValue, result: SSAValue) -> Combiner | None:
     """The combiner of a body that computes `result` from `accumulator` and elements.
 
@@ -225,6 +238,10 @@ def body_combiner(block: Block, accumulator: SSAValue, result: SSAValue) -> Comb
     passed: list[Attribute] = []
     value, found = _through_width_changes(result, passed), None
     while value is not accumulator:
+        combined = _where_not_skipped(value, accumulator, block)
+        if combined is not None:
+            value = _through_width_changes(combined, passed)
+            continue
         step = _step(value)
         if step is None or found not in (None, step[0]):
             return None

@@ -32,6 +32,7 @@ _MODULES = {
     "bufferization": ("tensor",),
     "linalg": ("linalg", "linalg"),
     "math": ("registry",),
+    "stablehlo": ("stablehlo",),
     "tensor": ("tensor", "tensor", "tensor"),
     "tosa": ("tosa", "tosa", "tosa_windows"),
 }

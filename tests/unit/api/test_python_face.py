@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 import mesh_opt
+import ml_dtypes
 import numpy as np
 import pytest
 from xdsl.context import Context
@@ -164,3 +165,15 @@ def test_what_passes_leave_behind_is_not_blamed_on_the_program() -> None:
     text = "func.func @f(%a: i32) -> i32 {\n%b = arith.addi %a, %a : i32\nreturn %b : i32\n}"
     with pytest.raises(mesh_opt.CompilationError, match="note: the passes left this behind"):
         mesh_opt.compile(text, [Breaks()])
+
+
+@pytest.mark.parametrize("name", ["int2", "int4", "uint2", "uint4"])
+def test_integers_of_ml_dtypes_are_taken(name: str) -> None:
+    element = name.replace("uint", "ui").replace("int", "i")
+    held = f"tensor<2x{element}>"
+    text = f"func.func @main(%a: {held}) -> {held} {{ func.return %a : {held} }}"
+    main = mesh_opt.compile(text, backend="interpreter")["main"]
+    (found,) = main.run([np.array([0, 1]).astype(getattr(ml_dtypes, name))])
+    assert found.tolist() == [0, 1]
+    with pytest.raises(mesh_opt.InputError, match="is of float64"):
+        main.run([np.array([0.0, 1.0])])

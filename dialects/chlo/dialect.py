@@ -1,4 +1,4 @@
-"""CHLO: functions above StableHLO, which it is lowered to."""
+"""The operations and attributes of CHLO."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from ..ir.attribute_access import attribute, flag, integer
-from ..ir.dialect_extension import variant
-from ..ir.syntax.assembly_format import Parsed
-from .stablehlo.attributes import ComparisonDirectionAttr as _Direction
-from .stablehlo.attributes import ComparisonTypeAttr as _Type
-from .stablehlo.attributes import StructAttribute, read_integers, word_attribute
-from .stablehlo.elementwise import ConstantOp
-from .stablehlo.syntax import Custom, define
+from ...ir.attribute_access import attribute, flag, integer
+from ...ir.dialect_extension import variant
+from ...ir.syntax.assembly_format import Parsed
+from ..stablehlo.attributes import ComparisonDirectionAttr as _Direction
+from ..stablehlo.attributes import ComparisonTypeAttr as _Type
+from ..stablehlo.attributes import StructAttribute, read_integers, word_attribute
+from ..stablehlo.elementwise import ConstantOp
+from ..stablehlo.syntax import Custom, define
+from .scan import ScanOp
 
 UNARY = (
-    "acos acosh asin asinh atan atanh bessel_i1e conj cosh constant_like digamma erf erf_inv erfc "
-    "is_inf is_neg_inf is_pos_inf lgamma sinh square tan"
+    "_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh constant_like digamma "
+    "erf erf_inv erfc is_inf is_neg_inf is_pos_inf lgamma sinh square tan"
 )
 BINARY = "next_after polygamma zeta mulhi"
 BROADCASTING = (
@@ -142,6 +143,7 @@ OPERATIONS: list[type[Operation]] = [
         "lhs rhs group_sizes",
         attributes="ragged_dot_dimension_numbers precision_config?",
     ),
+    ScanOp,
 ]
 
 Chlo = Dialect(

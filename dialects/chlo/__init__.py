@@ -1,0 +1,1 @@
+"""CHLO: functions above StableHLO, which it is lowered to."""

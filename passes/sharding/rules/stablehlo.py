@@ -1,0 +1,53 @@
+"""Rules of the operations of StableHLO that the conversion keeps: matrices of a batch are apart."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+from xdsl.ir import Operation
+
+from ....ir.attribute_access import attribute, number_list
+from ....ir.tensor_types import tensor_shape
+from ....sharding.factors import FactorRule, Shards
+from .builder import RuleBuilder
+from .registry import sharding_rule
+
+_MATRIX = 2
+"""Dimensions of a matrix."""
+
+
+@sharding_rule("stablehlo.cholesky", "stablehlo.triangular_solve")
+def _matrices(operation: Operation) -> FactorRule | None:
+    return _batched(operation, len(tensor_shape(operation.operands[0]) or ()) - _MATRIX)
+
+
+@sharding_rule("stablehlo.fft")
+def _transforms(operation: Operation) -> FactorRule | None:
+    transformed = len(number_list(attribute(operation, "fft_length")))
+    return _batched(operation, len(tensor_shape(operation.operands[0]) or ()) - transformed)
+
+
+@sharding_rule("stablehlo.custom_call")
+def _call(operation: Operation) -> FactorRule | None:
+    """JAX says of its calls of LAPACK how many dimensions are those of a batch."""
+    told = operation.attributes.get("mhlo.frontend_attributes")
+    count = told.data.get("num_batch_dims") if isinstance(told, DictionaryAttr) else None
+    if not isinstance(count, StringAttr) or not count.data.isdecimal():
+        return None
+    return _batched(operation, int(count.data))
+
+
+def _batched(operation: Operation, count: int) -> FactorRule | None:
+    """The first dimensions of all tensors belong together, `None` where they do not fit; the others
+    are needed whole."""
+    values = (*operation.operands, *operation.results)
+    shapes = [tuple((tensor_shape(value) or ())[:count]) for value in values]
+    if count < 1 or len(set(shapes)) != 1 or len(shapes[0]) != count:
+        return None
+    rule = RuleBuilder(operation)
+    for dimension, extent in enumerate(shapes[0]):
+        factor = rule.factor(extent, shards=Shards.FILLED)
+        for index in range(len(operation.operands)):
+            rule.operand(index, dimension, factor)
+        for index in range(len(operation.results)):
+            rule.result(index, dimension, factor)
+    return rule.build()

@@ -1,0 +1,179 @@
+"""Operations of CHLO that carry values or go by groups, functions of `mhlo`, and random bits, in both
+backends: each program checks itself."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from mesh_opt import api
+from self_checks import run
+
+PROGRAMS = {
+    "scan": """
+func.func @main() {
+  %a = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+  %z = stablehlo.constant dense<1> : tensor<2xi32>
+  %0:2 = chlo.scan(%a) inits (%z) dimension=1 {
+  ^bb0(%x: tensor<2xi32>, %c: tensor<2xi32>):
+    %s = stablehlo.multiply %x, %c : tensor<2xi32>
+    %t = stablehlo.add %s, %x : tensor<2xi32>
+    stablehlo.return %t, %s : tensor<2xi32>, tensor<2xi32>
+  } : (tensor<2x3xi32>, tensor<2xi32>) -> (tensor<2x3xi32>, tensor<2xi32>)
+  check.expect_eq_const %0#0, dense<[[2, 4, 9], [8, 25, 126]]> : tensor<2x3xi32>
+  check.expect_eq_const %0#1, dense<[6, 120]> : tensor<2xi32>
+  %1:2 = chlo.scan(%a) inits (%z) dimension=1 attributes {is_reverse = true} {
+  ^bb0(%x: tensor<2xi32>, %c: tensor<2xi32>):
+    %s = stablehlo.add %x, %c : tensor<2xi32>
+    stablehlo.return %s, %s : tensor<2xi32>, tensor<2xi32>
+  } : (tensor<2x3xi32>, tensor<2xi32>) -> (tensor<2x3xi32>, tensor<2xi32>)
+  check.expect_eq_const %1#0, dense<[[7, 6, 4], [16, 12, 7]]> : tensor<2x3xi32>
+  return
+}""",
+    "scan_without_inputs": """
+func.func @main() {
+  %two = stablehlo.constant dense<2> : tensor<i64>
+  %0:2 = "chlo.scan"(%two) <{dimension = 0 : i64, scan_dim_size = 4 : i64, operandSegmentSizes = array<i32: 0, 1>, resultSegmentSizes = array<i32: 1, 1>}> ({
+  ^bb0(%c: tensor<i64>):
+    %s = stablehlo.multiply %c, %c : tensor<i64>
+    stablehlo.return %c, %s : tensor<i64>, tensor<i64>
+  }) : (tensor<i64>) -> (tensor<4xi64>, tensor<i64>)
+  check.expect_eq_const %0#0, dense<[2, 4, 16, 256]> : tensor<4xi64>
+  check.expect_eq_const %0#1, dense<65536> : tensor<i64>
+  return
+}""",
+    "scan_of_open_size": """
+func.func @main() {
+  %n = stablehlo.constant dense<[3, 2]> : tensor<2xi32>
+  %a = stablehlo.dynamic_iota %n, dim = 0 : (tensor<2xi32>) -> tensor<?x2xf32>
+  %z = stablehlo.constant dense<1.0> : tensor<2xf32>
+  %0:2 = chlo.scan(%a) inits (%z) dimension=0 {
+  ^bb0(%x: tensor<2xf32>, %c: tensor<2xf32>):
+    %s = stablehlo.add %x, %c : tensor<2xf32>
+    stablehlo.return %s, %s : tensor<2xf32>, tensor<2xf32>
+  } : (tensor<?x2xf32>, tensor<2xf32>) -> (tensor<?x2xf32>, tensor<2xf32>)
+  check.expect_eq_const %0#1, dense<4.0> : tensor<2xf32>
+  return
+}""",
+    # Rows 0 and 1 go with the first matrix, row 2 with the last one, row 3 with none.
+    "ragged_rows": """
+func.func @main() {
+  %a = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]> : tensor<4x2xf32>
+  %b = stablehlo.constant dense<[[[1.0], [1.0]], [[9.0], [9.0]], [[1.0], [-1.0]]]> : tensor<3x2x1xf32>
+  %n = stablehlo.constant dense<[2, 0, 1]> : tensor<3xi32>
+  %0 = "chlo.ragged_dot"(%a, %b, %n) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<4x2xf32>, tensor<3x2x1xf32>, tensor<3xi32>) -> tensor<4x1xf32>
+  check.expect_eq_const %0, dense<[[3.0], [7.0], [-1.0], [0.0]]> : tensor<4x1xf32>
+  return
+}""",
+    # A sum for each group, with sizes of its own for each batch; nothing of infinity reaches another group.
+    "ragged_sums": """
+func.func @main() {
+  %a = stablehlo.constant dense<[[[1.0, 2.0, 3.0]], [[4.0, 5.0, 0x7F800000]]]> : tensor<2x1x3xf32>
+  %b = stablehlo.constant dense<1.0> : tensor<2x3x1xf32>
+  %n = stablehlo.constant dense<[[1, 2], [2, 0]]> : tensor<2x2xi64>
+  %0 = "chlo.ragged_dot"(%a, %b, %n) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [2], rhs_group_dimensions = []>}> : (tensor<2x1x3xf32>, tensor<2x3x1xf32>, tensor<2x2xi64>) -> tensor<2x2x1x1xf32>
+  check.expect_eq_const %0, dense<[[[[1.0]], [[9.0]]], [[[5.0]], [[0.0]]]]> : tensor<2x2x1x1xf32>
+  return
+}""",
+    "mhlo_calls": """
+func.func @main() {
+  %a = stablehlo.constant dense<[0.0, 0.5, -0.5]> : tensor<3xf32>
+  %0 = stablehlo.custom_call @mhlo.erf(%a) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<3xf32>) -> tensor<3xf32>
+  check.expect_almost_eq_const %0, dense<[0.0, 0.520499878, -0.520499878]> : tensor<3xf32>
+  %1:2 = stablehlo.custom_call @mhlo.topk(%a) {mhlo.attributes = {k = 2 : i64, largest = true}, mhlo.version = 1 : i64} : (tensor<3xf32>) -> (tensor<2xf32>, tensor<2xi32>)
+  check.expect_eq_const %1#0, dense<[0.5, 0.0]> : tensor<2xf32>
+  check.expect_eq_const %1#1, dense<[1, 0]> : tensor<2xi32>
+  return
+}""",
+    # asin(z) is atan2(z.real, w.real) and sign(z.imag) * w.imag.
+    "asin_acos_kernel": """
+func.func @main() {
+  %z = stablehlo.constant dense<[(0.5, 0.25), (-2.0, -1.0)]> : tensor<2xcomplex<f64>>
+  %w = "chlo._asin_acos_kernel"(%z) : (tensor<2xcomplex<f64>>) -> tensor<2xcomplex<f64>>
+  %x = stablehlo.real %z : (tensor<2xcomplex<f64>>) -> tensor<2xf64>
+  %y = stablehlo.imag %z : (tensor<2xcomplex<f64>>) -> tensor<2xf64>
+  %u = stablehlo.real %w : (tensor<2xcomplex<f64>>) -> tensor<2xf64>
+  %v = stablehlo.imag %w : (tensor<2xcomplex<f64>>) -> tensor<2xf64>
+  %0 = stablehlo.atan2 %x, %u : tensor<2xf64>
+  %s = stablehlo.sign %y : tensor<2xf64>
+  %1 = stablehlo.multiply %s, %v : tensor<2xf64>
+  %2 = stablehlo.complex %0, %1 : tensor<2xcomplex<f64>>
+  %3 = chlo.asin %z : tensor<2xcomplex<f64>> -> tensor<2xcomplex<f64>>
+  check.expect_almost_eq %2, %3 : tensor<2xcomplex<f64>>
+  return
+}""",
+    # Poles are infinite for even numbers; infinity is not even.
+    "zeta": """
+func.func @main() {
+  %x = stablehlo.constant dense<[2.0, 2.0, 3.0, 0x7F800000]> : tensor<4xf32>
+  %q = stablehlo.constant dense<[1.0, -2.0, -2.0, -2.0]> : tensor<4xf32>
+  %0 = chlo.zeta %x, %q : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  check.expect_almost_eq_const %0, dense<[1.64493406, 0x7F800000, 0x7FC00000, 0x7FC00000]> : tensor<4xf32>
+  return
+}""",
+    # The numbers of XLA: the lower word of the counter carries into the upper one.
+    "philox_of_three_words": """
+func.func @main() {
+  %s = stablehlo.constant dense<[18446744073709551615, 18446744073709551615, 7]> : tensor<3xui64>
+  %0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<3xui64>) -> (tensor<3xui64>, tensor<5xui32>)
+  check.expect_eq_const %0, dense<[18446744073709551615, 1, 8]> : tensor<3xui64>
+  check.expect_eq_const %1, dense<[3810451230, 3150102689, 2147545394, 199829246, 2149400778]> : tensor<5xui32>
+  return
+}""",
+}
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_check_themselves(name: str, backend: str) -> None:
+    assert run(PROGRAMS[name], f"--backend={backend}") == (0, "")
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("element", ["f32", "bf16", "f64"])
+def test_normal_numbers(element: str, backend: str) -> None:
+    """As many as the shape says at run time, around their mean."""
+    text = f"""
+func.func @main(%m: tensor<{element}>, %d: tensor<{element}>, %n: tensor<2xi64>) -> tensor<?x?x{element}> {{
+  %0 = stablehlo.rng %m, %d, %n, distribution = NORMAL : (tensor<{element}>, tensor<{element}>, tensor<2xi64>) -> tensor<?x?x{element}>
+  return %0 : tensor<?x?x{element}>
+}}"""
+    dtype = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16}[element]
+    inputs = [np.array(3, dtype), np.array(2, dtype), np.array([100, 200])]
+    (drawn,) = api.compile(text, backend=backend, stages=False)["main"].run(inputs)
+    numbers = drawn.astype(np.float64)
+    assert drawn.shape == (100, 200) and np.isfinite(numbers).all()
+    assert abs(numbers.mean() - 3) < 0.05
+    assert abs(numbers.std() - 2) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("operation", "result", "message"),
+    [
+        (
+            """%0, %1 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<3xui64>) -> (tensor<3xui64>, tensor<2xui32>)""",
+            "tensor<3xui64>",
+            "has a state of type tensor<3xui64>, expected tensor<2xui64>",
+        ),
+        (
+            """%0, %1 = stablehlo.custom_call @mhlo.topk(%s) {mhlo.attributes = {k = 1 : i64, largest = false}} : (tensor<3xui64>) -> (tensor<1xui64>, tensor<1xi32>)""",
+            "tensor<1xui64>",
+            "asks for the smallest elements, expected largest = true",
+        ),
+        (
+            """%0 = "chlo.scan"(%s) <{dimension = 1 : i64, operandSegmentSizes = array<i32: 1, 0>, resultSegmentSizes = array<i32: 1, 0>}> ({
+  ^bb0(%c: tensor<ui64>):
+    stablehlo.return %c : tensor<ui64>
+  }) : (tensor<3xui64>) -> tensor<3xui64>""",
+            "tensor<3xui64>",
+            "expected tensor<3xui64> to have the dimension 1",
+        ),
+    ],
+)
+def test_refused(operation: str, result: str, message: str) -> None:
+    text = f"func.func @main(%s: tensor<3xui64>) -> {result} {{\n  {operation}\n  return %0 : {result}\n}}"
+    with pytest.raises(api.CompilationError, match=message.replace("<", "[<]")) as caught:
+        api.compile(text, stages=False)
+    assert ":2:" in str(caught.value)
