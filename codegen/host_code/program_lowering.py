@@ -225,14 +225,9 @@ class ProgramLowering:
         self.program.known_sizes.append(KnownSizes(rules))
         return len(self.program.checks) - 1
 
-    def python(
-        self,
-        name: str,
-        function: Callable[[Any, Numbers], Numbers],
-        recorded: Callable[[int], Any] | None = None,
-    ) -> int:
-        """The number of a Python function."""
-        self.program.python.append(PythonCall(name, function, recorded))
+    def python(self, name: str, function: Callable[[Any, Numbers], Numbers], *more: Any) -> int:
+        """The number of a Python function; `more` are fields of `PythonCall`."""
+        self.program.python.append(PythonCall(name, function, *more))
         return len(self.program.python) - 1
 
 
