@@ -22,9 +22,12 @@ from ...runtime.host.virtual_machine import VirtualMachine
 from ...sharding.collective_matching import OPEN_SIZE
 from .collective_calls import ALONE, CollectiveCall, KnownNumbers
 from .collective_rules import COLLECTIVE_RULES
+from .executable_steps import dispatched_tensor
 from .function_lowering import FunctionLowering
+from .overlap import DISPATCH, dispatched_collective
 from .python_steps import call_python, inputs_of
 from .rules import lowers
+from .stream_steps import device_number
 from .values import (
     HostTensor,
     HostValue,
@@ -69,7 +72,22 @@ def _collective(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers("start")
 def _start(lowering: FunctionLowering, op: Operation) -> None:
-    contents = _contents(lowering, op)
+    if op.name != DISPATCH:
+        _start_collective(lowering, op, _contents(lowering, op))
+        return
+    inner = dispatched_collective(op, lowering.program.dispatched)
+    brought = None if inner is None else dispatched_tensor(lowering, op, inner.operands[0])
+    if inner is None or brought is None:
+        # The dispatch does all.
+        return
+    lowering.builder.emit("device", device_number(lowering, op))
+    _start_collective(lowering, inner, [brought])
+    lowering.builder.emit("device", lowering.program.current_device)
+
+
+def _start_collective(
+    lowering: FunctionLowering, op: Operation, contents: Sequence[HostValue]
+) -> None:
     collective = _Collective(lowering, op, contents)
     calls = collective.call, collective.recorded, collective.prepare
     number = lowering.program.python(operation_name(op), *calls)
