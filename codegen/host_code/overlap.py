@@ -5,6 +5,9 @@ before the first step that reads its result. Both follow from dependences alone,
 same on all devices. At most one collective is under way at a time: it ends before the next step at
 which devices may meet, so that all of them meet in the order of the program. A dispatch meets where
 its kernel does; if that only carries out a collective, it begins early, too.
+
+Who sends a message does not wait: it is sent as soon as it is there. Who receives one has nothing
+to begin: it is awaited where it is read first.
 """
 
 from __future__ import annotations
@@ -39,8 +42,10 @@ DISPATCH = "stream.async.dispatch"
 
 CALL = "stream.async.call"
 
-NEVER_STARTED = frozenset(("shard.all_slice", "shard.send", "shard.recv"))
-"""What needs nobody else, and messages, which are commands of Python on ranks."""
+SENDS, RECEIVES = "shard.send", "shard.recv"
+
+NEVER_STARTED = frozenset(("shard.all_slice", SENDS, RECEIVES))
+"""What needs nobody else, and messages, which are moved as a whole."""
 
 
 KernelOf = Callable[[Operation], Operation]
@@ -61,20 +66,23 @@ def overlapped(schedule: Schedule, kernel_of: KernelOf) -> Schedule:
         if not meets.in_step(step):
             continue
         free, earliest = position + 1, free
-        if dispatched_collective(step.operation, kernel_of) is None:
+        op = step.operation
+        starts = dispatched_collective(op, kernel_of) is not None
+        if not starts and op.name not in (SENDS, RECEIVES):
             continue
-        begin = _ready(step.operation, steps, defined, earliest)
-        end = next(
-            (each for each in range(free, len(steps)) if meets.awaits(steps[each], step.operation)),
-            len(steps),
-        )
+        begin = _ready(op, steps, defined, earliest) if op.name != RECEIVES else position
+        end = position
+        if op.name != SENDS:
+            later = range(free, len(steps))
+            end = next((each for each in later if meets.awaits(steps[each], op)), len(steps))
         if begin is None or not any(map(_works, islice(steps, begin, end))):
             continue
-        begins.setdefault(begin, []).append(replace(step, starts=True))
-        ends.setdefault(end, []).append(step)
+        if starts:
+            begins.setdefault(begin, []).append(replace(step, starts=True))
+        free = begin if op.name == SENDS else end
+        ends.setdefault(free, []).append(step)
         moved.add(position)
-        free = end
-        defined.update(dict.fromkeys(step.operation.results, end - 1))
+        defined.update(dict.fromkeys(op.results, free - 1))
     order = [
         each
         for position, step in enumerate((*steps, None))

@@ -69,6 +69,39 @@ def test_a_collective_begins_early_from_the_first_run_on(
             np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+MESSAGES = """
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %c = arith.constant dense<0.0> : tensor<8x8xf32>
+  %c1 = arith.constant 1 : index
+  %p = shard.process_linear_index on @g : index
+  %other = arith.subi %c1, %p : index
+  %o = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>)
+    outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %s = shard.send %a on @g grid_axes = [0] destination = [%other]
+    : (tensor<8x8xf32>, index) -> tensor<8x8xf32>
+  %r = shard.recv %s on @g grid_axes = [0] source = [%other]
+    : (tensor<8x8xf32>, index) -> tensor<8x8xf32>
+  %q = linalg.matmul ins(%o, %a : tensor<8x8xf32>, tensor<8x8xf32>)
+    outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %e = arith.addf %r, %r : tensor<8x8xf32>
+  return %e, %q : tensor<8x8xf32>, tensor<8x8xf32>
+}
+"""
+
+
+def test_a_message_is_sent_early_and_awaited_late() -> None:
+    program = api.compile(MESSAGES, stages=False)
+    code = program.host_code
+    sends, waits = code.index("exchange #0"), code.index("exchange #1")
+    assert sends < code.index("run @linalg.matmul") < code.rindex("run @linalg.matmul") < waits
+    a = np.arange(64, dtype=np.float32).reshape(8, 8) / 64
+    for _ in range(2):
+        e, q = program["main"].run([a])
+        assert np.array_equal(e, a + a)
+        np.testing.assert_allclose(q, a @ a @ a, rtol=1e-5)
+
+
 RANKS = """
 import json, sys
 sys.path.insert(0, {helpers!r})
