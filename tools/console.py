@@ -57,7 +57,7 @@ def open_streams() -> bool:
     has_output = sys.stdout is not None  # pyright: ignore[reportUnnecessaryComparison]
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode))
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
     return has_output
 
 

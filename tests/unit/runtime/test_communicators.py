@@ -356,6 +356,32 @@ def test_a_tool_whose_rank_ends_early(end: str, message: str, tmp_path: Path) ->
     assert done.stderr.count("Traceback") == ("KeyError" in message)
 
 
+LATE = """
+import sys, time
+from mesh_opt.runtime import mpi_supervisor
+from mesh_opt.tools.ranks import run_on_ranks
+
+def main(arguments, stdin, stdout, stderr):
+    if mpi_supervisor.supervisor().rank == 1:
+        raise SystemExit("enough")
+    mpi_supervisor.GRACE = 10
+    time.sleep(20)
+    return 0
+
+sys.exit(run_on_ranks(main))
+"""
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="takes seconds")
+def test_what_rank_0_has_told_nobody_tells_again(tmp_path: Path) -> None:
+    """Rank 0 has no time to end the others, who end by themselves."""
+    path = tmp_path / "tool.py"
+    path.write_text(LATE)
+    done = launch("-n", "3", sys.executable, str(path), timeout=60)
+    assert done.returncode != 0
+    assert done.stderr == "enough\n"
+
+
 PROCESS = """
 import sys, time
 import numpy as np

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ def test_hostile_headers_are_refused_or_harmless(part: int, program: Path, tmp_p
                 elif source.random() < 0.3 and type(place[key]) is int:
                     place[key] += source.choice([-64, -1, 1, 2, 64, 4096])
                 else:
-                    place[key] = source.choice(HOSTILE)
+                    place[key] = deepcopy(source.choice(HOSTILE))
                 change += f"{key!r} of {str(place)[:200]}\n"
 
         altered(program, path, mutate)
