@@ -323,6 +323,43 @@ def test_open_sizes_need_python_once(program: str, devices: int, tmp_path: Path)
     assert done.stdout.count("done") == 2
 
 
+LARGE = """
+import numpy as np
+from mesh_opt.runtime import messages
+from mesh_opt.runtime.abi.elements import F32
+from mesh_opt.runtime.collectives import Collective
+from mesh_opt.runtime.message_context import HEADER_BYTES
+from mesh_opt.runtime.message_steps import CollectiveSteps
+from mesh_opt.runtime.mpi import MpiCommunicator
+
+ranks = MpiCommunicator()
+world = ranks.world
+for axis, sizes in ((0, (700, 800, 900)), (1, (1000, 1000, 1000))):
+    shapes = tuple((each, 500)[:: 1 - 2 * axis] for each in sizes)
+    whole = (sum(sizes), 500)[:: 1 - 2 * axis]
+    wanted = Collective(
+        "all_gather", world, shapes[world.rank], F32, whole, F32, axis, shapes=shapes
+    )
+    all_of_them = [np.full(shape, number, np.float32) for number, shape in enumerate(shapes)]
+    found = ranks.perform(wanted, all_of_them[world.rank])
+    assert np.array_equal(found, np.concatenate(all_of_them, axis))
+    words = CollectiveSteps(wanted, (0, 64), HEADER_BYTES).write(0).words
+    size = 4 * int(np.prod(shapes[world.rank]))
+    steps = zip(words, words[1:], words[3:])
+    assert ((messages.SEND, messages.RESULT_DATA, size) in steps) == (axis == 0), axis
+print("done")
+"""
+
+
+def test_pieces_of_a_large_result_are_read_there(tmp_path: Path) -> None:
+    """They lie in large pages there, if they lie in one piece."""
+    path = tmp_path / "script.py"
+    path.write_text(LARGE)
+    done = run_ranks(3, str(path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("done") == 3
+
+
 TOOL = """
 import sys
 from mesh_opt.tools.ranks import run_on_ranks
