@@ -323,6 +323,21 @@ def test_open_sizes_need_python_once(program: str, devices: int, tmp_path: Path)
     assert done.stdout.count("done") == 2
 
 
+@pytest.mark.skipif(not NIGHTLY, reason="takes seconds")
+@pytest.mark.parametrize("option", ["--statistics", "--trace={}"])
+@pytest.mark.parametrize("rank", [0, 1])
+def test_what_one_rank_alone_asks_for(option: str, rank: int, tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(PROGRAM)
+    own = [*mesh_run(1, str(path), "-p", "spmd", "--random-inputs=0")]
+    ranks = [own, own]
+    ranks[rank] = [*own, option.format(tmp_path / "t.json")]
+    done = launch(*ranks[0], ":", *ranks[1])
+    assert done.returncode == 1
+    assert done.stderr.startswith("mesh-run: not all ranks ask for "), done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 LARGE = """
 import numpy as np
 from mesh_opt.runtime import messages
