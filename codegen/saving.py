@@ -44,7 +44,7 @@ from ..runtime.crew import crew_functions
 from ..runtime.host.exchanges import MEET
 from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
-from ..runtime.host.program import ArrayAddress, Constant, HostProgram
+from ..runtime.host.program import ArrayAddress, Constant, HostProgram, not_started
 from ..runtime.host.team import native_serve
 from ..runtime.messages import native_messages
 from ..runtime.native_functions import used_functions
@@ -241,9 +241,10 @@ class _Writer:
             if not found:
                 raise _NeedsPython(_user(program, number), "runs in Python at each call")
             if None in found:
-                message = "meets the other devices with sizes that are known at run time only"
+                message = "meets the other devices with numbers that are known at run time only"
                 raise _NeedsPython(_user(program, number), message)
-            rows.append([call.name, [exchange_data(each) for each in found]])
+            starts = call.prepare is not not_started
+            rows.append([call.name, starts, [exchange_data(each) for each in found]])
             steps = [step for each in found for step in each.steps]
             self._collectives += (each.what for each in steps if isinstance(each.what, Collective))
             self._has_messages |= any(each.kind != MEET for each in steps)

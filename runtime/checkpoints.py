@@ -110,14 +110,19 @@ class Checkpoints:
         name = f"step-{step:012}"
         folder = self._folder / f"{name}.tmp{os.getpid()}"
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        rows = [
-            _write_array(folder, number, array, kind)
-            for number, (array, kind) in enumerate(zip(state, types, strict=True))
-        ]
-        text = json.dumps({"version": VERSION, "step": step, "state": rows}).encode()
-        _write_file(folder / MANIFEST, text)
-        _sync_folder(folder)
+        try:
+            folder.mkdir()
+            rows = [
+                _write_array(folder, number, array, kind)
+                for number, (array, kind) in enumerate(zip(state, types, strict=True))
+            ]
+            text = json.dumps({"version": VERSION, "step": step, "state": rows}).encode()
+            _write_file(folder / MANIFEST, text)
+            _sync_folder(folder)
+        except OSError:
+            # A disk that is full has better uses for it.
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         shutil.rmtree(self._folder / name, ignore_errors=True)
         os.rename(folder, self._folder / name)
         _sync_folder(self._folder)
@@ -223,10 +228,14 @@ def _parts(array: Array | DeviceArray) -> Iterator[tuple[Intervals, Array]]:
 
 
 def _write_file(path: Path, data: bytes | memoryview) -> None:
-    with open(path, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    """Raises OSError, which names the file."""
+    try:
+        with open(path, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, str(path)) from problem
 
 
 def _sync_folder(folder: Path) -> None:

@@ -8,11 +8,11 @@ of `n = size mod parts` longer shards, the longer ones come last.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from ..sharding.collective_matching import CollectiveSignature
+from ..sharding.collective_matching import ANY_SIZE, CollectiveSignature
 from ..sharding.collectives import COLLECTIVES, CollectiveRow
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
@@ -20,6 +20,9 @@ from ..sharding.sharding import ReductionKind
 from .abi.elements import Element
 
 Shape = tuple[int, ...]
+
+HALO, PERMUTE = "halo", "permute"
+"""Kinds that are no rows of the table: a dimension of `update_halo`, and `shift`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,10 @@ class Group:
 class Collective:
     """One meeting of a group as one of its processes sees it.
 
-    - `kind`: the name of a row of `sharding/collectives.py` that is no message, `halo` for one
-      dimension of `update_halo`, or `permute` for `shift`;
-    - `source_shape`, `result_shape`: what this process brings and gets;
+    - `kind`: the name of a row of `sharding/collectives.py` that is no message, `HALO` or
+      `PERMUTE`;
+    - `source_shape`, `result_shape`: what this process brings and gets; before a run tells sizes,
+      `OPEN_SIZE` stands for those, and there is no shape of the result (`of_sizes`);
     - `axis`: the tensor dimension that is gathered, scattered or split;
     - `concat_axis`: for `all_to_all`, where the pieces are joined;
     - `root`: the rank of the root, where there is one;
@@ -98,6 +102,22 @@ class Collective:
     def reduces(self) -> bool:
         """Whether what is brought is combined."""
         return self.row is not None and self.row.reduces
+
+    @property
+    def joins_unequal(self) -> bool:
+        """Whether the group may bring different sizes, so that all must be told them."""
+        return self.group.size > 1 and ANY_SIZE in self.signature.sizes
+
+    def of_sizes(self, shape: Shape, shapes: tuple[Shape, ...] = ()) -> Collective:
+        """The same where this process brings a shape, and the group `shapes` if not all bring the
+        same; with the shape of the result."""
+        row, group = self.row, self.group
+        result = shape
+        if row is not None:
+            brought = shapes or (shape,) * group.size
+            result = row.result_shape(brought, group.rank, self.axis, self.concat_axis)
+        meant = None if self.meant is None else self.meant.of_sizes(shape)
+        return replace(self, source_shape=shape, result_shape=result, shapes=shapes, meant=meant)
 
     @property
     def group_shapes(self) -> tuple[Shape, ...]:

@@ -22,8 +22,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import prod
 
+from ..sharding.collectives import ALL_GATHER
 from . import messages
 from .collectives import Collective, shard_range
+from .intrinsics import LARGE_BLOCK
 from .message_writer import MessageSteps, Place, at
 from .messages import MEMORY, RESULT_DATA, SCRATCH, SOURCE_DATA
 from .moves import Box, box, moves
@@ -233,19 +235,37 @@ class CollectiveSteps:
     def _exchange(self, places: Sequence[Place]) -> None:
         """Send every piece from who has it to who needs it."""
         parcels = {team: self._parcels(team, self._own_team) for team in self._other_teams()}
+        rank, own = self._collective.group.rank, self._read_in_result()
         with self._steps.carried_out_if(self._leads):
             landings = {
                 team: self._receive(team, found, self._landing(found))
                 for team, found in parcels.items()
             }
+            if own is not None:
+                self._take(rank, places[rank])
             for team in parcels:
-                self._send(team, self._parcels(self._own_team, team), self._source)
-        for member in self._here:
+                if own is not None:
+                    place = at((RESULT_DATA, 0), own)
+                    self._steps.messages_of(messages.SEND, place, own.bytes, self._leader(team))
+                else:
+                    self._send(team, self._parcels(self._own_team, team), self._source)
+        for member in self._here if own is None else ():
             self._take(member, places[member])
         self._wait_for_leader()
         for team, found in parcels.items():
             for parcel in found:
                 self._unpack(parcel, landings[team])
+
+    def _read_in_result(self) -> Box | None:
+        """Where in the result the piece lies that all others need, if they had better read it
+        there: processes copy from each other page by page, and large blocks have large pages."""
+        collective, own = self._collective, self._collective.group.rank
+        result = prod(collective.result_shape) * collective.result.storage_bytes
+        is_larger = prod(self._shapes[own]) * self._item < LARGE_BLOCK <= result
+        if collective.kind != ALL_GATHER.name or len(self._here) > 1 or not is_larger:
+            return None
+        ((_, to),) = moves(collective, own, own)
+        return to if to.is_contiguous else None
 
     def _permute(self, places: Sequence[Place]) -> None:
         """Send to one and receive from one: a device knows nobody else's, and does so itself."""

@@ -31,8 +31,10 @@ def abort(code: int) -> None:
 
 def _await_reader() -> None:
     """Wait until the launcher has read all: at an abort it drops what is left in its pipe."""
-    unread, deadline = array("i", [1]), time.monotonic() + PATIENCE
-    with suppress(OSError):
-        while unread[0] and time.monotonic() < deadline:
-            fcntl.ioctl(2, termios.FIONREAD, unread)
-            time.sleep(0.01)
+    deadline = time.monotonic() + PATIENCE
+    for stream in (2, 1):
+        unread = array("i", [1])
+        with suppress(OSError):
+            while unread[0] and time.monotonic() < deadline:
+                fcntl.ioctl(stream, termios.FIONREAD, unread)
+                time.sleep(0.01)

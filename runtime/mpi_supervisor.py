@@ -115,6 +115,7 @@ class Supervisor:
         self._wait: Wait | None = None
         self._is_finished = False
         self._exit_code: int | None = None
+        self._is_printed = False
         self._failure: Failure | None = None
         self._is_failure_known = False
         self._question: int | None = None
@@ -232,8 +233,9 @@ class Supervisor:
             time.sleep(0.001)
             waited = time.monotonic() - start
             if code and waited > GRACE + 1 + self.rank % 16 / 4:
-                # Rank 0 does not answer, and nobody before this one has printed.
-                print_error(text)
+                # Rank 0 does not end all, and nobody before this one has.
+                if not self._is_printed:
+                    print_error(text)
                 abort(code)
             if patience is not None and waited > patience:
                 return code
@@ -283,6 +285,8 @@ class Supervisor:
                 self._question = number
             case ("failure", failure):
                 self._failure = self._failure or failure
+            case ("printed",):
+                self._is_printed = True
             case ("end", code):
                 self._exit_code = code
             case _:
@@ -439,6 +443,8 @@ class _Monitor:
             failed = [rank for rank, (code, _) in self._exits.items() if code]
             rank = self._reporter if self._reporter in failed else min(failed)
             print_error(self._exits[rank][1])
+            for each in range(self._supervisor.size):
+                self._tell(each, ("printed",))
         if is_complete and not self._is_over:
             self._is_over = True
             code = max(code for code, _ in self._exits.values())

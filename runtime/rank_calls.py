@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple
 from math import prod
 from time import perf_counter_ns
@@ -179,9 +180,32 @@ def gather_devices(communicator: Communicator, own: Sequence[Sequence[Array]]) -
     ]
 
 
+@contextmanager
+def _asked_by_all(what: str) -> Generator[None]:
+    """Raise InputError where ranks do not all ask for something that all must ask for."""
+    from .mpi_supervisor import RanksFailed
+
+    try:
+        yield
+    except RanksFailed as problem:
+        failure = problem.failure
+        if failure.kind == "exit":
+            rank, text = failure.content
+            raise InputError(f"rank {rank} failed: {text.strip()}") from problem
+        raise InputError(
+            f"not all ranks ask for {what}: give --statistics and --trace to all or to none"
+        ) from problem
+
+
 def timeline_of_ranks(own: Timeline) -> Timeline:
-    """The events of all ranks, by the clock of rank 0; all ranks must ask."""
+    """The events of all ranks, by the clock of rank 0; all ranks must ask, or InputError is
+    raised."""
     communicator = join_ranks()
+    with _asked_by_all("a timeline"):
+        return _timeline_of_all(own, communicator)
+
+
+def _timeline_of_all(own: Timeline, communicator: Communicator) -> Timeline:
     world = communicator.world
     communicator.exchange(world, ENDED, ())
     # All are here now; processes of one machine share a clock.
@@ -203,7 +227,7 @@ def timeline_of_ranks(own: Timeline) -> Timeline:
 
 def statistics_on_ranks(rows: Sequence[DeviceStatistics]) -> list[DeviceStatistics]:
     """What the devices of all ranks did in the last run, of which this rank has some rows; all
-    ranks must ask."""
+    ranks must ask, or InputError is raised."""
     names = "\0".join(each.name for each in rows).encode()
     numbers = [
         (
@@ -220,7 +244,9 @@ def statistics_on_ranks(rows: Sequence[DeviceStatistics]) -> list[DeviceStatisti
     ]
     own = [np.frombuffer(names, np.uint8), np.array(numbers, np.int64).reshape(len(rows), 8)]
     found: list[DeviceStatistics] = []
-    for text, table in gather_everywhere(join_ranks(), own):
+    with _asked_by_all("statistics"):
+        everywhere = gather_everywhere(join_ranks(), own)
+    for text, table in everywhere:
         for name, row in zip(text.tobytes().decode().split("\0"), table.tolist(), strict=False):
             process, *memory, dispatches, received, sent = row
             sizes = DeviceMemory(name, *memory)

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from ast import literal_eval
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 ANY_SIZE = -1
 """A size in a signature along which devices may bring different amounts."""
+
+OPEN_SIZE = -2
+"""A size that a run tells, in signatures that are made before it."""
 
 SEND = "send"
 """The kind of a message: its group is the device that it is for."""
@@ -73,6 +76,12 @@ class CollectiveSignature:
         elif other and other.kind not in (SEND, RECEIVE) and other.group != self.group:
             words += ["over", names(self.group)]
         return " ".join(words)
+
+    def of_sizes(self, shape: tuple[int, ...]) -> CollectiveSignature:
+        """The signature with the sizes of a shape in place of those that a run tells."""
+        pairs = zip(self.sizes, shape, strict=True)
+        sizes = tuple(own if size == OPEN_SIZE else size for size, own in pairs)
+        return self if sizes == self.sizes else replace(self, sizes=sizes)
 
     def text(self) -> str:
         """The signature as a literal of Python, to send it to another process."""

@@ -14,6 +14,8 @@ from .progress import shown_progress
 Main = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
 """A tool: `main(arguments, stdin, stdout, stderr) -> exit code`."""
 
+STDOUT_CLOSED = "cannot write the output: the standard output is closed"
+
 DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 
@@ -26,6 +28,9 @@ def is_for_console(problem: Exception) -> bool:
 
 def run_console(main: Main) -> int:
     """Run a tool on the process's own arguments and streams; returns the exit code."""
+    if not open_streams():
+        sys.stderr.write(f"{Path(sys.argv[0]).name}: {STDOUT_CLOSED}\n")
+        return 1
     try:
         with shown_progress(sys.stdout, sys.stderr) as streams:
             code = main(sys.argv[1:], sys.stdin, *streams)
@@ -33,20 +38,30 @@ def run_console(main: Main) -> int:
         sys.stderr.flush()
     except BrokenPipeError:
         # Whoever read our output has seen enough.
-        _drop_output()
+        drop_output()
         code = 1
     except OSError as problem:
         if problem.errno not in DISK_FULL:
             raise
         sys.stderr.write(f"{Path(sys.argv[0]).name}: cannot write the output: {problem.strerror}\n")
-        _drop_output()
+        drop_output()
         code = 1
     except KeyboardInterrupt:
         code = 130
     return code
 
 
-def _drop_output() -> None:
+def open_streams() -> bool:
+    """Have all standard streams, where the process was started without some, as by `>&-`: files
+    that are opened must not take their numbers. Returns whether there was a standard output."""
+    has_output = sys.stdout is not None  # pyright: ignore[reportUnnecessaryComparison]
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+    return has_output
+
+
+def drop_output() -> None:
     """Send what standard output still holds nowhere, so that nothing fails at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

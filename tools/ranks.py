@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from .console import Main
+from .console import DISK_FULL, STDOUT_CLOSED, Main, drop_output, open_streams
 
 MPI = "mpi"
 """The backend that runs on ranks."""
@@ -59,6 +59,7 @@ def run_on_ranks(main: Main) -> int:
 
     Returns the exit code, which is 0 only if it is on all of them.
     """
+    has_output = open_streams()
     try:
         from ..runtime.mpi_supervisor import supervisor
 
@@ -75,12 +76,20 @@ def run_on_ranks(main: Main) -> int:
     output = sys.stdout if ranks.rank == 0 else io.StringIO()
     errors = io.StringIO()
     try:
+        if not has_output and ranks.rank == 0:
+            raise SystemExit(f"mesh-run: {STDOUT_CLOSED}")
         code = main(sys.argv[1:], sys.stdin, output, errors)
         output.flush()
     except BrokenPipeError:
         # Whoever reads the output has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         code = 1
+    except OSError as problem:
+        code = 1
+        is_full = problem.errno in DISK_FULL
+        what = f"mesh-run: cannot write the output: {problem.strerror}\n"
+        errors.write(what if is_full else traceback.format_exc())
+        drop_output()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
         errors.write(end.code + "\n" if isinstance(end.code, str) else "")

@@ -1,121 +1,98 @@
-"""One call of a collective: what the operands are, and the commands that carry it out."""
+"""One call of a collective: what its rule knows, and the steps that it asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from math import prod
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ...interpreter.frames import Device
+from ...interpreter.frames import Device, Frame
+from ...interpreter.registry import find_entry
 from ...ir.diagnostics import OperationError
-from ...runtime.collectives import Collective
-from ...runtime.commands import AnyCommand, Buffer
-from ...runtime.communicator import Communicator
-from ...runtime.host.exchanges import carry_out, meeting_of, own_result
-from ...runtime.host.program import Numbers
-from ...runtime.host.virtual_machine import Meeting, VirtualMachine
-from .values import HostTensor, HostValue
+from ...runtime.abi.elements import Element
+from ...runtime.abi.values import Value
+from ...runtime.collectives import Collective, Group, Shape
+from ...runtime.host.exchanges import MEET, RECEIVE, SEND, ExchangeStep
+from ...sharding.collective_matching import CollectiveSignature
 
 ALONE = "needs the devices of a grid, but the program runs on one device alone"
 
+COMPUTED = frozenset(("shard.process_linear_index", "shard.process_multi_index", "tensor.extract"))
+"""Operations beside arithmetic whose results follow from the device and their operands."""
 
-@dataclass(frozen=True, slots=True)
-class SharedTensor:
-    """A row-major tensor that fills a buffer of commands."""
 
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    buffer: Buffer
+class KnownNumbers:
+    """Numbers that follow from constants and from which device it is that asks."""
 
-    @staticmethod
-    def new(shape: tuple[int, ...], dtype: np.dtype[Any]) -> SharedTensor:
-        """A tensor with a buffer of its own."""
-        return SharedTensor(shape, dtype, Buffer(prod(shape) * dtype.itemsize))
+    def __init__(self, frame: Frame) -> None:
+        """`frame` is of the device."""
+        self._frame = frame
+        self._found: dict[SSAValue, Value | None] = {}
+
+    def of(self, value: SSAValue) -> Value | None:
+        """The number of a value, `None` if it may depend on anything else."""
+        if value not in self._found:
+            self._found[value] = None
+            self._found[value] = self._computed(value)
+        return self._found[value]
+
+    def _computed(self, value: SSAValue) -> Value | None:
+        op = value.owner
+        if not isinstance(op, Operation):
+            return None
+        name = op.name
+        is_constant = name == "arith.constant"
+        if isinstance(value.type, TensorType) and not is_constant:
+            return None
+        if not name.startswith("arith.") and name not in COMPUTED:
+            return None
+        entry = find_entry(name)
+        found = map(self.of, op.operands)
+        operands = [each for each in found if each is not None]
+        if entry is None or entry.execute is None or len(operands) < len(op.operands):
+            return None
+        try:
+            results = entry.execute(op, operands, self._frame)
+        except (OperationError, ArithmeticError, IndexError, TypeError, ValueError):
+            return None
+        return results[op.results.index(value)]
 
 
 class CollectiveCall:
-    """What the rules of collectives work on: operands that are known, and commands so far."""
+    """What the rules of collectives work on, and the steps so far."""
 
-    def __init__(
-        self,
-        op: Operation,
-        device: Device,
-        communicator: Communicator | None,
-        contents: Sequence[HostValue],
-        numbers: Numbers,
-    ) -> None:
-        """`contents` are the operands as they were lowered, `numbers` the words of registers."""
-        if communicator is None:
-            raise OperationError(op, ALONE)
-        self.op = op
+    def __init__(self, device: Device, shape: Shape, numbers: Mapping[SSAValue, int]) -> None:
+        """`shape` is what the process brings, with `OPEN_SIZE` where a run tells the size, and
+        `numbers` are the operands that are indices."""
         self.device = device
-        self.communicator = communicator
-        self.commands: list[AnyCommand] = []
+        self.shape = shape
+        self.steps: list[ExchangeStep] = []
         self._numbers = numbers
-        rest = iter(numbers)
-        self._values = {
-            operand: _value(content, rest)
-            for operand, content in zip(op.operands, contents, strict=True)
-        }
-        self.source = self.tensor(op.operands[0]).buffer
 
     def number(self, value: SSAValue) -> int:
         """An index."""
-        found = self._values[value]
-        if isinstance(found, SharedTensor):
-            raise ValueError("a tensor is no number")
-        return found
+        return self._numbers[value]
 
-    def tensor(self, value: SSAValue) -> SharedTensor:
-        """A tensor."""
-        found = self._values[value]
-        if not isinstance(found, SharedTensor):
-            raise ValueError("a number is no tensor")
-        return found
+    def meet(
+        self,
+        kind: str,
+        group: Group,
+        elements: tuple[Element, Element],
+        signature: CollectiveSignature,
+        **more: Any,
+    ) -> None:
+        """Add a collective, from elements of one type to those of another; `more` are fields of
+        `Collective`."""
+        source, result = elements
+        what = Collective(kind, group, self.shape, source, (), result, **more, meant=signature)
+        self.steps.append(ExchangeStep(MEET, what))
 
-    def meet(self, collective: Collective, source: SharedTensor) -> SharedTensor:
-        """Add the commands of a collective; returns its result."""
-        target = SharedTensor.new(collective.result_shape, collective.result.dtype)
-        self.commands += self.communicator.commands(
-            collective, source.buffer, target.buffer, self.op
-        )
-        return target
+    def send(self, signature: CollectiveSignature) -> None:
+        """Add a message to another process."""
+        self.steps.append(ExchangeStep(SEND, signature))
 
-    def owned(self, result: SharedTensor) -> SharedTensor:
-        """A result that is no operand."""
-        return replace(result, buffer=own_result(self.commands, self.source, result.buffer))
-
-    # Carrying it out --------------------------------------------------------------------------
-
-    def run(self, machine: VirtualMachine, result: SharedTensor) -> int:
-        """Carry the commands out; returns the block of the result."""
-        return carry_out(machine, self.commands, self.source, result.buffer, self._numbers[0])
-
-    def meeting(
-        self, result: SharedTensor, sizes: Sequence[int], *, is_static: bool
-    ) -> Meeting | None:
-        """The words with which the machine meets the others by itself, if it can.
-
-        `sizes` are those of the result that its type leaves open.
-        """
-        return meeting_of(
-            self.commands,
-            self.source,
-            result.buffer,
-            list(self._numbers[1:]),
-            sizes,
-            is_static=is_static,
-            communicator=self.communicator,
-        )
-
-
-def _value(content: HostValue, rest: Iterator[int]) -> int | SharedTensor:
-    if not isinstance(content, HostTensor):
-        return content if isinstance(content, int) else next(rest)
-    next(rest)
-    shape = tuple(each if isinstance(each, int) else next(rest) for each in content.shape)
-    return SharedTensor.new(shape, content.dtype)
+    def receive(self, signature: CollectiveSignature) -> None:
+        """Add a message that another process has sent."""
+        self.steps.append(ExchangeStep(RECEIVE, signature))

@@ -1,7 +1,6 @@
 """What each collective of the `shard` dialect means for the runtime: a table by operation.
 
-A rule compares what the processes of a group bring, adds commands to a call, and returns the
-result.
+A rule says on a call which steps of an exchange a process takes part in.
 """
 
 from __future__ import annotations
@@ -16,13 +15,8 @@ from ...interpreter.signatures import collective_signature, message_signature, r
 from ...ir.attribute_access import flag, integer
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, element_of, moved_element
-from ...runtime.collectives import Collective, Group, Shape, group_of
-from ...sharding.collective_matching import (
-    ANY_SIZE,
-    RECEIVE,
-    CollectiveSignature,
-    DeviceState,
-)
+from ...runtime.collectives import HALO, PERMUTE, Group, group_of
+from ...sharding.collective_matching import RECEIVE
 from ...sharding.collectives import (
     COLLECTIVES,
     RECV,
@@ -35,9 +29,9 @@ from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
 from ..kernels.reductions import combiner
 from ..kernels.static_values import tensor_element
-from .collective_calls import CollectiveCall, SharedTensor
+from .collective_calls import CollectiveCall
 
-Rule = Callable[[CollectiveCall, Operation], SharedTensor]
+Rule = Callable[[CollectiveCall, Operation], None]
 
 
 def _group(call: CollectiveCall, op: Operation) -> tuple[Grid, Axes, Group]:
@@ -52,26 +46,16 @@ def _elements(op: Operation, *, reduces: bool = False) -> tuple[Element, Element
     return of(tensor_element(op.operands[0]), op), of(tensor_element(op.results[0]), op)
 
 
-def _shapes_of_group(
-    call: CollectiveCall, op: Operation, group: Group, signature: CollectiveSignature
-) -> tuple[Shape, ...]:
-    """What the group brings, where that may differ; nothing if all bring the same."""
-    if ANY_SIZE not in signature.sizes or group.size == 1:
-        return ()
-    own = call.tensor(op.operands[0]).shape
-    state = DeviceState(signature, op)
-    return tuple(call.communicator.sizes(group, state, own))
-
-
 def _rule(row: CollectiveRow) -> Rule:
     """A collective in which all processes of a group meet; one of them may be the root."""
 
-    def rule(call: CollectiveCall, op: Operation) -> SharedTensor:
+    def rule(call: CollectiveCall, op: Operation) -> None:
         grid, axes, group = _group(call, op)
         if not row.is_rooted:
-            return _meet(call, op, group, row, None)
+            _meet(call, op, group, row, None)
+            return
         root, index = _rank(call, op, grid, axes, "root")
-        return _meet(call, op, group, row, root, root=index)
+        _meet(call, op, group, row, root, root=index)
 
     return rule
 
@@ -90,32 +74,23 @@ def _meet(
     row: CollectiveRow,
     root_rank: int | None,
     **numbers: Sequence[int],
-) -> SharedTensor:
-    source = call.tensor(op.operands[0])
+) -> None:
     along = [integer(op, name) for name in (row.divides, row.joins) if name]
     for each in along:
-        if not 0 <= each < len(source.shape):
-            raise OperationError(op, f"has no dimension {each}: its rank is {len(source.shape)}")
+        if not 0 <= each < len(call.shape):
+            raise OperationError(op, f"has no dimension {each}: its rank is {len(call.shape)}")
     axis, concat_axis = (*along, 0, 0)[:2]
-    signature = collective_signature(op, group.processes, source.shape, **numbers)
-    shapes = _shapes_of_group(call, op, group, signature)
-    source_element, result_element = _elements(op, reduces=row.reduces)
-    reduction = _reduction(op, result_element) if row.reduces else ReductionKind.SUM
-    collective = Collective(
+    result = _elements(op, reduces=row.reduces)[1]
+    call.meet(
         row.name,
         group,
-        source.shape,
-        source_element,
-        row.result_shape(shapes or (source.shape,) * group.size, group.rank, axis, concat_axis),
-        result_element,
-        axis,
-        concat_axis,
-        root_rank,
-        reduction=reduction,
-        shapes=shapes,
-        meant=signature,
+        _elements(op, reduces=row.reduces),
+        collective_signature(op, group.processes, call.shape, **numbers),
+        axis=axis,
+        concat_axis=concat_axis,
+        root=root_rank,
+        reduction=_reduction(op, result) if row.reduces else ReductionKind.SUM,
     )
-    return call.meet(collective, source)
 
 
 def _reduction(op: Operation, element: Element) -> ReductionKind:
@@ -125,7 +100,7 @@ def _reduction(op: Operation, element: Element) -> ReductionKind:
     return reduction
 
 
-def _shift(call: CollectiveCall, op: Operation) -> SharedTensor:
+def _shift(call: CollectiveCall, op: Operation) -> None:
     grid, axes, group = _group(call, op)
     axis, offset, rotate = integer(op, "shift_axis"), integer(op, "offset"), flag(op, "rotate")
     if axis not in axes:
@@ -143,80 +118,35 @@ def _shift(call: CollectiveCall, op: Operation) -> SharedTensor:
             return None
         return int(np.ravel_multi_index(there, extents))
 
-    return _permute(call, op, group, at(-offset), at(offset))
+    signature = collective_signature(op, group.processes, call.shape)
+    there = {"sender": at(-offset), "receiver": at(offset)}
+    call.meet(PERMUTE, group, _elements(op), signature, **there)
 
 
-def _permute(
-    call: CollectiveCall, op: Operation, group: Group, sender: int | None, receiver: int | None
-) -> SharedTensor:
-    source = call.tensor(op.operands[0])
-    source_element, result_element = _elements(op)
-    collective = Collective(
-        "permute",
-        group,
-        source.shape,
-        source_element,
-        source.shape,
-        result_element,
-        sender=sender,
-        receiver=receiver,
-        meant=collective_signature(op, group.processes, source.shape),
-    )
-    return call.meet(collective, source)
-
-
-def _send(call: CollectiveCall, op: Operation) -> SharedTensor:
+def _send(call: CollectiveCall, op: Operation) -> None:
     grid, axes, group = _group(call, op)
     receiver, _ = _rank(call, op, grid, axes, "destination")
-    source = call.tensor(op.operands[0])
-    signature = message_signature(op, SEND.name, [group.processes[receiver]], source.shape)
-    state = DeviceState(signature, op)
-    call.commands.append(call.communicator.send_command(source.buffer, state))
-    return source
+    call.send(message_signature(op, SEND.name, [group.processes[receiver]], call.shape))
 
 
-def _receive(call: CollectiveCall, op: Operation) -> SharedTensor:
+def _receive(call: CollectiveCall, op: Operation) -> None:
     grid, axes, group = _group(call, op)
     senders = group.processes
     if op.get_attr_or_prop("source") is not None:
         sender, _ = _rank(call, op, grid, axes, "source")
         senders = (senders[sender],)
-    shape = call.tensor(op.operands[0]).shape
-    target = SharedTensor.new(shape, _elements(op)[1].dtype)
-    state = DeviceState(message_signature(op, RECEIVE, senders, shape), op)
-    call.commands.append(call.communicator.receive_command(target.buffer, state))
-    return target
+    call.receive(message_signature(op, RECEIVE, senders, call.shape))
 
 
-def _update_halo(call: CollectiveCall, op: Operation) -> SharedTensor:
+def _update_halo(call: CollectiveCall, op: Operation) -> None:
     grid = resolve_grid(op, call.device)
-    tensor = call.tensor(op.operands[0])
-    element = _elements(op)[0]
     exchanges = halo_exchanges(op, [call.number(each) for each in op.operands[1:]])
     for dimension, axes, (low, high) in exchanges:
-        if tensor.shape[dimension] < low + high:
-            raise OperationError(
-                op, f"has {tensor.shape[dimension]} elements to hold halos of {low} and {high}"
-            )
         group = group_of(grid, call.device.process, axes)
         signature = collective_signature(
-            op, group.processes, tensor.shape, dimension=(dimension,), halo_sizes=(low, high)
+            op, group.processes, call.shape, dimension=(dimension,), halo_sizes=(low, high)
         )
-        collective = Collective(
-            "halo",
-            group,
-            tensor.shape,
-            element,
-            tensor.shape,
-            element,
-            dimension,
-            low=low,
-            high=high,
-            shapes=_shapes_of_group(call, op, group, signature),
-            meant=signature,
-        )
-        tensor = call.meet(collective, tensor)
-    return tensor
+        call.meet(HALO, group, _elements(op), signature, axis=dimension, low=low, high=high)
 
 
 COLLECTIVE_RULES: dict[str, Rule] = {

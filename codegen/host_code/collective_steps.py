@@ -1,34 +1,37 @@
 """Lowering of what processes of a grid do with each other.
 
-The rule of a collective (`collective_rules.py`) says at run time, once for each process and each
-set of numbers that operands give, which commands carry it out. Where all types are static, the
-machine keeps the commands' words and meets the others without Python from then on.
+The rule of a collective (`collective_rules.py`) says which exchange it is for a process, given the
+numbers that operands give. At run time that makes the commands, for the sizes at hand; the machine
+keeps their words and meets the others without Python from then on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...interpreter.frames import Device, Frame
 from ...interpreter.shard import resolve_grid
 from ...ir.attribute_access import integers, operation_name
 from ...ir.diagnostics import OperationError
-from ...runtime.host.exchanges import Exchange
+from ...runtime.collectives import Shape
+from ...runtime.host.exchanges import Exchange, ExchangeFailed
 from ...runtime.host.program import Numbers
 from ...runtime.host.virtual_machine import VirtualMachine
-from .collective_calls import ALONE, CollectiveCall
+from ...sharding.collective_matching import OPEN_SIZE
+from .collective_calls import ALONE, CollectiveCall, KnownNumbers
 from .collective_rules import COLLECTIVE_RULES
-from .exchange_recorder import ExchangeRecorder, KnownNumbers, NotRecorded
+from .executable_steps import dispatched_tensor
 from .function_lowering import FunctionLowering
+from .overlap import DISPATCH, dispatched_collective
 from .python_steps import call_python, inputs_of
 from .rules import lowers
+from .stream_steps import device_number
 from .values import (
     HostTensor,
     HostValue,
     NotLowered,
-    element_dtype,
     type_shape,
 )
 
@@ -69,9 +72,25 @@ def _collective(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers("start")
 def _start(lowering: FunctionLowering, op: Operation) -> None:
-    contents = _contents(lowering, op)
+    if op.name != DISPATCH:
+        _start_collective(lowering, op, _contents(lowering, op))
+        return
+    inner = dispatched_collective(op, lowering.program.dispatched)
+    brought = None if inner is None else dispatched_tensor(lowering, op, inner.operands[0])
+    if inner is None or brought is None:
+        # The dispatch does all.
+        return
+    lowering.builder.emit("device", device_number(lowering, op))
+    _start_collective(lowering, inner, [brought])
+    lowering.builder.emit("device", lowering.program.current_device)
+
+
+def _start_collective(
+    lowering: FunctionLowering, op: Operation, contents: Sequence[HostValue]
+) -> None:
     collective = _Collective(lowering, op, contents)
-    number = lowering.program.python(operation_name(op), collective.call, collective.recorded)
+    calls = collective.call, collective.recorded, collective.prepare
+    number = lowering.program.python(operation_name(op), *calls)
     lowering.started[op] = number
     lowering.builder.emit("start", number, inputs_of(contents))
 
@@ -95,50 +114,69 @@ class _Collective:
         self._op = op
         self._contents = contents
         self._symbols, self._grid = lowering.program.symbols, lowering.program.grid
-        values = (*op.operands, *op.results)
-        shapes = [type_shape(each.type, op) or () for each in values]
+        shapes = [type_shape(each.type, op) or () for each in (*op.operands, *op.results)]
         self._is_static = all(size >= 0 for shape in shapes for size in shape)
-        element_dtype(op.results[0].type, op)
 
     def call(self, machine: VirtualMachine, numbers: Numbers) -> Numbers:
         """Meet the others; returns the words of the result."""
-        device = Device(self._symbols, self._grid, machine.process)
-        call = CollectiveCall(self._op, device, machine.communicator, self._contents, numbers)
-        result = call.owned(COLLECTIVE_RULES[self._op.name](call, self._op))
-        static = type_shape(self._op.results[0].type, self._op) or ()
-        sizes = [size for size, known in zip(result.shape, static, strict=True) if known < 0]
-        meeting = call.meeting(result, sizes, is_static=self._is_static)
-        if meeting is not None:
-            machine.keep_meeting(meeting)
-        block = call.run(machine, result)
-        return [block, block, *sizes]
+        if machine.communicator is None:
+            raise OperationError(self._op, ALONE)
+        open_sizes = sum(size == OPEN_SIZE for size in self._shape)
+        rest = iter(numbers[1 + open_sizes :])
+        known = {
+            operand: content if isinstance(content, int) else next(rest)
+            for operand, content in self._indices
+        }
+        exchange = self._exchange(self._device(machine.process), known)
+        try:
+            return exchange.perform(machine, numbers, self._op)
+        except ExchangeFailed as problem:
+            raise OperationError(self._op, str(problem)) from problem
 
     def recorded(self, process: int) -> Exchange | None:
         """What a process does here, `None` if that depends on the run."""
-        device = Device(self._symbols, self._grid, process)
-        contents = self._contents_on(device) if self._is_static else None
-        if contents is None:
-            return None
-        recorder = ExchangeRecorder(process)
-        call = CollectiveCall(self._op, device, recorder, contents, [0])
-        try:
-            result = COLLECTIVE_RULES[self._op.name](call, self._op)
-        except (NotRecorded, OperationError):
-            return None
-        return recorder.recorded(call.source, result.buffer)
-
-    def _contents_on(self, device: Device) -> list[HostValue] | None:
-        """The operands on a device, `None` if one of them is known at run time only."""
-        known = KnownNumbers(Frame(device))
-        found: list[HostValue] = []
-        for operand, content in zip(self._op.operands, self._contents, strict=True):
-            if isinstance(content, HostTensor):
-                is_known = content.is_static
-                found.append(content)
-            else:
-                number = content if isinstance(content, int) else known.of(operand)
-                is_known = number is not None
-                found.append(int(number or 0))
-            if not is_known:
+        device = self._device(process)
+        numbers = KnownNumbers(Frame(device))
+        known: dict[SSAValue, int] = {}
+        for operand, content in self._indices:
+            number = content if isinstance(content, int) else numbers.of(operand)
+            if number is None:
                 return None
+            known[operand] = int(number)
+        try:
+            return self._exchange(device, known)
+        except OperationError:
+            return None
+
+    def prepare(self, machine: VirtualMachine) -> None:
+        """Let a machine know the commands before it comes to the collective."""
+        exchange = None if machine.communicator is None else self.recorded(machine.process)
+        if exchange is not None:
+            exchange.prepare(machine, self._op)
+
+    def _exchange(self, device: Device, numbers: Mapping[SSAValue, int]) -> Exchange:
+        call = CollectiveCall(device, self._shape, numbers)
+        COLLECTIVE_RULES[self._op.name](call, self._op)
+        result = type_shape(self._op.results[0].type, self._op) or ()
+        open_results = tuple(each for each, size in enumerate(result) if size < 0)
+        item = self._tensor.dtype.itemsize
+        return Exchange(self._shape, item, tuple(call.steps), open_results, self._is_static)
+
+    def _device(self, process: int) -> Device:
+        return Device(self._symbols, self._grid, process)
+
+    @property
+    def _tensor(self) -> HostTensor:
+        found = self._contents[0]
+        assert isinstance(found, HostTensor)
         return found
+
+    @property
+    def _shape(self) -> Shape:
+        """What the process brings."""
+        return tuple(each if isinstance(each, int) else OPEN_SIZE for each in self._tensor.shape)
+
+    @property
+    def _indices(self) -> list[tuple[SSAValue, HostValue]]:
+        """The operands that are numbers."""
+        return list(zip(self._op.operands, self._contents, strict=True))[1:]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from math import prod
+from typing import Any
 
-from xdsl.ir import Operation, Region
+from xdsl.ir import Operation, Region, SSAValue
 
 from ...interpreter.bindings import check_stored_shape
 from ...interpreter.kernels import (
@@ -16,6 +17,7 @@ from ...interpreter.kernels import (
     dispatched_kernel,
     tied_argument,
 )
+from ...interpreter.storage import resolved_layout
 from ...interpreter.tensor import kept_axes
 from ...ir.attribute_access import integer, operand_groups, operation_name
 from ...ir.index_lists import mixed_list
@@ -30,6 +32,8 @@ from .resources import (
     bind_tensor,
     check_part,
     copy_part,
+    has_spare_bits,
+    in_place,
     read_tensor,
     write_tensor,
 )
@@ -93,6 +97,23 @@ def _dispatch(lowering: FunctionLowering, op: Operation) -> None:
     for result, content in zip(op.results, results, strict=True):
         owned = HostResource(content.address, content.block, content.size, here or content.owner)
         lowering.bind(result, owned)
+
+
+def dispatched_tensor(
+    lowering: FunctionLowering, op: Operation, loaded: SSAValue
+) -> HostTensor | None:
+    """What a dispatch's kernel loads from all of the first operand, before the dispatch is run;
+    `None` if that is not where it lies."""
+    _, values, _, starts, *_ = operand_groups(op, op.operands)
+    content = lowering.value(values[0])
+    load = loaded.owner
+    if not isinstance(content, HostResource) or not isinstance(load, Operation):
+        return None
+    tensor: Any = getattr(load.operands[0].type, "encoded_tensor", lambda: None)()
+    if tensor is None or lowering.number(starts[0]) != 0 or resolved_layout(op, tensor) is None:
+        return None
+    bound = bind_tensor(lowering, load, content, tensor, tensor.get_shape())
+    return None if has_spare_bits(tensor) else in_place(load, bound)
 
 
 def _run_workgroups(

@@ -3,18 +3,26 @@
 A collective begins (`start`) as soon as its operands are there, and is awaited (`exchange`) right
 before the first step that reads its result. Both follow from dependences alone, so they are the
 same on all devices. At most one collective is under way at a time: it ends before the next step at
-which devices may meet, so that all of them meet in the order of the program.
+which devices may meet, so that all of them meet in the order of the program. A dispatch meets where
+its kernel does; if that only carries out a collective, it begins early, too.
+
+Who sends a message does not wait: it is sent as soon as it is there. Who receives one has nothing
+to begin: it is awaited where it is read first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from ...interpreter.kernels import tied_argument
 from ...ir.attribute_access import operation_name
+from ...ir.diagnostics import OperationError
 from ...ir.regions import captured
 from ..kernels.schedule import Schedule, Step
 from ..kernels.static_values import constant_attribute
@@ -23,17 +31,31 @@ from .values import type_shape
 
 LOCAL = (
     *("arith.", "math.", "tensor.", "linalg.", "scf.", "index.", "complex.", "tosa."),
-    "shard.process_",
+    *("iree_tensor_ext.", "stream.async.", "stream.binding.", "stream.tensor."),
+    *("hal.buffer_view.", "hal.element_type", "hal.encoding_type", "util.global.", "util.return"),
+    *("shard.process_", "func.return"),
 )
 """How operations begin that meet no other device, as long as none in their regions does."""
 
-NEVER_STARTED = frozenset(("shard.all_slice", "shard.send", "shard.recv"))
-"""What needs nobody else, and messages, which are commands of Python on ranks."""
+DISPATCH = "stream.async.dispatch"
+"""Meets if its kernel does."""
+
+CALL = "stream.async.call"
+
+SENDS, RECEIVES = "shard.send", "shard.recv"
+
+NEVER_STARTED = frozenset(("shard.all_slice", SENDS, RECEIVES))
+"""What needs nobody else, and messages, which are moved as a whole."""
 
 
-def overlapped(schedule: Schedule) -> Schedule:
+KernelOf = Callable[[Operation], Operation]
+"""The function that a dispatch runs. Raises OperationError if there is none."""
+
+
+def overlapped(schedule: Schedule, kernel_of: KernelOf) -> Schedule:
     """The schedule with a step for each collective that is worth starting early, and its own step
     where the result is awaited."""
+    meets = _Meetings(kernel_of)
     steps = schedule.steps
     defined = {value: position for position, step in enumerate(steps) for value in _defined(step)}
     begins: dict[int, list[Step]] = {}
@@ -41,23 +63,26 @@ def overlapped(schedule: Schedule) -> Schedule:
     moved: set[int] = set()
     free = 0
     for position, step in enumerate(steps):
-        if not _meets(step):
+        if not meets.in_step(step):
             continue
         free, earliest = position + 1, free
-        if not can_start(step.operation):
+        op = step.operation
+        starts = dispatched_collective(op, kernel_of) is not None
+        if not starts and op.name not in (SENDS, RECEIVES):
             continue
-        begin = _ready(step.operation, steps, defined, earliest)
-        end = next(
-            (each for each in range(free, len(steps)) if _awaits(steps[each], step.operation)),
-            len(steps),
-        )
+        begin = _ready(op, steps, defined, earliest) if op.name != RECEIVES else position
+        end = position
+        if op.name != SENDS:
+            later = range(free, len(steps))
+            end = next((each for each in later if meets.awaits(steps[each], op)), len(steps))
         if begin is None or not any(map(_works, islice(steps, begin, end))):
             continue
-        begins.setdefault(begin, []).append(replace(step, starts=True))
-        ends.setdefault(end, []).append(step)
+        if starts:
+            begins.setdefault(begin, []).append(replace(step, starts=True))
+        free = begin if op.name == SENDS else end
+        ends.setdefault(free, []).append(step)
         moved.add(position)
-        free = end
-        defined.update(dict.fromkeys(step.operation.results, end - 1))
+        defined.update(dict.fromkeys(op.results, free - 1))
     order = [
         each
         for position, step in enumerate((*steps, None))
@@ -103,18 +128,90 @@ def _defined(step: Step) -> Sequence[SSAValue]:
     return [*step.operation.results, *(each for each in written if isinstance(each, SSAValue))]
 
 
-def _awaits(step: Step, collective: Operation) -> bool:
-    """Whether a step must come after the end of a collective."""
-    read = {value for op in step.group for value in (*op.operands, *captured(op))}
-    return _meets(step) or not read.isdisjoint(collective.results)
-
-
 def _works(step: Step) -> bool:
     """Whether a step takes time that a collective may take as well."""
-    return step.kernel is not None or (step.is_host and bool(step.operation.regions))
+    is_work = bool(step.operation.regions) or step.operation.name == DISPATCH
+    return step.kernel is not None or (step.is_host and is_work)
 
 
-def _meets(step: Step) -> bool:
-    """Whether devices may meet in a step."""
-    names = map(operation_name, step.operation.walk())
-    return step.is_host and not all(each.startswith(LOCAL) for each in names)
+class _Meetings:
+    """Which steps of a block meet other devices."""
+
+    def __init__(self, kernel_of: KernelOf) -> None:
+        self._kernel_of = kernel_of
+        self._found: dict[Operation, bool] = {}
+
+    def in_step(self, step: Step) -> bool:
+        """Whether devices may meet in a step."""
+        return step.is_host and self._in(step.operation)
+
+    def awaits(self, step: Step, collective: Operation) -> bool:
+        """Whether a step must come after the end of a collective."""
+        read = {value for op in step.group for value in (*op.operands, *captured(op))}
+        return self.in_step(step) or not read.isdisjoint(collective.results)
+
+    def _in(self, op: Operation) -> bool:
+        return any(map(self._meets, op.walk()))
+
+    def _meets(self, op: Operation) -> bool:
+        name = operation_name(op)
+        if name != DISPATCH:
+            return name == CALL or not name.startswith(LOCAL)
+        try:
+            kernel = self._kernel_of(op)
+        except OperationError:
+            return True
+        if kernel not in self._found:
+            self._found[kernel] = any(self._in(each) for each in kernel.regions[0].block.ops)
+        return self._found[kernel]
+
+
+def dispatched_collective(op: Operation, kernel_of: KernelOf) -> Operation | None:
+    """The collective that an operation is, or that is all its kernel does, if it can start: it
+    takes the first of the dispatch's operands as it is."""
+    if op.name != DISPATCH:
+        return op if can_start(op) else None
+    if len(op.results) != 1 or tied_argument(op, 0) is not None:
+        return None
+    try:
+        body = kernel_of(op).regions[0].blocks
+    except OperationError:
+        return None
+    found = [each for each in body[0].ops if operation_name(each) in COLLECTIVE_RULES]
+    others = {operation_name(each) for each in body[0].ops} - set(COLLECTIVE_RULES)
+    if len(body) > 1 or len(found) != 1 or not others <= _AROUND or not can_start(found[0]):
+        return None
+    load = found[0].operands[0].owner
+    if len(found[0].operands) != 1:
+        return None
+    return found[0] if isinstance(load, Operation) and _is_whole_argument(load) else None
+
+
+_AROUND = frozenset(
+    (
+        *("arith.constant", "func.return", "iree_tensor_ext.dispatch.tensor.load"),
+        *("iree_tensor_ext.dispatch.tensor.store", "stream.binding.subspan"),
+    )
+)
+"""What a kernel has beside its collective."""
+
+
+def _is_whole_argument(load: Operation) -> bool:
+    """Whether a load takes all of the kernel's first argument."""
+    if operation_name(load) != "iree_tensor_ext.dispatch.tensor.load" or len(load.operands) != 1:
+        return False
+    binding = load.operands[0].owner
+    if not isinstance(binding, Operation) or operation_name(binding) != "stream.binding.subspan":
+        return False
+    argument = binding.operands[0]
+    is_first = isinstance(argument, BlockArgument) and argument.index == 0
+    offset = constant_attribute(binding.operands[1])
+    whole: Any = getattr(binding.results[0].type, "encoded_tensor", lambda: None)()
+    is_whole = whole is not None and tuple(whole.get_shape()) == type_shape(
+        load.results[0].type, load
+    )
+    return is_first and is_whole and len(binding.operands) == 2 and _is_zero(offset)
+
+
+def _is_zero(value: Attribute | None) -> bool:
+    return isinstance(value, IntegerAttr) and value.value.data == 0

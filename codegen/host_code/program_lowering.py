@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation
 from ...interpreter.constants import constant_array
 from ...interpreter.devices import place, provide
 from ...interpreter.frames import Device, Frame, Program
+from ...interpreter.kernels import dispatched_kernel
 from ...interpreter.registry import find_brancher, find_entry, is_terminator
 from ...interpreter.spmd import run_lockstep
 from ...interpreter.storage import Resource
@@ -106,9 +107,13 @@ class ProgramLowering:
         if schedule is None:
             schedule = schedule_block(block, _is_end, self._equal_kernels, _is_on_host)
             if self.grid is not None:
-                schedule = overlapped(schedule)
+                schedule = overlapped(schedule, self.dispatched)
             self._schedules[block] = schedule
         return schedule
+
+    def dispatched(self, op: Operation) -> Operation:
+        """The function that a dispatch runs. Raises OperationError if there is none."""
+        return dispatched_kernel(op, self.frame)[0]
 
     def kernel(self, text: KernelText, operation: Operation) -> int:
         """The number of a kernel."""
@@ -225,14 +230,9 @@ class ProgramLowering:
         self.program.known_sizes.append(KnownSizes(rules))
         return len(self.program.checks) - 1
 
-    def python(
-        self,
-        name: str,
-        function: Callable[[Any, Numbers], Numbers],
-        recorded: Callable[[int], Any] | None = None,
-    ) -> int:
-        """The number of a Python function."""
-        self.program.python.append(PythonCall(name, function, recorded))
+    def python(self, name: str, function: Callable[[Any, Numbers], Numbers], *more: Any) -> int:
+        """The number of a Python function; `more` are fields of `PythonCall`."""
+        self.program.python.append(PythonCall(name, function, *more))
         return len(self.program.python) - 1
 
 

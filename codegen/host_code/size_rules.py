@@ -27,7 +27,7 @@ Pair = tuple[Size, Size]
 
 def sufficient_rules(op: Operation, shapes: Shapes, numbers: Sequence[Word]) -> SizeRules | None:
     """When operands of these shapes, and indices, are right for an operation."""
-    if op.name == "tensor.empty":
+    if op.name in ("tensor.empty", "tensor.splat"):
         fixed = [size for size in static_shape(op.results[0].type) or () if size >= 0]
         is_known = len(fixed) + len(numbers) == len(static_shape(op.results[0].type) or ())
         return SizeRules((), (*numbers, *fixed), MOST_ELEMENTS) if is_known else None
@@ -35,6 +35,8 @@ def sufficient_rules(op: Operation, shapes: Shapes, numbers: Sequence[Word]) -> 
     if view is not None:
         return _structured(view, shapes)
     given = [shapes[each] for each in op.operands if each in shapes]
+    if op.name == "tensor.cast":
+        return _with_results(op, (), given)
     if not (is_scalar_operation(op.name) or op.name == "linalg.softmax") or not given:
         return None
     pairs = [pair for each in given[1:] for pair in zip(given[0], each, strict=False)]

@@ -26,8 +26,8 @@ import numpy.typing as npt
 from ..abi.memory import free
 from ..abi.native_code import Native, source_of
 from ..commands import Bytes, Words
-from ..intrinsics import SOURCE as INTRINSICS
 from ..intrinsics import (
+    LARGE_BLOCK,
     allocate_aligned,
     copy_bytes,
     leading_zeros,
@@ -36,6 +36,7 @@ from ..intrinsics import (
     store_word,
     use_large_pages,
 )
+from ..intrinsics import SOURCE as INTRINSICS
 from ..native_functions import runtime_function
 
 SOURCE = source_of(__file__)
@@ -107,10 +108,6 @@ def release_returned(pool: int) -> None:
         release(pool, load_word(pool + 8 * (RETURNED + 1 + number)))
     store_word(pool + 8 * RETURNED, 0)
 
-
-LARGE_BLOCK = 4 << 20
-"""Bytes from which on a block has large pages: moving it between processes, page by page, and
-reading it in other orders than its own take up to a third less time."""
 
 HEADER = 64
 GUARD, UNWRITTEN = 0xA5, 0xCB

@@ -97,17 +97,23 @@ class HostKernel:
     failures: tuple[Any, ...] = ()
 
 
+def not_started(machine: Any) -> None:
+    """What there is to know before a call that has no `start`."""
+
+
 @dataclass(frozen=True, slots=True)
 class PythonCall:
     """A Python function from the machine, and the words of registers, to those of others.
 
     Of an `exchange`, the first two results are a tensor's address and block, and `recorded` gives
-    what a process does there as an `Exchange`, if that does not depend on the run.
+    what a process does there as an `Exchange`, if that does not depend on the run. Of one that has
+    a `start`, `prepare` lets a machine know its commands before.
     """
 
     name: str
     function: Callable[[Any, Numbers], Numbers]
     recorded: Callable[[int], Any] | None = None
+    prepare: Callable[[Any], None] = not_started
 
 
 def _no_kernels(numbers: Sequence[int]) -> Sequence[Native]:

@@ -145,7 +145,7 @@ class VirtualMachine:
         self._calls: Words = np.empty(2 * most_calls, np.int64)
         self._state: Words = np.zeros(state.STATE_WORDS, np.int64)
         self._known: list[Words] = [np.zeros(1, np.int64) for _ in linked.program.checks]
-        self._checks: Words = np.zeros(max(1, len(self._known)), np.int64)
+        self._checks: Words = np.array([*(each.ctypes.data for each in self._known), 0], np.int64)
         self._meetings: Words = np.zeros(max(1, len(linked.program.python)), np.int64)
         self._kept: dict[int, _KeptMeeting] = {}
         self._state[state.MEETINGS] = self._meetings.ctypes.data
@@ -169,8 +169,8 @@ class VirtualMachine:
         self._address = self._state.ctypes.data
         self._registers = as_numbers(self._state)
         self._set_stack(self._stack)
-        for number, known in enumerate(self._known):
-            self._checks[number] = known.ctypes.data
+        for self._number, call in enumerate(linked.program.python):
+            call.prepare(self)
 
     def call(self, function: int, arguments: Sequence[int]) -> list[int]:
         """Run a function on the words of its arguments; returns those of its results."""
@@ -454,7 +454,7 @@ class VirtualMachine:
     # Meetings ---------------------------------------------------------------------------------
 
     def keep_meeting(self, meeting: Meeting) -> None:
-        """Let the `exchange` that is being carried out need no Python with these numbers."""
+        """Let the `exchange` that is carried out or prepared need no Python with these numbers."""
         bindings = [np.array(words, np.int64) for _, words in meeting.commands]
         constants = [np.array([*each.constants, 0], np.int64) for each, _ in meeting.commands]
         words = [

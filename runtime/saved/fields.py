@@ -83,6 +83,12 @@ class Fields:
         """A number that is not negative."""
         return self.integer(0, high)
 
+    def boolean(self) -> bool:
+        """True or false."""
+        if not isinstance(self._value, bool):
+            raise self._refuse("true or false")
+        return self._value
+
     def text(self) -> str:
         """A text."""
         if not isinstance(self._value, str):

@@ -30,6 +30,7 @@ from ..communicator import Communicator
 from ..device_threads import DeviceThreads, run_together
 from ..host import instructions, long_instructions, loop, pool, scalar_code, state, team
 from ..host.entry import DeviceStatistics, Entry, PassedResult, Run, statistics_of
+from ..host.exchanges import Exchange, ExchangeFailed
 from ..host.program import (
     HostFunction,
     HostKernel,
@@ -39,6 +40,7 @@ from ..host.program import (
     ProgramCode,
     PythonCall,
     Words,
+    not_started,
 )
 from ..host.size_rules import KnownSizes
 from ..host.timeline import Timeline
@@ -442,12 +444,22 @@ def _words(data: memoryview) -> Words:
 
 def _read_exchanges(data: Fields) -> PythonCall:
     """An exchange, by the process that takes part in it."""
-    name, rows = data.items(2)
+    name, starts, rows = data.items(3)
     exchanges = [read_exchange(each) for each in rows.items()]
     if not exchanges:
         raise DamagedFile(f"has no exchange as {data.path}")
 
-    def exchange(machine: VirtualMachine, numbers: Numbers) -> Numbers:
-        return exchanges[machine.process % len(exchanges)].perform(machine, numbers)
+    def own(machine: VirtualMachine) -> Exchange:
+        return exchanges[machine.process % len(exchanges)]
 
-    return PythonCall(name.text(), exchange)
+    def exchange(machine: VirtualMachine, numbers: Numbers) -> Numbers:
+        try:
+            return own(machine).perform(machine, numbers)
+        except ExchangeFailed as problem:
+            raise NeedsCompiler("an operation has failed") from problem
+
+    def prepare(machine: VirtualMachine) -> None:
+        if machine.communicator is not None:
+            own(machine).prepare(machine)
+
+    return PythonCall(name.text(), exchange, None, prepare if starts.boolean() else not_started)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ...sharding.collective_matching import CollectiveSignature
+from ...sharding.collective_matching import OPEN_SIZE, CollectiveSignature
 from ...sharding.grid import Grid
 from ...sharding.sharding import ReductionKind, Sharding
 from ..abi.elements import Element, element_by_name
@@ -165,46 +165,44 @@ def _read_rules(data: Fields) -> SizeRules | None:
 def exchange_data(exchange: Exchange) -> Any:
     """An exchange as data."""
     steps = [
-        [each.kind, each.source, each.target, _collective_data(each.what)]
+        [each.kind, _collective_data(each.what)]
         if isinstance(each.what, Collective)
-        else [each.kind, each.source, each.target, _signature_data(each.what)]
+        else [each.kind, _signature_data(each.what)]
         for each in exchange.steps
     ]
-    return [list(exchange.sizes), exchange.result, steps]
+    shape, opened = list(exchange.shape), list(exchange.open_results)
+    return [shape, exchange.item, opened, exchange.is_static, steps]
 
 
 def read_exchange(data: Fields) -> Exchange:
     """An exchange."""
-    sizes, result, steps = data.items(3)
-    bytes_ = sizes.integers(0)
-    if not bytes_:
-        raise DamagedFile(f"has an exchange without buffers as {data.path}")
-    return Exchange(
-        bytes_,
-        tuple(_read_step(each, len(bytes_)) for each in steps.items()),
-        result.integer(0, len(bytes_) - 1),
-    )
+    shape, item, opened, is_static, steps = data.items(5)
+    brought = shape.integers(OPEN_SIZE)
+    found = tuple(_read_step(each, len(brought)) for each in steps.items())
+    last = max(len(brought) - 1, 0)
+    return Exchange(brought, item.count(MOST), found, opened.integers(0, last), is_static.boolean())
 
 
-def _read_step(data: Fields, buffers: int) -> ExchangeStep:
-    kind, source, target, what = data.items(4)
+def _read_step(data: Fields, rank: int) -> ExchangeStep:
+    kind, what = data.items(2)
     name = kind.choice(MEET, SEND, RECEIVE)
-    read = _read_collective if name == MEET else _read_signature
-    last = buffers - 1
-    return ExchangeStep(name, source.integer(0, last), target.integer(0, last), read(what))
+    found = _read_collective(what) if name == MEET else _read_signature(what)
+    signature = found.signature if isinstance(found, Collective) else found
+    if len(signature.sizes) != rank:
+        raise DamagedFile(f"has {len(signature.sizes)} sizes in {data.path}, expected {rank}")
+    return ExchangeStep(name, found)
 
 
 def _collective_data(collective: Collective) -> Any:
     return {
         "kind": collective.kind,
         "group": [list(collective.group.processes), collective.group.rank],
-        "source": [list(collective.source_shape), collective.source.name],
-        "result": [list(collective.result_shape), collective.result.name],
+        "shape": list(collective.source_shape),
+        "elements": [collective.source.name, collective.result.name],
         "axes": [collective.axis, collective.concat_axis],
         "ranks": [collective.root, collective.sender, collective.receiver],
         "halos": [collective.low, collective.high],
         "reduction": str(collective.reduction),
-        "shapes": [list(shape) for shape in collective.shapes],
         "signature": _signature_data(collective.signature),
     }
 
@@ -212,23 +210,22 @@ def _collective_data(collective: Collective) -> Any:
 def _read_collective(data: Fields) -> Collective:
     processes, rank = data["group"].items(2)
     group = processes.integers(0, MOST)
-    source, result = (
-        (shape.integers(0), _read_element(name))
-        for shape, name in (data[each].items(2) for each in ("source", "result"))
-    )
-    most = len(source[0]) - 1 if source[0] else 0
+    shape = data["shape"].integers(OPEN_SIZE)
+    source, result = map(_read_element, data["elements"].items(2))
+    most = max(len(shape) - 1, 0)
     axis, concat_axis = data["axes"].integers(0, most, 2)
     last = len(group) - 1
     root, sender, receiver = (
         None if each.is_null else each.integer(0, last) for each in data["ranks"].items(3)
     )
     low, high = data["halos"].integers(0, count=2)
-    shapes = tuple(each.integers(0) for each in data["shapes"].items())
     return Collective(
         data["kind"].text(),
         Group(group, rank.integer(0, last)),
-        *source,
-        *result,
+        shape,
+        source,
+        (),
+        result,
         axis,
         concat_axis,
         root,
@@ -237,8 +234,7 @@ def _read_collective(data: Fields) -> Collective:
         low,
         high,
         ReductionKind(data["reduction"].choice(*map(str, ReductionKind))),
-        shapes,
-        _read_signature(data["signature"]),
+        meant=_read_signature(data["signature"]),
     )
 
 
@@ -265,6 +261,6 @@ def _read_signature(data: Fields) -> CollectiveSignature:
         source.text(),
         element.text(),
         result.text(),
-        sizes.integers(-1),
+        sizes.integers(OPEN_SIZE),
         tuple((name.text(), value.text()) for name, value in pairs),
     )

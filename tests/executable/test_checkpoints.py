@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -128,6 +130,22 @@ def test_a_damaged_checkpoint_is_left_out(saved: tuple[Path, list[bytes]], tmp_p
     assert last is not None and last.step == 10
     found = loaded.step.run_steps(inputs(), STEPS, folder, every=STEPS)
     assert [np.asarray(each).tobytes() for each in found] == saved[1]
+
+
+def test_a_full_disk_is_named_and_left_as_it_was(
+    saved: tuple[Path, list[bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = mesh_opt.load(saved[0])
+    folder = tmp_path / "c"
+    loaded.step.run_steps(inputs(), 10, folder, every=10)
+
+    def sync(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with pytest.raises(OSError, match=f"No space left on device: '{folder}/step-000000000020"):
+        loaded.step.run_steps(inputs(), 20, folder, every=10)
+    assert [each.name for each in folder.iterdir()] == ["step-000000000010"]
 
 
 def test_what_does_not_fit_is_refused_in_words(

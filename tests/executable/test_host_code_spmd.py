@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
-from mesh_opt.codegen.host_code import collective_calls
 from mesh_opt.interpreter.run import run_spmd
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.host import exchanges
@@ -167,7 +166,7 @@ def test_messages_are_native_and_may_be_late(monkeypatch: pytest.MonkeyPatch) ->
         looks.append(receiver)
         look(group, receiver, *rest)
 
-    monkeypatch.setattr(collective_calls, "carry_out", counted)
+    monkeypatch.setattr(exchanges, "carry_out", counted)
     monkeypatch.setattr(ThreadGroup, "wait_for_message", watched)
     text = GRID + PROGRAMS["messages_around_a_ring"]
     program = CompiledProgram(api.compile(text.replace("LATE", str(LATE)), stages=False).module)

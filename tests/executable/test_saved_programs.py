@@ -64,6 +64,51 @@ func.func @main(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 }
 """
 """Devices send their shards to each other."""
+UNEVEN = """
+shard.grid @g(shape = 4)
+func.func @main(%a: tensor<10x6xf32>, %b: tensor<6x7xf32>) -> (tensor<10x7xf32>, tensor<7xf32>) {
+  %rows = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %columns = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %x = shard.shard %a to %rows : tensor<10x6xf32>
+  %c = arith.constant dense<0.0> : tensor<10x7xf32>
+  %o = linalg.matmul ins(%x, %b : tensor<10x6xf32>, tensor<6x7xf32>)
+    outs(%c : tensor<10x7xf32>) -> tensor<10x7xf32>
+  %p = shard.shard %o to %rows : tensor<10x7xf32>
+  %z = arith.constant dense<0.0> : tensor<7xf32>
+  %r = linalg.reduce ins(%p : tensor<10x7xf32>) outs(%z : tensor<7xf32>) dimensions = [0]
+    (%in: f32, %sum: f32) { %add = arith.addf %in, %sum : f32 linalg.yield %add : f32 }
+  %q = shard.shard %p to %columns annotate_for_users : tensor<10x7xf32>
+  %e = math.exp %q : tensor<10x7xf32>
+  return %e, %r : tensor<10x7xf32>, tensor<7xf32>
+}
+"""
+"""Ten rows and seven columns over four devices."""
+OPEN = """
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %p = shard.process_linear_index on @g : index
+  %size = tensor.dim %a, %c0 : tensor<?xf32>
+  %less = arith.subi %size, %p : index
+  %own = tensor.extract_slice %a[0] [%less] [1] : tensor<?xf32> to tensor<?xf32>
+  %g = shard.all_gather %own on @g grid_axes = [0] gather_axis = 0
+    : tensor<?xf32> -> tensor<?xf32>
+  %n = shard.update_halo %own on @g split_axes = [[0]] halo_sizes = [1, 0] : tensor<?xf32>
+  %h = shard.all_gather %n on @g grid_axes = [0] gather_axis = 0
+    : tensor<?xf32> -> tensor<?xf32>
+  %s = shard.shift %a on @g grid_axes = [0] shift_axis = 0 offset = 1 rotate
+    : tensor<?xf32> -> tensor<?xf32>
+  %m = shard.all_reduce %s on @g grid_axes = [0] reduction = max
+    : tensor<?xf32> -> tensor<?xf32>
+  %b = shard.broadcast %m on @g grid_axes = [0] root = [1] : (tensor<?xf32>) -> tensor<?xf32>
+  %t = shard.all_to_all %b on @g grid_axes = [0] split_axis = 0 concat_axis = 0
+    : tensor<?xf32> -> tensor<?xf32>
+  %r = shard.all_gather %t on @g grid_axes = [0] gather_axis = 0
+    : tensor<?xf32> -> tensor<?xf32>
+  return %g, %h, %r : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
+}
+"""
+"""Collectives of tensors whose sizes a run tells, and differ between the devices."""
 STABLEHLO = """
 func.func @main(%x: tensor<4x2xf32>, %w: tensor<2x4xf32>) -> tensor<4x4xf32> {
   %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
@@ -80,6 +125,9 @@ PROGRAMS: dict[str, tuple[Path | str, str]] = {
     "a_loop_over_open_sizes": (TWICE, ""),
     "complex_numbers": (COMPLEX, ""),
     "shards_that_change_places": (PLACES, "spmd"),
+    "uneven_shards": (UNEVEN, "spmd"),
+    "uneven_shards_of_data_tiled_devices": (UNEVEN, "compile"),
+    "collectives_of_open_sizes": (OPEN, ""),
 }
 
 
@@ -138,7 +186,11 @@ print(*sorted(each for each in sys.modules if each.startswith(heavy) and each !=
 
 
 @pytest.mark.parametrize(
-    "name", ["two_targets", "a_loop_over_open_sizes", "shards_that_change_places"]
+    "name",
+    [
+        *("two_targets", "a_loop_over_open_sizes", "shards_that_change_places", "uneven_shards"),
+        "collectives_of_open_sizes",
+    ],
 )
 def test_running_imports_no_compiler(name: str, tmp_path: Path) -> None:
     program, path = saved(tmp_path, *PROGRAMS[name])

@@ -197,16 +197,16 @@ OPEN_SIZES = """
 import sys
 import numpy as np
 from mesh_opt.api import compile
-from mesh_opt.codegen.host_code.collective_calls import CollectiveCall
+from mesh_opt.runtime.host.exchanges import Exchange
 
 calls = []
-new = CollectiveCall.__init__
+perform = Exchange.perform
 
 def counted(*arguments):
     calls.append(0)
-    new(*arguments)
+    return perform(*arguments)
 
-CollectiveCall.__init__ = counted
+Exchange.perform = counted
 program = compile({text!r}, backend="mpi", stages=False)
 program.devices_per_rank = {devices}
 for size, times in ((5, 1), (5, 0), (7, 1), (5, 1)):
@@ -323,6 +323,58 @@ def test_open_sizes_need_python_once(program: str, devices: int, tmp_path: Path)
     assert done.stdout.count("done") == 2
 
 
+@pytest.mark.skipif(not NIGHTLY, reason="takes seconds")
+@pytest.mark.parametrize("option", ["--statistics", "--trace={}"])
+@pytest.mark.parametrize("rank", [0, 1])
+def test_what_one_rank_alone_asks_for(option: str, rank: int, tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(PROGRAM)
+    own = [*mesh_run(1, str(path), "-p", "spmd", "--random-inputs=0")]
+    ranks = [own, own]
+    ranks[rank] = [*own, option.format(tmp_path / "t.json")]
+    done = launch(*ranks[0], ":", *ranks[1])
+    assert done.returncode == 1
+    assert done.stderr.startswith("mesh-run: not all ranks ask for "), done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+LARGE = """
+import numpy as np
+from mesh_opt.runtime import messages
+from mesh_opt.runtime.abi.elements import F32
+from mesh_opt.runtime.collectives import Collective
+from mesh_opt.runtime.message_context import HEADER_BYTES
+from mesh_opt.runtime.message_steps import CollectiveSteps
+from mesh_opt.runtime.mpi import MpiCommunicator
+
+ranks = MpiCommunicator()
+world = ranks.world
+for axis, sizes in ((0, (700, 800, 900)), (1, (1000, 1000, 1000))):
+    shapes = tuple((each, 500)[:: 1 - 2 * axis] for each in sizes)
+    whole = (sum(sizes), 500)[:: 1 - 2 * axis]
+    wanted = Collective(
+        "all_gather", world, shapes[world.rank], F32, whole, F32, axis, shapes=shapes
+    )
+    all_of_them = [np.full(shape, number, np.float32) for number, shape in enumerate(shapes)]
+    found = ranks.perform(wanted, all_of_them[world.rank])
+    assert np.array_equal(found, np.concatenate(all_of_them, axis))
+    words = CollectiveSteps(wanted, (0, 64), HEADER_BYTES).write(0).words
+    size = 4 * int(np.prod(shapes[world.rank]))
+    steps = zip(words, words[1:], words[3:])
+    assert ((messages.SEND, messages.RESULT_DATA, size) in steps) == (axis == 0), axis
+print("done")
+"""
+
+
+def test_pieces_of_a_large_result_are_read_there(tmp_path: Path) -> None:
+    """They lie in large pages there, if they lie in one piece."""
+    path = tmp_path / "script.py"
+    path.write_text(LARGE)
+    done = run_ranks(3, str(path))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("done") == 3
+
+
 TOOL = """
 import sys
 from mesh_opt.tools.ranks import run_on_ranks
@@ -354,6 +406,32 @@ def test_a_tool_whose_rank_ends_early(end: str, message: str, tmp_path: Path) ->
     assert done.returncode != 0
     assert done.stderr.endswith(message)
     assert done.stderr.count("Traceback") == ("KeyError" in message)
+
+
+LATE = """
+import sys, time
+from mesh_opt.runtime import mpi_supervisor
+from mesh_opt.tools.ranks import run_on_ranks
+
+def main(arguments, stdin, stdout, stderr):
+    if mpi_supervisor.supervisor().rank == 1:
+        raise SystemExit("enough")
+    mpi_supervisor.GRACE = 10
+    time.sleep(20)
+    return 0
+
+sys.exit(run_on_ranks(main))
+"""
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="takes seconds")
+def test_what_rank_0_has_told_nobody_tells_again(tmp_path: Path) -> None:
+    """Rank 0 has no time to end the others, who end by themselves."""
+    path = tmp_path / "tool.py"
+    path.write_text(LATE)
+    done = launch("-n", "3", sys.executable, str(path), timeout=60)
+    assert done.returncode != 0
+    assert done.stderr == "enough\n"
 
 
 PROCESS = """

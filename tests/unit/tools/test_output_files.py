@@ -59,7 +59,24 @@ def test_archives(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-@pytest.mark.parametrize("command", [["mesh-opt", "-"], ["mesh-run", "-"]])
+COMMANDS = [["mesh-opt", "-"], ["mesh-run", "-"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_closed_streams(command: list[str], closed: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.mlir"
+    path.write_text(PROGRAM)
+    words = f"{TOOLS / command[0]} {path} {closed}"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=False)
+    is_dropped = closed.startswith(">")
+    assert done.returncode == int(is_dropped)
+    told = f"{command[0]}: cannot write the output: the standard output is closed\n"
+    assert done.stderr == (told if closed == ">&-" else "")
+    assert ("4xi32" in done.stdout) == (not is_dropped)
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ["mesh-run", "-", "--backend=mpi"]])
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_standard_output(command: list[str]) -> None:
     with open("/dev/full", "wb") as full:
