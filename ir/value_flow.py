@@ -18,7 +18,7 @@ from typing import NamedTuple
 from xdsl.ir import Operation, SSAValue
 
 from .host_programs import CALLS, FUNCTIONS
-from .symbols import symbol
+from .symbols import root_symbol
 
 BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
 """Operations that end a block and hand their last operands to the next."""
@@ -91,7 +91,9 @@ def value_flow(operations: Iterable[Operation]) -> Iterator[tuple[SSAValue, SSAV
     Functions without bodies, and those that are not among the operations, take no part.
     """
     operations = tuple(operations)
-    functions = {symbol(each, "sym_name"): each for each in operations if each.name in FUNCTIONS}
+    functions = {
+        root_symbol(each, "sym_name"): each for each in operations if each.name in FUNCTIONS
+    }
     for operation in operations:
         for first, inputs in forwards(operation):
             yield from zip(operation.operands[first:], inputs, strict=False)
@@ -100,7 +102,7 @@ def value_flow(operations: Iterable[Operation]) -> Iterator[tuple[SSAValue, SSAV
         elif operation.name == "util.optimization_barrier":
             yield from zip(operation.operands, operation.results, strict=True)
         elif operation.name in CALLS:
-            function = functions.get(symbol(operation, "callee"))
+            function = functions.get(root_symbol(operation, "callee"))
             if function is not None and (entry := function.regions[0].blocks.first) is not None:
                 yield from zip(operation.operands, entry.args, strict=False)
                 for returned in returned_values(function):

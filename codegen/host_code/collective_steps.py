@@ -27,7 +27,6 @@ from .function_lowering import FunctionLowering
 from .overlap import DISPATCH, dispatched_collective
 from .python_steps import call_python, inputs_of
 from .rules import lowers
-from .stream_steps import device_number
 from .values import (
     HostTensor,
     HostValue,
@@ -80,7 +79,7 @@ def _start(lowering: FunctionLowering, op: Operation) -> None:
     if inner is None or brought is None:
         # The dispatch does all.
         return
-    lowering.builder.emit("device", device_number(lowering, op))
+    lowering.builder.emit("device", lowering.program.device(op))
     _start_collective(lowering, inner, [brought])
     lowering.builder.emit("device", lowering.program.current_device)
 

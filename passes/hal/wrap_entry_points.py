@@ -254,7 +254,7 @@ class Wrapper:
                     result_types=[value.type],
                     properties=places,
                 )
-                source = builder.insert(alias).result
+                source = builder.insert(alias).results[0]
             operation = TensorExportOp.build(
                 operands=[source, dims],
                 result_types=[BUFFER_VIEW],

@@ -25,7 +25,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
-from ...dialects.stream.regions import TimepointAwaitOp, TimepointBarrierOp
+from ...dialects.stream.regions import TimepointAwaitOp
 from ...dialects.stream.types import TimepointType
 from ...ir.attribute_access import block_of
 from ...ir.host_programs import host_operations
@@ -52,7 +52,7 @@ class PropagateTimepointsPass(ModulePass):
         for operation in tuple(host_operations(op)):
             if isinstance(operation, AsyncExecuteOp):
                 _wait(operation, users)
-            elif isinstance(operation, TimepointBarrierOp):
+            elif operation.name == "stream.timepoint.barrier":
                 _announce(operation)
         if carried is not None:
             carried.hand_on()
@@ -93,13 +93,11 @@ def _wait(execute: AsyncExecuteOp, users: Users) -> None:
         users.setdefault((made.parent, root), []).append(made.result_timepoint)
 
 
-def _announce(barrier: TimepointBarrierOp) -> None:
+def _announce(barrier: Operation) -> None:
     """Give the timepoint of a resource as it is, where it is known."""
-    value, waits = awaited(barrier.resource)
+    value, waits = awaited(barrier.operands[0])
     if waits:
-        barrier.result.replace_all_uses_with(value)
-        barrier.result_timepoint.replace_all_uses_with(joined(waits, barrier))
-        Rewriter.erase_op(barrier)
+        Rewriter.replace_op(barrier, [], [value, joined(waits, barrier)])
 
 
 def _sink(wait: TimepointAwaitOp) -> None:

@@ -207,7 +207,7 @@ class CarriedTimepoints:
         if size is None:
             made = builder.insert(ResourceSizeOp.build(operands=[value], result_types=[INDEX]))
             self._sizes.append(made)
-            size = made.result
+            size = made.results[0]
         wait = builder.insert(
             TimepointAwaitOp.build(
                 operands=[[value], [size], [timepoint]], result_types=[[value.type]]
