@@ -14,16 +14,15 @@ from importlib import import_module
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr
-from xdsl.dialects.tensor import DimOp, ExtractOp
+from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor
 from ...ir.attribute_access import attribute, number_list
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
-from ...ir.index import INDEX, IndexArithmetic, IndexOrInt, constant_index
+from ...ir.index import IndexArithmetic, IndexOrInt, constant_index
 from ...ir.index_lists import mixed_list
 from ...ir.locations import builder_before, located_builder, maker_of
 from ...ir.rules import Rules
@@ -281,20 +280,6 @@ def _expand(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     return dynamic[position] if position < len(dynamic) else None
 
 
-@size_rule("tensor.reshape")
-def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """An element of the operand that says the shape: one that it is made from, or read there."""
-    shape = value.op.operands[1]
-    arithmetic = SizeArithmetic(sizes, value)
-    if isinstance(shape, OpResult) and shape.op.name == "tensor.from_elements":
-        extent = shape.op.operands[index]
-    else:
-        element = cast(Tensor, shape.type).get_element_type()
-        place = sizes.constant(index, value)
-        extent = arithmetic.insert(ExtractOp(shape, [place], element))
-    return extent if extent.type == INDEX else arithmetic.insert(IndexCastOp(extent, INDEX))
-
-
 @size_rule("tensor.gather")
 def _gather(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """First the places that are read, then what lies there; gathered dimensions may be dropped."""
@@ -347,7 +332,7 @@ size_rule("linalg.pack", "linalg.unpack", "tensor.insert", "tensor.insert_slice"
 )
 size_rule("tensor.splat")(_listed("dynamicSizes"))
 
-_MODULES = ("collective_sizes", "tosa_sizes")
+_MODULES = ("collective_sizes", "shape_tensors", "tosa_sizes")
 """The files of this folder that add rules."""
 
 
