@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from weakref import finalize
 
 from .abi.arrays import Array
@@ -39,7 +40,8 @@ class DeviceThreads:
         self._teams: dict[tuple[int, int], Team] = {}
         self._groups: dict[int, ThreadGroup] = {}
         self._lock = threading.Lock()
-        self.turn = CallLock(self._is_inside)
+        # Of the groups alone: with a method of its own it would live until a search for cycles.
+        self.turn = CallLock(partial(_runs_here, self._groups))
         """What a call of the program holds."""
         self._finish = finalize(self, _release, self._groups, self._teams)
 
@@ -62,13 +64,14 @@ class DeviceThreads:
                 found = self._teams.setdefault(key, Team(workers))
         return found
 
-    def _is_inside(self) -> bool:
-        """Whether this thread is one of a device that is running."""
-        return any(group.is_inside() for group in tuple(self._groups.values()))
-
     def close(self) -> None:
         """End the threads, after what they run."""
         _release(self._groups, self._teams)
+
+
+def _runs_here(groups: Mapping[int, ThreadGroup]) -> bool:
+    """Whether this thread is one of a device that is running."""
+    return any(group.is_inside() for group in tuple(groups.values()))
 
 
 def _release(groups: dict[int, ThreadGroup], teams: dict[tuple[int, int], Team]) -> None:

@@ -335,9 +335,9 @@ class Emitter(ScalarEmitter):
         groups = None if min((*old, *new), default=0) < 0 else matching_dimensions(old, new)
         if groups is None:
             return self._reshape_at_run_time(source, sizes, result)
-        if all(len(made) == 1 for _, made in groups):
+        if len(groups) == len(new) < len(old):
             return self.insert(collapse_shape(source, [taken for taken, _ in groups], result))
-        if all(len(taken) == 1 for taken, _ in groups):
+        if len(groups) == len(old) < len(new):
             return self.insert(ExpandShapeOp(source, sizes, [made for _, made in groups], result))
         return self._reshape_at_run_time(source, sizes, result)
 
