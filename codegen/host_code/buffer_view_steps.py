@@ -21,6 +21,7 @@ from ...runtime.host.program import Numbers
 from .function_lowering import FunctionLowering
 from .resources import bind_tensor, in_place, read_tensor, write_tensor
 from .rules import lowers
+from .size_rules import same_sizes
 from .stream_steps import (
     allocate,
     count,
@@ -86,7 +87,8 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
                 f" {shape_text(tuple(numbers[rank:]))}",
             )
 
-    lowering.check(op, [*given.shape, *shape], check)
+    rules = same_sizes(len(shape)) if len(shape) == len(given.shape) else None
+    lowering.check(op, [*given.shape, *shape], check, rules)
     contents = HostResource(given.address, given.block, size, owner)
     bound = bind_tensor(lowering, op, contents, tensor, shape)
     there = given.bytes(lowering.builder)

@@ -24,6 +24,7 @@ from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import DISPATCHES
 from ...runtime.host.program import Numbers, Register
+from ...runtime.host.size_rules import SizeRules, Word
 from .function_lowering import FunctionLowering
 from .products import counted_loop
 from .resources import (
@@ -38,6 +39,7 @@ from .resources import (
     write_tensor,
 )
 from .rules import lowers
+from .size_rules import same_sizes
 from .stream_steps import (
     allocate,
     count,
@@ -197,7 +199,8 @@ def _subspan(lowering: FunctionLowering, op: Operation) -> None:
     tensor = getattr(kind, "encoded_tensor", lambda: None)()
     if tensor is None:
         raise NotLowered(op, f"binds {kind}: only tensors can be run")
-    lowering.check(op, [offset, binding.size], lambda numbers: check_offset(op, *numbers))
+    at_start = SizeRules(((Word(0), 0),), (Word(1),))
+    lowering.check(op, [offset, binding.size], lambda found: check_offset(op, *found), at_start)
     part = part_of(lowering, op, binding, offset, binding.size)
     shape = mixed_list(tensor.get_shape(), dims)
     lowering.values[op.results[0]] = bind_tensor(lowering, op, part, tensor, shape)
@@ -259,7 +262,9 @@ def _tensor_store(lowering: FunctionLowering, op: Operation) -> None:
         if prod(given) != prod(sizes):
             check_stored_shape(op, tuple(given), tuple(sizes))
 
-    lowering.check(op, [*value.shape, *part.sizes], check)
+    rank = len(value.shape)
+    rules = same_sizes(rank) if rank == len(part.sizes) else None
+    lowering.check(op, [*value.shape, *part.sizes], check, rules)
     if _is_whole(bound, part):
         write_tensor(lowering, op, bound, value)
         return

@@ -34,6 +34,7 @@ from ..kernels.packing import write_relayout
 from ..kernels.schedule import Step
 from .function_lowering import FunctionLowering
 from .kernel_steps import run_kernel
+from .size_rules import bytes_of, inside_whole
 from .values import BoundTensor, HostResource, HostTensor, NotLowered, Shape
 
 
@@ -62,7 +63,11 @@ def _expect(
         needed = stored_bytes(op, bound.type, numbers[:-1])
         check_bytes(op, needed, numbers[-1], bound.type)
 
-    lowering.check(op, [*bound.shape, bound.contents.size], check)
+    layout = _layout(op, bound)
+    rules = None
+    if layout is not None and layout.is_identity:
+        rules = bytes_of(len(bound.shape), dtype_of(bound.type).itemsize)
+    lowering.check(op, [*bound.shape, bound.contents.size], check, rules)
 
 
 def _layout(op: Operation, bound: BoundTensor) -> PackedLayout | None:
@@ -207,7 +212,7 @@ def check_part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, pa
         lists = (numbers[first : first + rank] for first in (rank, 2 * rank, 3 * rank))
         slice_of(op, numbers[:rank], *lists)
 
-    lowering.check(op, [*bound.shape, *part.words], check)
+    lowering.check(op, [*bound.shape, *part.words], check, inside_whole(rank))
 
 
 def copy_part(

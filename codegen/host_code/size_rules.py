@@ -82,6 +82,30 @@ def _with_results(
     return SizeRules(tuple(pair for pair in found if pair[0] != pair[1]))
 
 
+def inside_whole(rank: int) -> SizeRules:
+    """That a part of a tensor is all of it: words are its sizes, then the part's offsets, sizes and
+    strides."""
+    words = [Word(position) for position in range(4 * rank)]
+    sizes, offsets, lengths, strides = (words[n * rank : (n + 1) * rank] for n in range(4))
+    fixed = [(each, 0) for each in offsets] + [(each, 1) for each in strides]
+    return SizeRules((*zip(sizes, lengths, strict=True), *fixed), tuple(sizes), MOST_ELEMENTS)
+
+
+def same_sizes(rank: int) -> SizeRules:
+    """That the first `rank` words are those that follow, one for one."""
+    return SizeRules(tuple((Word(axis), Word(rank + axis)) for axis in range(rank)))
+
+
+WHOLE_BYTES = SizeRules(((Word(0), 0), (Word(1), Word(2))), (Word(2),))
+"""That bytes from a first to a last one of so many are all of them."""
+
+
+def bytes_of(rank: int, unit: int) -> SizeRules:
+    """That a size in bytes, behind those of dimensions, is that of elements of `unit` bytes."""
+    sizes = tuple(Word(position) for position in range(rank))
+    return SizeRules((), sizes, MOST_ELEMENTS, Word(rank), unit)
+
+
 def fixed_sizes(shape: Sequence[int]) -> SizeRules:
     """Sizes are those of a shape, where it is not open."""
     return SizeRules(tuple((Word(axis), size) for axis, size in enumerate(shape) if size >= 0))
@@ -101,7 +125,8 @@ def given_sizes(rules: SizeRules, known: Sequence[int | None]) -> SizeRules:
         return Word(positions[size.position]) if value is None else value
 
     equal = tuple((given(left), given(right)) for left, right in rules.equal)
-    return SizeRules(equal, tuple(map(given, rules.natural)), rules.most)
+    total = None if rules.total is None else given(rules.total)
+    return SizeRules(equal, tuple(map(given, rules.natural)), rules.most, total, rules.unit)
 
 
 def conditions(
@@ -130,6 +155,13 @@ def conditions(
     # Sizes none of which is above the root of what is left have no larger product, either.
     bound = most if len(open_sizes) == 1 else int(most ** (1 / max(1, len(open_sizes)))) - 1
     found += (builder.compare("ule", size, bound) for size in dict.fromkeys(open_sizes))
+    if rules.total is not None:
+        # The bounds above are compared, too: where the product has wrapped, they do not hold.
+        product: IndexOrInt = rules.unit
+        for size in map(value, rules.natural):
+            product = builder.multiply(product, size)
+        if product != value(rules.total):
+            found.append(builder.compare("eq", product, value(rules.total)))
     if any(isinstance(each, int) for each in found):
         return None
     return [each for each in found if isinstance(each, Register)]

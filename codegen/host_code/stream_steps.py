@@ -33,6 +33,7 @@ from .function_lowering import FunctionLowering
 from .kernel_steps import run_kernel
 from .resources import has_spare_bits
 from .rules import lowers
+from .size_rules import WHOLE_BYTES, same_sizes
 from .values import (
     HostResource,
     NotLowered,
@@ -99,7 +100,7 @@ def part_of(
         if not 0 <= first <= last <= size:
             raise OperationError(op, f"touches bytes {first} to {last} of {size}")
 
-    lowering.check(op, [start, end, value.size], check)
+    lowering.check(op, [start, end, value.size], check, WHOLE_BYTES)
     builder = lowering.builder
     address = builder.hold(builder.add(value.address, start))
     return HostResource(address, value.block, builder.subtract(end, start), value.owner)
@@ -161,7 +162,7 @@ def _same_bytes(lowering: FunctionLowering, op: Operation) -> None:
             raise OperationError(op, f"takes a resource of {numbers[0]} bytes for {numbers[1]}")
 
     if size != source.size:
-        lowering.check(op, [source.size, size], check)
+        lowering.check(op, [source.size, size], check, same_sizes(1))
     lowering.take(op.operands[0])
     owner = here or source.owner
     lowering.bind(op.results[0], HostResource(source.address, source.block, source.size, owner))

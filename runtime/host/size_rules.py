@@ -39,12 +39,18 @@ class KnownSizes:
 
 @dataclass(frozen=True, slots=True)
 class SizeRules:
-    """Pairs of `equal` sizes, `natural` ones that are not negative, and products of these, zeros
-    apart, that are at most `most`."""
+    """What must hold of sizes.
+
+    - `equal`: pairs of equal ones;
+    - `natural`: sizes that are not negative; their product, zeros apart, is at most `most`;
+    - `total`: the product of all that are natural, zeros counted in, times `unit`; `None`: any.
+    """
 
     equal: tuple[tuple[Size, Size], ...] = ()
     natural: tuple[Size, ...] = ()
     most: int = 1 << 62
+    total: Size | None = None
+    unit: int = 1
 
     def accept(self, numbers: Sequence[int]) -> bool:
         """Whether the numbers of a check are surely right."""
@@ -57,4 +63,5 @@ class SizeRules:
             all(value(left) == value(right) for left, right in self.equal)
             and all(size >= 0 for size in sizes)
             and prod(size for size in sizes if size) <= self.most
+            and (self.total is None or prod(sizes) * self.unit == value(self.total))
         )

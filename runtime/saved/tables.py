@@ -133,7 +133,8 @@ def _rules_data(rules: SizeRules | None) -> Any:
         return [each.position] if isinstance(each, Word) else each
 
     pairs = [[size(left), size(right)] for left, right in rules.equal]
-    return [pairs, [size(each) for each in rules.natural], rules.most]
+    total = None if rules.total is None else size(rules.total)
+    return [pairs, [size(each) for each in rules.natural], rules.most, total, rules.unit]
 
 
 def read_sizes(data: Fields) -> KnownSizes:
@@ -149,13 +150,15 @@ def _read_rules(data: Fields) -> SizeRules | None:
     def size(each: Fields) -> Size:
         return Word(each.items(1)[0].count(MOST)) if each.is_list else each.integer()
 
-    pairs, natural, most = data.items(3)
+    pairs, natural, most, total, unit = data.items(5)
     return SizeRules(
         tuple(
             (size(left), size(right)) for left, right in (each.items(2) for each in pairs.items())
         ),
         tuple(size(each) for each in natural.items()),
         most.integer(),
+        None if total.is_null else size(total),
+        unit.integer(),
     )
 
 
