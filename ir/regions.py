@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -17,13 +17,25 @@ def values_read(operation: Operation) -> Iterator[SSAValue]:
 
 def captured(scope: Operation | Region) -> list[SSAValue]:
     """The values from outside that a region, or those of an operation, read, each once."""
-    found: dict[SSAValue, None] = {}
-    for region in scope.regions if isinstance(scope, Operation) else (scope,):
-        for operation in region.walk():
-            for operand in operation.operands:
-                if not scope.is_ancestor(operand.owner) or operand.owner is scope:
-                    found[operand] = None
-    return list(found)
+    read: dict[SSAValue, None] = {}
+    inside: set[SSAValue] = set()
+
+    def enter(regions: Sequence[Region]) -> list[Operation]:
+        """The operations right in some regions, the first one last."""
+        blocks = [block for region in regions for block in region.blocks]
+        for block in blocks:
+            inside.update(block.args)
+        return [operation for block in blocks for operation in block.ops][::-1]
+
+    # Without recursion, which would cost each operation the depth that it is at.
+    pending = enter(scope.regions if isinstance(scope, Operation) else (scope,))
+    while pending:
+        operation = pending.pop()
+        read.update(dict.fromkeys(operation.operands))
+        inside.update(operation.results)
+        if operation.regions:
+            pending += enter(operation.regions)
+    return [value for value in read if value not in inside]
 
 
 def successors(block: Block) -> tuple[Block, ...]:

@@ -12,6 +12,7 @@ from ...interpreter.frames import Program
 from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import ForeignFault
 from ...ir.garbage_collection import without_garbage_collection
+from ...ir.nesting_limits import deep_recursion
 from ...runtime.communicator import Communicator
 from ...runtime.host.team import Team
 from ...runtime.host.timeline import Timeline
@@ -84,7 +85,7 @@ class HostCode:
         if grid is not None and grid_with_devices(self._symbols.module, grid) is not None:
             count = grid.device_count()
         try:
-            with without_garbage_collection():
+            with without_garbage_collection(), deep_recursion():
                 return [
                     HostEntry(self._symbols, target, grid, process, self._devices)
                     for process in range(count)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from host_code_checks import Compiled, check
+from mesh_opt import api
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.host.pool import TAKEN
@@ -399,3 +400,18 @@ def test_what_the_interpreter_refuses_is_the_same_error(name: str) -> None:
             compiled.run(inputs)
         assert found.value.operation is expected.value.operation
         assert found.value.message == expected.value.message
+
+
+def test_regions_as_deep_as_the_parser_takes_them() -> None:
+    """Calls of Python for each level have room, and levels do not look through all others."""
+    depth = 240
+    body = "%y = arith.addf %x, %x : tensor<2xf32>\nscf.yield %y : tensor<2xf32>\n"
+    for level in range(depth):
+        end = "return" if level == depth - 1 else "scf.yield"
+        body = (
+            f"%r{level} = scf.if %c -> tensor<2xf32> {{\n{body}}} else {{\n"
+            f"scf.yield %x : tensor<2xf32>\n}}\n{end} %r{level} : tensor<2xf32>\n"
+        )
+    text = f"func.func @main(%c: i1, %x: tensor<2xf32>) -> tensor<2xf32> {{\n{body}}}"
+    main = api.compile(text, backend="numba", stages=False)["main"]
+    np.testing.assert_array_equal(main(np.True_, np.ones(2, np.float32)), [2, 2])
