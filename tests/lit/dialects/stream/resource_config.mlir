@@ -9,6 +9,6 @@ util.func public @default() attributes {stream.resources = #stream.resource_conf
 }
 
 // CHECK: @unified() attributes {stream.resources = #stream.resource_config<{max_allocation_size = 16, min_buffer_offset_alignment = 8, max_buffer_range = 16, min_buffer_range_alignment = 4, index_bits = 64, alias_mutable_bindings = true, memory_model = Unified}>}
-util.func public @unified() attributes {stream.resources = #stream.resource_config<{max_allocation_size = 16, min_buffer_offset_alignment = 8, max_buffer_range = 16, min_buffer_range_alignment = 4, index_bits = 64, alias_mutable_bindings = 1, memory_model = Unified}>} {
+util.func public @unified() attributes {stream.resources = #stream.resource_config<{max_allocation_size = 16, min_buffer_offset_alignment = 8, max_buffer_range = 16, min_buffer_range_alignment = 4, index_bits = 64, alias_mutable_bindings = true, memory_model = Unified}>} {
   util.return
 }
