@@ -141,8 +141,7 @@ class _Simplifier:
 
     def _regroup(self, operation: Operation) -> None:
         source, result = operation.operands[0], operation.results[0]
-        old = self._sizes.sizes(source)
-        new = self._sizes_of_reshape(old, self._sizes.sizes(result))
+        old, new = self._sizes.sizes(source), self._sizes.sizes(result)
         groups = matching_dimensions(*([self._key(n) for n in sizes] for sizes in (old, new)))
         if groups is None:
             return
@@ -159,19 +158,6 @@ class _Simplifier:
             cast_ = CastOp.create(operands=[value], result_types=[result.type])
             value = builder.insert(cast_).results[0]
         Rewriter.replace_op(operation, [], [value])
-
-    def _sizes_of_reshape(self, old: Sequence[Size], new: Sequence[Size]) -> list[Size]:
-        """The sizes of a new shape; if both have one that is open, it follows from the others.
-
-        [4, %n, 6] and [4, %m, 2, 3] -> [4, %n, 2, 3]
-        """
-        sizes = list(new)
-        known = [[size for size in each if isinstance(size, int)] for each in (old, new)]
-        if len(known[0]) == len(old) - 1 and len(known[1]) == len(new) - 1:
-            (open_,) = (size for size in old if not isinstance(size, int))
-            if prod(known[0]) == prod(known[1]) != 0:
-                sizes = [size if isinstance(size, int) else open_ for size in new]
-        return sizes
 
     # Loop bodies that read tensors.
 

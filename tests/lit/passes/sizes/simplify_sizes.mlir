@@ -3,8 +3,8 @@
 // RUN: mesh-run %s --function=reads --input=4x1xf32=2 --input=3x4xf32=3 -p simplify-sizes --check
 // RUN: mesh-run %s --function=reads --input=1x1xf32=2 --input=3x4xf32=3 -p simplify-sizes --check
 
-// Elements of a shape are known where it is put together of numbers. A size that follows from the
-// others is that of the source; of %n nothing is known.
+// Elements of a shape are known where it is put together of numbers, and so is a size that went
+// through them. Of %n nothing is known: the run looks at it.
 // CHECK-LABEL: func.func @shapes(%x: tensor<4x?x6xf32>, %n: tensor<i32>)
 // CHECK:         %[[SIZE:.*]] = tensor.dim %x, %{{.*}} : tensor<4x?x6xf32>
 // CHECK:         %[[N:.*]] = tensor.extract %n[] : tensor<i32>
