@@ -53,8 +53,11 @@ class ShapeTensors:
         self._elements: dict[tuple[SSAValue, Indices], SSAValue | None] = {}
 
     def element(self, tensor: SSAValue, indices: Indices) -> SSAValue | None:
-        """An element of a tensor of integers, or `None` where it must be read from the tensor."""
-        if not _is_small(tensor):
+        """An element of a tensor of integers, or `None` where it must be read from the tensor.
+
+        So must one that is not there, for the read to be refused.
+        """
+        if not _is_small(tensor) or not _is_inside(indices, _shape(tensor)):
             return None
         key = tensor, indices
         if key not in self._elements:
@@ -118,6 +121,10 @@ def _is_small(tensor: SSAValue) -> bool:
 
 def _shape(tensor: SSAValue) -> tuple[int, ...]:
     return tuple(cast("TensorType[Any]", tensor.type).get_shape())
+
+
+def _is_inside(indices: Indices, shape: Sequence[int]) -> bool:
+    return all(0 <= index < size for index, size in zip(indices, shape, strict=True))
 
 
 def _linear(indices: Sequence[int], shape: Sequence[int]) -> int:

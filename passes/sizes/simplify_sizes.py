@@ -35,7 +35,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ...dialects.linalg.dialect import GenericOp
-from ...dialects.linalg.structured_view import structured_view
+from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ...ir.attribute_access import element_type, integer
 from ...ir.host_programs import FUNCTIONS
@@ -165,7 +165,7 @@ class _Simplifier:
         view = structured_view(generic)
         if view is None:
             return
-        extents = self._loop_extents(generic)
+        extents = self._loop_extents(view)
         body = generic.body.block
         added: list[tuple[Operation, AffineMap]] = []
         for operation in body.ops:
@@ -176,10 +176,8 @@ class _Simplifier:
         if added:
             _add_inputs(generic, added)
 
-    def _loop_extents(self, generic: GenericOp) -> list[Size | None]:
+    def _loop_extents(self, view: StructuredView) -> list[Size | None]:
         """How often each loop runs, where an operand has a dimension for it alone."""
-        view = structured_view(generic)
-        assert view is not None
         extents: list[Size | None] = [None] * len(view.iterators)
         for operand, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
             if ranked(operand) is None:

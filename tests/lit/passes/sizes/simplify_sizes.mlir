@@ -73,3 +73,16 @@ func.func @reads(%x: tensor<?x1xf32>, %y: tensor<3x?xf32>) -> (tensor<?x5xf32>, 
   } -> tensor<?x5xf32>
   func.return %r, %s, %q : tensor<?x5xf32>, tensor<?xf32>, tensor<?x5xf32>
 }
+
+// An element that is not there is left to the run, which refuses it.
+// CHECK-LABEL: func.func @outside
+// CHECK:         tensor.extract %sizes
+func.func @outside(%x: tensor<?xf32>) -> (tensor<?xf32>, index) {
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : index
+  %n = tensor.dim %x, %zero : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %sizes = tensor.from_elements %n, %n : tensor<2xindex>
+  %last = tensor.extract %sizes[%two] : tensor<2xindex>
+  func.return %e, %last : tensor<?xf32>, index
+}
