@@ -10,7 +10,7 @@ those of a constant, which partitioning makes anew for the users of each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
@@ -264,17 +264,23 @@ class FoldRepeatedAnnotation(RewritePattern):
         if isinstance(previous, ShardDefinition) and _says_the_same(previous, op):
             rewriter.replace(op, (), (previous.result,))
             return
-        for use in op.src.uses:
-            other = use.operation
-            if (
-                isinstance(other, ShardDefinition)
-                and other is not op
-                and other.parent is op.parent
-                and _says_the_same(other, op)
-                and other.is_before_in_block(op)
-            ):
+        for other in _earlier_annotations(op):
+            if _says_the_same(other, op):
                 rewriter.replace(op, (), (other.result,))
                 return
+
+
+def _earlier_annotations(op: ShardDefinition) -> Iterator[ShardDefinition]:
+    """The annotations of the same source that stand before one in its block."""
+    for use in op.src.uses:
+        other = use.operation
+        if (
+            isinstance(other, ShardDefinition)
+            and other is not op
+            and other.parent is op.parent
+            and other.is_before_in_block(op)
+        ):
+            yield other
 
 
 def _says_the_same(first: ShardDefinition, second: ShardDefinition) -> bool:
@@ -319,16 +325,10 @@ class ChainAnnotationsOfConstant(RewritePattern):
         constant = op.src.owner
         if not isinstance(constant, Operation) or not constant.has_trait(ConstantLike):
             return
-        for use in op.src.uses:
-            other = use.operation
-            if (
-                isinstance(other, ShardDefinition)
-                and other is not op
-                and other.is_before_in_block(op)
-            ):
-                op.operands[0] = other.result
-                rewriter.notify_op_modified(op)
-                return
+        for other in _earlier_annotations(op):
+            op.operands[0] = other.result
+            rewriter.notify_op_modified(op)
+            return
 
 
 class FoldGetSharding(RewritePattern):
