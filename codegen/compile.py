@@ -126,6 +126,28 @@ class CompiledProgram:
         self._signatures: dict[str, _Signature] = {}
         self._last: list[Run] = []
 
+    def compile(self, function: str, grid: Grid | None = None) -> None:
+        """Have what calls of a function need, its kernels and its devices' threads among it.
+
+        Nothing is done for what the interpreter runs, and for a grid with open extents. Raises
+        InputError if there is no such function, OperationError if native code is required.
+        """
+        with self._threads.turn:
+            signature = self._signature(function)
+            target, grid = signature.target, grid or signature.grid
+            communicators: Sequence[Communicator | None] = [None]
+            if grid is not None:
+                if not grid.is_static:
+                    return
+                communicators = self._threads.group(grid.device_count()).communicators
+                signature.values_on(grid)
+            for communicator in communicators:
+                entry = self._entry(target, grid, communicator.process if communicator else 0)
+                if entry is None:
+                    return
+                entry.program.compile_kernels(range(len(entry.program.kernels)))
+                self._machine(entry, communicator)
+
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device; `shard` annotations are identities."""
         return self._run_alone(self._signature(function), inputs)

@@ -70,7 +70,7 @@ class FoldingIndices(ABC, Generic[V]):
     def compare(self, predicate: str, left: int | V, right: int | V) -> int | V:
         """A comparison (`slt`, `eq`, ...): 0 or 1 if it is known, else a condition."""
         if isinstance(left, int) and isinstance(right, int):
-            return int(_COMPARISONS[predicate](left, right))
+            return int(COMPARISONS[predicate](left, right))
         return self.index_instruction(f"cmpi{predicate}_i64", left, right)
 
     def product(self, factors: Sequence[int | V]) -> int | V:
@@ -93,7 +93,7 @@ def known_first(factors: Sequence[int | V]) -> list[int | V]:
     return sorted(factors, key=lambda each: not isinstance(each, int))
 
 
-_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "eq": lambda left, right: left == right,
     "ne": lambda left, right: left != right,
     "slt": lambda left, right: left < right,

@@ -95,6 +95,14 @@ class Function(CallableFunction[DeviceArray]):
         with self.program.located():
             return run(self.program, self.name, arrays)
 
+    def compile(self) -> None:
+        """Make the function's native code now; else the first call does.
+
+        Raises ExecutionError at an operation that has none, if native code is required.
+        """
+        with self.program.located():
+            self.program.native().compile(self.name, self.program.grid)
+
     def place(self, argument: int, array: Any) -> DeviceArray:
         """The same with what slices of whole arrays are read from, such as a file, for an argument
         that takes it: each device reads its own part."""

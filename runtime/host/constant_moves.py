@@ -1,11 +1,22 @@
 """Registers that only ever get one constant, such as the size of what a loop passes from turn to
-turn: what reads them reads the constant, and checks of constants are carried out once."""
+turn: what reads them reads the constant, and what is asked of constants is answered once.
+
+Example, `%4` being 256 in each turn:
+
+    %8 = cmpieq_i64 %4, 256     is left out, `%8` being 1
+    jump_if %8, ^1              is left out: it goes to the next instruction
+    check #0, (%4)
+    ^1:
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
-from .program import Constant, HostFunction, Instruction, Operand, Register
+from ...ir.index_folding import COMPARISONS
+from .instructions import KINDS
+from .program import Constant, HostFunction, Instruction, Label, Operand, Register
 
 Accepts = Callable[[int, Sequence[int]], bool]
 """Whether a check, by its number, accepts some numbers."""
@@ -16,17 +27,78 @@ def propagate_constants(
 ) -> None:
     """Replace such registers; `hold` gives a register with a constant."""
     values = _constant_registers(function)
-    kept: list[Instruction] = []
-    starts: list[int] = []
+    once = {each for each, count in Counter(_written(function)).items() if count == 1}
+    kept: list[Instruction | None] = []
     for instruction in function.instructions:
-        starts.append(len(kept))
         target = instruction.operands[0] if instruction.operands else None
         if instruction.kind.name == "move" and target in values:
+            kept.append(None)
             continue
         instruction.operands = tuple(_replaced(each, values, hold) for each in instruction.operands)
-        if not _is_settled(instruction, function, accepts):
-            kept.append(instruction)
-    function.replace(kept, [*starts, len(kept)])
+        known = _condition(instruction, function)
+        if known is not None and isinstance(target, Register) and target in once:
+            values[target] = known
+            kept.append(None)
+            continue
+        is_settled = _is_settled(instruction, function, accepts)
+        kept.append(None if is_settled else _jumped(instruction, function))
+    _leave_out_jumps(function, kept)
+    places = [0]
+    for instruction in kept:
+        places.append(places[-1] + (instruction is not None))
+    function.replace([each for each in kept if each is not None], places)
+
+
+def _condition(instruction: Instruction, function: HostFunction) -> int | None:
+    """What a condition on constants is: 0 or 1."""
+    name = instruction.kind.name
+    if name != "andi_i1" and not (name.startswith("cmpi") and name.endswith("_i64")):
+        return None
+    numbers = [_number(each, function) for each in instruction.operands[1:]]
+    left, right = numbers
+    if left is None or right is None:
+        return None
+    if name == "andi_i1":
+        return left & right
+    order = name.removeprefix("cmpi").removesuffix("_i64")
+    if order.startswith("u") and min(left, right) >= 0:
+        order = f"s{order[1:]}"
+    return int(COMPARISONS[order](left, right)) if order in COMPARISONS else None
+
+
+def _number(operand: Operand, function: HostFunction) -> int | None:
+    constant = function.constants.get(operand) if isinstance(operand, Register) else None
+    return constant if isinstance(constant, int) else None
+
+
+def _jumped(instruction: Instruction, function: HostFunction) -> Instruction | None:
+    """A jump whose condition is known always takes place, or never."""
+    name = instruction.kind.name
+    if name not in ("jump_if", "jump_unless"):
+        return instruction
+    condition, label = instruction.operands
+    known = _number(condition, function)
+    if known is None:
+        return instruction
+    if (known != 0) != (name == "jump_if"):
+        return None
+    return Instruction(KINDS["jump"], (label,), instruction.source, instruction.scope)
+
+
+def _leave_out_jumps(function: HostFunction, kept: list[Instruction | None]) -> None:
+    """Leave out jumps over nothing, and what lies between a jump and the next label."""
+    reached = {label.position for label in function.labels}
+    for at, instruction in enumerate(kept):
+        if instruction is None or instruction.kind.name != "jump":
+            continue
+        end = at + 1
+        while end < len(kept) and end not in reached:
+            kept[end] = None
+            end += 1
+        (label,) = instruction.operands
+        assert isinstance(label, Label)
+        if at < label.position and not any(kept[at + 1 : label.position]):
+            kept[at] = None
 
 
 def _constant_registers(function: HostFunction) -> dict[Register, Constant]:
@@ -34,18 +106,11 @@ def _constant_registers(function: HostFunction) -> dict[Register, Constant]:
     sources: dict[Register, list[Operand]] = {}
     fixed = {*function.arguments, *function.results, *function.constants}
     for instruction in function.instructions:
-        is_move = instruction.kind.name == "move"
-        for (_, kind), operand in zip(instruction.kind.operands, instruction.operands, strict=True):
-            # A kernel may write to where a register lies.
-            if kind not in ("write", "writes") and instruction.kind.name != "address":
-                continue
-            for target in operand if isinstance(operand, tuple) else (operand,):
-                if not isinstance(target, Register):
-                    continue
-                if is_move:
-                    sources.setdefault(target, []).append(instruction.operands[1])
-                else:
-                    fixed.add(target)
+        for target in _targets(instruction):
+            if instruction.kind.name == "move":
+                sources.setdefault(target, []).append(instruction.operands[1])
+            else:
+                fixed.add(target)
     # At first all of them may be constants; what gets two values, or something else, is none.
     moved = {each for each in sources if each not in fixed}
     values: dict[Register, Constant] = {}
@@ -71,6 +136,23 @@ def _constant_registers(function: HostFunction) -> dict[Register, Constant]:
             varying.add(target)
             pending.append(target)
     return {each: value for each, value in values.items() if each not in varying}
+
+
+def _targets(instruction: Instruction) -> Iterator[Register]:
+    """The registers that an instruction writes, or that others may through their address."""
+    for (_, kind), operand in zip(instruction.kind.operands, instruction.operands, strict=True):
+        if kind not in ("write", "writes") and instruction.kind.name != "address":
+            continue
+        for target in operand if isinstance(operand, tuple) else (operand,):
+            if isinstance(target, Register):
+                yield target
+
+
+def _written(function: HostFunction) -> Iterator[Register]:
+    yield from function.arguments
+    yield from function.results
+    for instruction in function.instructions:
+        yield from _targets(instruction)
 
 
 def _value(source: Operand, values: dict[Register, Constant], function: HostFunction) -> Constant:
