@@ -96,7 +96,7 @@ class Function(CallableFunction[DeviceArray]):
             return run(self.program, self.name, arrays)
 
     def compile(self) -> None:
-        """Make the function's native code now; else the first call does.
+        """Make the function's native code for the devices of this process; else a call does so.
 
         Raises ExecutionError at an operation that has none, if native code is required.
         """
