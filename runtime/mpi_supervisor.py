@@ -138,6 +138,10 @@ class Supervisor:
             time.sleep(PERIOD / 20)
         return found
 
+    def gathered(self, value: str) -> list[str]:
+        """What each rank says; all ranks ask, before anything else."""
+        return list(self._world.allgather(value))
+
     # Waiting ----------------------------------------------------------------------------------
 
     def enter(self, state: PlainState, *, is_new: bool = True) -> None:

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from .console import DISK_FULL, STDOUT_CLOSED, Main, drop_output, open_streams
+from .console import DISK_FULL, STDOUT_CLOSED, Main, drop_output, open_streams, run_console
 
 MPI = "mpi"
 """The backend that runs on ranks."""
@@ -42,16 +42,31 @@ def default_backend() -> str:
 
 
 def runs_on_ranks(argv: Sequence[str]) -> bool:
-    """Whether arguments, right or wrong ones, ask for the ranks of MPI."""
-    backend = default_backend()
+    """Whether arguments, right or wrong ones, ask for the ranks of MPI, or there are several."""
     if any(word.partition("=")[0] in ("--ranks", "-ranks") for word in argv):
         # Those are started first.
         return False
+    return MPI in (_backend(argv), default_backend())
+
+
+def _backend(argv: Sequence[str]) -> str:
+    backend = default_backend()
     for word, after in zip(argv, (*argv[1:], ""), strict=False):
         name, equals, value = word.partition("=")
         if name in ("--backend", "-backend"):
             backend = value if equals else after
-    return backend == MPI
+    return backend
+
+
+def _disagreement(backends: Sequence[str]) -> str | None:
+    """What is wrong with ranks that do not all run with one backend: some would wait in vain."""
+    for rank, backend in enumerate(backends):
+        if backend != backends[0]:
+            return (
+                f"mesh-run: rank 0 runs with --backend={backends[0]}, and rank {rank} with"
+                f" --backend={backend}: all ranks must run with one\n"
+            )
+    return None
 
 
 def run_on_ranks(main: Main) -> int:
@@ -60,11 +75,14 @@ def run_on_ranks(main: Main) -> int:
     Returns the exit code, which is 0 only if it is on all of them.
     """
     has_output = open_streams()
+    backend = _backend(sys.argv[1:])
     try:
         from ..runtime.mpi_supervisor import supervisor
 
         ranks = supervisor()
     except (ImportError, RuntimeError) as problem:
+        if backend != MPI:
+            return run_console(main)
         if all(os.environ.get(name, "0") == "0" for name in _RANKS):
             from ..runtime.rank_calls import missing_mpi
 
@@ -73,6 +91,12 @@ def run_on_ranks(main: Main) -> int:
     end_file = os.environ.get(END_VARIABLE)
     if end_file is not None:
         process_file(end_file, ranks.rank).write_text(str(os.getpid()))
+    problem = _disagreement(ranks.gathered(backend))
+    if problem is not None:
+        return ranks.finish(1, problem)
+    if backend != MPI:
+        # Each is alone, and heard.
+        return ranks.finish(run_console(main), "")
     output = sys.stdout if ranks.rank == 0 else io.StringIO()
     errors = io.StringIO()
     try:

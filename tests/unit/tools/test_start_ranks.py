@@ -207,3 +207,24 @@ def test_a_launcher_that_starts_nothing_is_named(
     monkeypatch.setattr(start_ranks, "PATIENCE", 0.1)
     assert start_ranks.start_ranks(2, ["p.mlir"], io.StringIO(), errors) == 1
     assert errors.getvalue().count("mpiexec has started no rank for 0.1 s: does `mpiexec -n 2") == 1
+
+
+def test_ranks_with_other_backends_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    need_ranks()
+    path = tmp_path / "p.mlir"
+    path.write_text(PROGRAM)
+    tool = [sys.executable, "-m", "mesh_opt.tools.mesh_run", str(path), "--input=2x3xf32=1"]
+    launcher = str(start_ranks.find_launcher(2))
+
+    def started(first: str, second: str) -> subprocess.CompletedProcess[str]:
+        ranks = ["-n", "1", *tool, first], ["-n", "1", *tool, second]
+        command = [launcher, *ranks[0], ":", *ranks[1]]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    apart = started("--backend=mpi", "--backend=numba")
+    assert apart.returncode == 1
+    wanted = "rank 0 runs with --backend=mpi, and rank 1 with --backend=numba: all ranks must"
+    assert apart.stderr.count(wanted) == 1
+    alone = started("--backend=numba", "--backend=numba")
+    assert alone.returncode == 0, alone.stderr
+    assert alone.stdout.count("EXEC @main") == 2
