@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Operation
 
-from ...interpreter.hal_buffers import BufferView
+from ...interpreter.hal_buffers import BufferView, element_code
 from ...interpreter.registry import find_entry
 from ...interpreter.storage import ranked
 from ...ir.attribute_access import attribute, operation_name, required
@@ -56,18 +56,22 @@ def _dimension(lowering: FunctionLowering, op: Operation) -> None:
 def _assert(lowering: FunctionLowering, op: Operation) -> None:
     view = _view(lowering, op)
     entry = find_entry(operation_name(op))
-    values = [lowering.number(each) for each in op.operands[1:]]
+    element, encoding, *sizes = [lowering.number(each) for each in op.operands[1:]]
+    shape = view.tensor.shape
 
     def check(numbers: Numbers) -> None:
-        rank = len(view.tensor.shape)
+        rank = len(shape)
         array = np.lib.stride_tricks.as_strided(
             np.empty(1, view.tensor.dtype), tuple(numbers[:rank]), (0,) * rank
         )
-        others = [np.int64(number) for number in numbers[rank:]]
+        expected, others = numbers[rank:-2], numbers[-2:]
+        words = [np.int64(number) for number in (*others, *expected)]
         if entry is not None and entry.execute is not None:
-            entry.execute(op, [BufferView(array, view.element), *others], lowering.program.frame)
+            entry.execute(op, [BufferView(array, view.element), *words], lowering.program.frame)
 
-    lowering.check(op, [*view.tensor.shape, *values], check)
+    is_view = element == element_code(view.element) and len(sizes) == len(shape)
+    rules = same_sizes(len(shape)) if is_view else None
+    lowering.check(op, [*shape, *sizes, element, encoding], check, rules)
 
 
 @lowers("stream.tensor.import")

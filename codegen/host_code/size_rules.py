@@ -96,8 +96,8 @@ def same_sizes(rank: int) -> SizeRules:
     return SizeRules(tuple((Word(axis), Word(rank + axis)) for axis in range(rank)))
 
 
-WHOLE_BYTES = SizeRules(((Word(0), 0), (Word(1), Word(2))), (Word(2),))
-"""That bytes from a first to a last one of so many are all of them."""
+PART_OF_BYTES = SizeRules(rising=(Word(0), Word(1), Word(2)))
+"""That bytes from a first to a last one are among so many."""
 
 
 def bytes_of(rank: int, unit: int) -> SizeRules:
@@ -126,7 +126,8 @@ def given_sizes(rules: SizeRules, known: Sequence[int | None]) -> SizeRules:
 
     equal = tuple((given(left), given(right)) for left, right in rules.equal)
     total = None if rules.total is None else given(rules.total)
-    return SizeRules(equal, tuple(map(given, rules.natural)), rules.most, total, rules.unit)
+    natural, rising = (tuple(map(given, row)) for row in (rules.natural, rules.rising))
+    return SizeRules(equal, natural, rules.most, total, rules.unit, rising)
 
 
 def conditions(
@@ -162,6 +163,11 @@ def conditions(
             product = builder.multiply(product, size)
         if product != value(rules.total):
             found.append(builder.compare("eq", product, value(rules.total)))
-    if any(isinstance(each, int) for each in found):
+    before: IndexOrInt = 0
+    for size in map(value, rules.rising):
+        if size != before:
+            found.append(builder.compare("sle", before, size))
+        before = size
+    if any(each == 0 for each in found):
         return None
     return [each for each in found if isinstance(each, Register)]

@@ -26,6 +26,7 @@ from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.entry import scalar_of, word_of
 from ...runtime.host.pool import RECEIVED, account
 from ...runtime.host.program import Numbers, Register
+from ...runtime.host.size_rules import SizeRules, Word
 from ...tiling.packed_arrays import to_bytes
 from ..kernels.packing import write_fill
 from .elements import load_element, store_element
@@ -33,7 +34,7 @@ from .function_lowering import FunctionLowering
 from .kernel_steps import run_kernel
 from .resources import has_spare_bits
 from .rules import lowers
-from .size_rules import WHOLE_BYTES, same_sizes
+from .size_rules import PART_OF_BYTES, same_sizes
 from .values import (
     HostResource,
     NotLowered,
@@ -100,7 +101,7 @@ def part_of(
         if not 0 <= first <= last <= size:
             raise OperationError(op, f"touches bytes {first} to {last} of {size}")
 
-    lowering.check(op, [start, end, value.size], check, WHOLE_BYTES)
+    lowering.check(op, [start, end, value.size], check, PART_OF_BYTES)
     builder = lowering.builder
     address = builder.hold(builder.add(value.address, start))
     return HostResource(address, value.block, builder.subtract(end, start), value.owner)
@@ -179,7 +180,7 @@ def _slice(lowering: FunctionLowering, op: Operation) -> None:
         if numbers[0] != numbers[1]:
             raise OperationError(op, f"slices {numbers[0]} bytes into a resource of {numbers[1]}")
 
-    lowering.check(op, [part.size, size], check)
+    lowering.check(op, [part.size, size], check, same_sizes(1))
     lowering.take(op.operands[0])
     lowering.bind(op.results[0], part)
 
@@ -223,7 +224,8 @@ def _write_pattern(
                 f"writes a pattern of {data.size} bytes over and over to {numbers[0]} bytes",
             )
 
-    lowering.check(op, [target.size], check)
+    rest = builder.modulo(target.size, data.size)
+    lowering.check(op, [target.size, rest], check, SizeRules(((Word(1), 0),)))
     element = integer_element(8 * data.size)
     text = lowering.program.text((op, data.size), lambda: write_fill(op, element))
     count = builder.floor_divide(target.size, data.size)
@@ -243,11 +245,13 @@ def _copy(lowering: FunctionLowering, op: Operation) -> None:
     source_start, source_end, length = (lowering.number(each) for each in op.operands[6:9])
 
     def check(numbers: Numbers) -> None:
-        to, since, upto, length_ = numbers[1] - numbers[0], *numbers[2:]
-        if not to == upto - since == length_:
-            raise OperationError(op, f"copies {upto - since} bytes to {to}, not {length_}")
+        taken, to, wanted = numbers
+        if not taken == to == wanted:
+            raise OperationError(op, f"copies {taken} bytes to {to}, not {wanted}")
 
-    lowering.check(op, [start, end, source_start, source_end, length], check)
+    subtract = lowering.builder.subtract
+    sizes = [subtract(source_end, source_start), subtract(end, start), length]
+    lowering.check(op, sizes, check, SizeRules(((Word(0), Word(1)), (Word(1), Word(2)))))
     _copy_part(lowering, op, (start, end), 4, (source_start, source_end))
 
 

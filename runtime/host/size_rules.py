@@ -43,7 +43,8 @@ class SizeRules:
 
     - `equal`: pairs of equal ones;
     - `natural`: sizes that are not negative; their product, zeros apart, is at most `most`;
-    - `total`: the product of all that are natural, zeros counted in, times `unit`; `None`: any.
+    - `total`: the product of all that are natural, zeros counted in, times `unit`; `None`: any;
+    - `rising`: numbers none of which is less than the one before, and none negative.
     """
 
     equal: tuple[tuple[Size, Size], ...] = ()
@@ -51,6 +52,7 @@ class SizeRules:
     most: int = 1 << 62
     total: Size | None = None
     unit: int = 1
+    rising: tuple[Size, ...] = ()
 
     def accept(self, numbers: Sequence[int]) -> bool:
         """Whether the numbers of a check are surely right."""
@@ -59,8 +61,10 @@ class SizeRules:
             return numbers[size.position] if isinstance(size, Word) else size
 
         sizes = [value(each) for each in self.natural]
+        rising = [0, *map(value, self.rising)]
         return (
-            all(value(left) == value(right) for left, right in self.equal)
+            rising == sorted(rising)
+            and all(value(left) == value(right) for left, right in self.equal)
             and all(size >= 0 for size in sizes)
             and prod(size for size in sizes if size) <= self.most
             and (self.total is None or prod(sizes) * self.unit == value(self.total))

@@ -134,7 +134,8 @@ def _rules_data(rules: SizeRules | None) -> Any:
 
     pairs = [[size(left), size(right)] for left, right in rules.equal]
     total = None if rules.total is None else size(rules.total)
-    return [pairs, [size(each) for each in rules.natural], rules.most, total, rules.unit]
+    natural, rising = ([size(each) for each in row] for row in (rules.natural, rules.rising))
+    return [pairs, natural, rules.most, total, rules.unit, rising]
 
 
 def read_sizes(data: Fields) -> KnownSizes:
@@ -150,7 +151,7 @@ def _read_rules(data: Fields) -> SizeRules | None:
     def size(each: Fields) -> Size:
         return Word(each.items(1)[0].count(MOST)) if each.is_list else each.integer()
 
-    pairs, natural, most, total, unit = data.items(5)
+    pairs, natural, most, total, unit, rising = data.items(6)
     return SizeRules(
         tuple(
             (size(left), size(right)) for left, right in (each.items(2) for each in pairs.items())
@@ -159,6 +160,7 @@ def _read_rules(data: Fields) -> SizeRules | None:
         most.integer(),
         None if total.is_null else size(total),
         unit.integer(),
+        tuple(size(each) for each in rising.items()),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mesh_opt.api import ExecutionError, compile
 from mesh_opt.codegen.host_code.lowering import HostEntry
-from mesh_opt.codegen.host_code.size_rules import bytes_of
+from mesh_opt.codegen.host_code.size_rules import PART_OF_BYTES, bytes_of
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import find_function
 from mesh_opt.ir.diagnostics import OperationError
@@ -118,3 +118,13 @@ def test_kernels_of_other_sizes_need_no_python() -> None:
     assert any("run" in line for line in lines)
     # The first is of what the outside gives, which is looked at once for each shape.
     assert [line for line in lines if "check" in line and "check #0" not in line] == []
+
+
+def test_parts_of_bytes_need_no_python() -> None:
+    """Which bytes are parts of others is told by the rules alone, right and wrong ones."""
+    numbers = [-2, -1, 0, 1, 2, 3, (1 << 63) - 1]
+    for first in numbers:
+        for last in numbers:
+            for size in numbers:
+                is_part = 0 <= first <= last <= size
+                assert PART_OF_BYTES.accept([first, last, size]) == is_part

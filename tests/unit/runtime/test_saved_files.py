@@ -80,7 +80,7 @@ def test_what_is_no_program_is_refused_in_words(program: Path, tmp_path: Path) -
     assert "the text of a program is for mesh_opt.compile" in refusal(path, b"module {}")
     assert "it begins with b'ML\\xefR'" in refusal(path, b"ML\xefR")
     older = data[:8] + (0).to_bytes(4, "little") + data[12:]
-    assert "has version 0 of the format, and this mesh-opt reads version 6: an older" in refusal(
+    assert "has version 0 of the format, and this mesh-opt reads version 7: an older" in refusal(
         path, older
     )
     newer = data[:8] + (9).to_bytes(4, "little") + data[12:]
