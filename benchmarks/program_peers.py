@@ -24,6 +24,7 @@ from jax.sharding import PartitionSpec as P
 
 ALL = Mesh(np.array(jax.devices()), ("x",))
 FOUR = Mesh(np.array(jax.devices()[:4]), ("x",))
+TWO = Mesh(np.array(jax.devices()[:2]), ("x",))
 ONE = Mesh(np.array(jax.devices()[:1]), ("x",))
 
 PROGRAMS = {}
@@ -204,13 +205,17 @@ def gpt2(x, *weights):
     return x
 
 
-def _block_arguments(batch, tokens):
+def _block_arguments(batch, tokens, parallel=None):
+    """Of a block alone, or whose batch (`data`) or heads and hidden units (`tensor`) are split."""
     model, hidden = 512, 2048
+    rows = P("x") if parallel == "data" else P()
+    up, down = (P(None, "x"), P("x")) if parallel == "tensor" else (P(), P())
+    norm = [((model,), P())] * 2
     shapes = (
-        *((model,), (model,), (model, 3 * model), (model, model)),
-        *((model,), (model,), (model, hidden), (hidden, model)),
+        *(((batch, tokens, model), rows), *norm, ((model, 3 * model), up), ((model, model), down)),
+        *(*norm, ((model, hidden), up), ((hidden, model), down)),
     )
-    return ((batch, tokens, model), "float32", P()), *((each, "float32", P()) for each in shapes)
+    return [(shape, "float32", spec) for shape, spec in shapes]
 
 
 @program(ONE, *_block_arguments(4, 128))
@@ -221,8 +226,8 @@ def transformer_block(x, s1, t1, wqkv, wo, s2, t2, w1, w2):
         centred = x - x.mean(-1, keepdims=True)
         return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * scale + shift
 
-    heads = (norm(x, s1, t1) @ wqkv).reshape(batch, tokens, 3, 8, model // 8)
-    q, k, v = (heads[:, :, part].transpose(0, 2, 1, 3) for part in range(3))
+    heads = (norm(x, s1, t1) @ wqkv).reshape(batch, tokens, 8, 3, model // 8)
+    q, k, v = (heads[:, :, :, part].transpose(0, 2, 1, 3) for part in range(3))
     weights = jax.nn.softmax(q @ k.transpose(0, 1, 3, 2) * 0.125)
     x = x + (weights @ v).transpose(0, 2, 1, 3).reshape(batch, tokens, model) @ wo
     return x + jax.nn.gelu(norm(x, s2, t2) @ w1) @ w2
@@ -233,16 +238,27 @@ def one_token(*arguments):
     return transformer_block(*arguments)
 
 
-@program(
-    ONE,
-    *[(shape, "float32", P()) for shape in ((1024, 4096), (4096, 1024), (256, 1024), (256, 1024))],
-)
+def _step_arguments(parallel=None):
+    rows = P("x") if parallel == "data" else P()
+    up, down = (P(None, "x"), P("x")) if parallel == "tensor" else (P(), P())
+    shapes = ((1024, 4096), up), ((4096, 1024), down), ((256, 1024), rows), ((256, 1024), rows)
+    return [(shape, "float32", spec) for shape, spec in shapes]
+
+
+@program(ONE, *_step_arguments())
 def training_step(w1, w2, x, y):
     def loss(w1, w2):
         return ((jnp.tanh(x @ w1) @ w2 - y) ** 2).mean()
 
     d1, d2 = jax.grad(loss, (0, 1))(w1, w2)
     return w1 - 0.01 * d1, w2 - 0.01 * d2
+
+
+for mesh in (TWO, FOUR):
+    for parallel in ("data", "tensor"):
+        end = f"{parallel}_{mesh.size}"
+        PROGRAMS[f"block_{end}"] = transformer_block, mesh, _block_arguments(4, 128, parallel)
+        PROGRAMS[f"step_{end}"] = training_step, mesh, _step_arguments(parallel)
 
 
 @program(

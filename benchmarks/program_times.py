@@ -38,6 +38,12 @@ PROGRAMS = (
     "one_token",
     "training_step",
     "convnet",
+    *(
+        f"{what}_{how}_{n}"
+        for what in ("block", "step")
+        for how in ("data", "tensor")
+        for n in (2, 4)
+    ),
 )
 PIPELINES = ("spmd", "compile")
 
