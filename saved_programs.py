@@ -190,11 +190,11 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
     @property
     def timeline(self) -> Timeline | None:
         """What is told when kernels and the like began and ended; set before the first run."""
-        return self.saved.timeline
+        return self.saved.machines.timeline
 
     @timeline.setter
     def timeline(self, timeline: Timeline | None) -> None:
-        self.saved.timeline = timeline
+        self.saved.machines.timeline = timeline
 
     def close(self) -> None:
         """End the devices' threads and drop what is kept between calls."""

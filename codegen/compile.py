@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.shard.boundary import Boundary
+from ..interpreter import func
 from ..interpreter.device_array import DeviceArray
 from ..interpreter.frames import Program
 from ..interpreter.global_values import GlobalValues, plain_types
@@ -39,13 +39,12 @@ from ..runtime.abi.arguments import InputError, InputTypes
 from ..runtime.abi.values import Array
 from ..runtime.commands import CommandFailed, Statistics
 from ..runtime.communicator import Communicator
-from ..runtime.device_threads import DeviceThreads, run_together
-from ..runtime.host.entry import DeviceStatistics, Run, statistics_of
+from ..runtime.device_machines import DeviceMachines
+from ..runtime.host.entry import DeviceStatistics, Entry
 from ..runtime.host.guards import OVERWRITTEN
 from ..runtime.host.timeline import Timeline
-from ..runtime.host.virtual_machine import VirtualMachine, VirtualMachineError
+from ..runtime.host.virtual_machine import VirtualMachineError
 from ..runtime.native import TOO_NARROW
-from ..runtime.threads import ThreadGroup
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
 from .host_code.entry_cache import HostCode
@@ -62,7 +61,7 @@ __all__ = ["CompiledProgram", "DeviceStatistics", "InputError"]
 class _Signature:
     """A function with its inputs, what arguments and results are shards of, and its grid.
 
-    `alone` is what has run it on one device, `values` its whole arguments and results by grid.
+    `alone` is its host code on one device, `values` its whole arguments and results by grid.
     """
 
     target: Operation
@@ -71,7 +70,7 @@ class _Signature:
     results: Sequence[Boundary | None]
     grid: Grid | None
     result_types: Sequence[Attribute]
-    alone: tuple[HostEntry, VirtualMachine] | None = None
+    alone: HostEntry | None = None
     values: dict[Grid, GlobalValues] = field(default_factory=dict[Grid, GlobalValues])
 
     def values_on(self, grid: Grid) -> GlobalValues:
@@ -117,14 +116,17 @@ class CompiledProgram:
         self._requires_native = require_native
         self._devices = devices
         self._program = Program(module)
-        guard = guard if guard is not None else bool(os.environ.get(GUARD_VARIABLE))
-        self._host_code = HostCode(
-            self._program, devices, guard=guard, trace=trace, timeline=timeline
-        )
+        self._host_code = HostCode(self._program, devices)
         self._module = module
-        self._threads = DeviceThreads(workers)
+        self._machines = DeviceMachines(
+            workers,
+            _raise_located,
+            most_calls=func.MAXIMAL_DEPTH,
+            guard=guard if guard is not None else bool(os.environ.get(GUARD_VARIABLE)),
+            trace=trace,
+            timeline=timeline,
+        )
         self._signatures: dict[str, _Signature] = {}
-        self._last: list[Run] = []
 
     def compile(self, function: str, grid: Grid | None = None) -> None:
         """Have what calls of a function need, its kernels and its devices' threads among it.
@@ -132,21 +134,21 @@ class CompiledProgram:
         Nothing is done for what the interpreter runs, and for a grid with open extents. Raises
         InputError if there is no such function, OperationError if native code is required.
         """
-        with self._threads.turn:
+        with self._machines.threads.turn:
             signature = self._signature(function)
             target, grid = signature.target, grid or signature.grid
             communicators: Sequence[Communicator | None] = [None]
             if grid is not None:
                 if not grid.is_static:
                     return
-                communicators = self._threads.group(grid.device_count()).communicators
+                communicators = self._machines.threads.group(grid.device_count()).communicators
                 signature.values_on(grid)
             for communicator in communicators:
                 entry = self._entry(target, grid, communicator.process if communicator else 0)
                 if entry is None:
                     return
                 entry.program.compile_kernels(range(len(entry.program.kernels)))
-                self._machine(entry, communicator)
+                self._machines.machine(entry, communicator)
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device; `shard` annotations are identities."""
@@ -155,18 +157,16 @@ class CompiledProgram:
     def _run_alone(
         self, signature: _Signature, inputs: Sequence[Array | DeviceArray]
     ) -> list[Array]:
-        with self._threads.turn:
-            self._last.clear()
+        with self._machines.threads.turn:
+            self._machines.last.clear()
             arrays = signature.inputs.checked(inputs)
-            target, alone = signature.target, signature.alone
-            if alone is None:
-                entry = self._entry(target, None)
-                if entry is not None:
-                    alone = signature.alone = entry, self._machine(entry, None)
-            if alone is None:
-                (results,) = run_processes(self._program, target, [arrays], None, self._devices)
+            if signature.alone is None:
+                signature.alone = self._entry(signature.target, None)
+            if signature.alone is None:
+                program, target = self._program, signature.target
+                (results,) = run_processes(program, target, [arrays], None, self._devices)
                 return results
-            return self._run_on_machine(*alone, arrays, None)
+            return self._machines.run(signature.alone, arrays)
 
     def run_partitioned(
         self, function: str, inputs: Sequence[Array | DeviceArray], grid: Grid | None = None
@@ -202,7 +202,7 @@ class CompiledProgram:
         self, function: str, inputs: Sequence[Sequence[Array]], grid: Grid
     ) -> list[list[Array]]:
         """Run a function on every device of a grid; `inputs[d]` are those of process `d`."""
-        with self._threads.turn:
+        with self._machines.threads.turn:
             signature = self._signature(function)
             target = signature.target
             count = grid.device_count()
@@ -211,57 +211,18 @@ class CompiledProgram:
                     f"grid @{grid.name} has {count} devices, but {len(inputs)} have inputs"
                 )
             local = [signature.inputs.checked(each) for each in inputs]
-            self._last.clear()
-            # Lowered here, as the devices' threads must not do so at the same time.
-            if self._entry(target, grid) is None:
+            self._machines.last.clear()
+            entries = self._entries(target, grid)
+            if entries is None:
                 return run_processes(self._program, target, local, grid, self._devices)
             try:
-                return self._run_on_threads(target, local, grid)
+                return self._machines.run_on_threads(entries, local)
             except BaseException as error:
                 # Some devices may know of collectives what others have not found out.
-                self._forget_machines()
+                self._machines.forget()
                 if isinstance(error, CollectiveMismatch):
                     raise mismatch_error(error, target) from error
                 raise
-
-    def _run_on_threads(
-        self, target: Operation, inputs: Sequence[Sequence[Array]], grid: Grid
-    ) -> list[list[Array]]:
-        """Run a function that has host code on threads, each of which is a device."""
-        group = self._threads.group(len(inputs))
-        runs = self._known_runs(target, group, grid)
-        if runs is None:
-            return group.run(
-                lambda communicator: self._run_as_process(
-                    communicator, target, inputs[communicator.process], grid
-                )
-            )
-
-        def go_on(communicator: Communicator, reason: int) -> None:
-            entry, machine = runs[communicator.process]
-            try:
-                machine.go_on(reason)
-            except _FAILURES as error:
-                _raise_located(error, entry.target, communicator, grid)
-
-        results = run_together(group, runs, inputs, go_on)
-        for process, (entry, machine) in enumerate(runs):
-            size = entry.result_bytes(results[process])
-            self._last.append(Run(entry, machine, size, process, None))
-        return results
-
-    def _known_runs(
-        self, target: Operation, group: ThreadGroup, grid: Grid
-    ) -> list[tuple[HostEntry, VirtualMachine]] | None:
-        """What has run a function on each device before, and can do so without Python."""
-        runs: list[tuple[HostEntry, VirtualMachine]] = []
-        for communicator in group.communicators:
-            entry = self._entry(target, grid, communicator.process)
-            machine = None if entry is None else self._host_code.machine(entry, communicator)
-            if entry is None or machine is None or machine.is_stepping:
-                return None
-            runs.append((entry, machine))
-        return runs
 
     def run_as_processes(
         self,
@@ -275,17 +236,21 @@ class CompiledProgram:
         `everywhere` runs what it is given as each of the processes that are here, as others do
         elsewhere, and returns the results of all.
         """
-        with self._threads.turn:
-            self._last.clear()
-            return everywhere(
-                lambda communicator: self._run_as_process(
-                    communicator, target, inputs[communicator.process], grid
-                )
-            )
+        with self._machines.threads.turn:
+            self._machines.last.clear()
+            entries = self._entries(target, grid)
+            if entries is None:
+                raise ValueError("a function without host code runs on all devices at once")
+
+            def run(communicator: Communicator) -> list[Array]:
+                process = communicator.process
+                return self._machines.run(entries[process], inputs[process], communicator)
+
+            return everywhere(run)
 
     def has_host_code(self, target: Operation, grid: Grid | None) -> bool:
         """Whether a function runs as host code, and not in the interpreter."""
-        with self._threads.turn:
+        with self._machines.threads.turn:
             return self._entry(target, grid) is not None
 
     def entries(
@@ -295,7 +260,7 @@ class CompiledProgram:
 
         Raises InputError if there is no such function, OperationError if native code is required.
         """
-        with self._threads.turn:
+        with self._machines.threads.turn:
             signature = self._signature(function)
             target, grid = signature.target, grid or signature.grid
             if grid is not None and not grid.is_static:
@@ -349,32 +314,19 @@ class CompiledProgram:
 
     def close(self) -> None:
         """End the devices' threads and drop what is kept between calls."""
-        self._threads.close()
-        self._forget_machines()
-
-    def _forget_machines(self) -> None:
-        for each in self._signatures.values():
-            each.alone = None
-        self._host_code.close()
+        self._machines.close()
 
     @property
     def statistics(self) -> list[Statistics]:
         """Of each device's last run: commands and bytes."""
-        return [each.entry.statistics(each.machine, each.result_bytes) for each in self._last]
+        return [
+            each.entry.statistics(each.machine, each.result_bytes) for each in self._machines.last
+        ]
 
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
         """Of each device that the program names, in its last run on them; process by process."""
-        return statistics_of(self._last)
-
-    def _run_as_process(
-        self, communicator: Communicator, target: Operation, inputs: Sequence[Array], grid: Grid
-    ) -> list[Array]:
-        entry = self._entry(target, grid, communicator.process)
-        if entry is None:
-            raise ValueError("a function without host code runs on all devices at once")
-        machine = self._machine(entry, communicator)
-        return self._run_on_machine(entry, machine, inputs, communicator, grid)
+        return self._machines.device_statistics
 
     def _entry(self, target: Operation, grid: Grid | None, process: int = 0) -> HostEntry | None:
         """A function as host code, if all of it is lowered."""
@@ -382,56 +334,32 @@ class CompiledProgram:
             self._host_code.require(target, grid)
         return self._host_code.entry(target, grid, process)
 
-    def _machine(self, entry: HostEntry, communicator: Communicator | None) -> VirtualMachine:
-        """What runs a function on a device."""
-        machine = self._host_code.machine(entry, communicator)
-        if machine is None:
-            process, devices = (
-                (communicator.process, communicator.core_sharers) if communicator else (0, 1)
-            )
-            team = self._threads.team(process, devices)
-            machine = self._host_code.new_machine(entry, communicator, team)
-        return machine
-
-    def _run_on_machine(
-        self,
-        entry: HostEntry,
-        machine: VirtualMachine,
-        inputs: Sequence[Array],
-        communicator: Communicator | None,
-        grid: Grid | None = None,
-    ) -> list[Array]:
-        try:
-            results = entry.call(machine, inputs)
-        except _FAILURES as error:
-            _raise_located(error, entry.target, communicator, grid)
-        process = communicator.process if communicator else None
-        messages = communicator.sent_messages if communicator else None
-        self._last.append(Run(entry, machine, entry.result_bytes(results), process, messages))
-        return results
+    def _entries(self, target: Operation, grid: Grid) -> Sequence[HostEntry] | None:
+        """The same for each process of a grid."""
+        count = grid.device_count()
+        entries = [self._entry(target, grid, process) for process in range(count)]
+        found = [entry for entry in entries if entry is not None]
+        return found if len(found) == count else None
 
 
-_FAILURES = CommandFailed, VirtualMachineError, OperationError, MemoryError
-"""What a run raises that its caller is to see with an operation and a device."""
-
-
-def _raise_located(
-    error: Exception, target: Operation, communicator: Communicator | None, grid: Grid | None
-) -> NoReturn:
-    """Raise what went wrong in a run, at an operation and on a device."""
+def _raise_located(error: Exception, entry: Entry, communicator: Communicator | None) -> None:
+    """Raise what went wrong in a run, at an operation and on a device, if its caller is to see it
+    so."""
+    assert isinstance(entry, HostEntry)
     if isinstance(error, MemoryError):
-        if communicator is None:
-            raise error
-        raise MemoryError(f"{error} on device {communicator.process}") from error
+        if communicator is not None:
+            raise MemoryError(f"{error} on device {communicator.process}") from error
+        return
     if isinstance(error, CommandFailed):
-        located = _located(error, target)
+        located = _located(error, entry.target)
     elif isinstance(error, VirtualMachineError):
-        source = error.source if isinstance(error.source, Operation) else target
+        source = error.source if isinstance(error.source, Operation) else entry.target
         located = OperationError(source, error.message)
-    else:
-        assert isinstance(error, OperationError)
+    elif isinstance(error, OperationError):
         located = error
-    raise _on_device(located, communicator, grid) from error
+    else:
+        return
+    raise _on_device(located, communicator, entry.grid) from error
 
 
 def _located(failure: CommandFailed, target: Operation) -> OperationError:

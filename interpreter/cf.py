@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import Block, Operation
 
-from ..ir.attribute_access import attribute, integer_list, operand_groups, text
+from ..ir.attribute_access import integers, operand_groups, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value
 from .frames import Frame
@@ -28,8 +28,8 @@ def _conditional(op: Operation, operands: Sequence[Value]) -> tuple[Block, Seque
 @impl_branch("cf.switch")
 def _switch(op: Operation, operands: Sequence[Value]) -> tuple[Block, Sequence[Value]]:
     flag, default, cases = operand_groups(op, operands)
-    values = integer_list(attribute(op, "case_values"))
-    sizes = integer_list(attribute(op, "case_operand_segments"))
+    values = integers(op, "case_values")
+    sizes = integers(op, "case_operand_segments")
     start = 0
     for position, size in enumerate(sizes):
         if position < len(values) and values[position] == int(flag[0]):

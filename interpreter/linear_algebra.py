@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
 
-from ..ir.attribute_access import attribute, flag, integer_list
+from ..ir.attribute_access import attribute, flag, integers
 from ..ir.diagnostics import OperationError
 from ..ir.rules import Rules
 from ..runtime.abi.values import Array, Value, dtype_of, static_shape
@@ -72,7 +72,7 @@ def _batched(op: Operation, operands: Matrices, ranks: Sequence[int], compute: A
 def _fft(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     found = attribute(op, "fft_type")
     kind = getattr(found, "data", "")
-    length = integer_list(attribute(op, "fft_length"))
+    length = integers(op, "fft_length")
     axes = list(range(-len(length), 0))
     # NumPy's transforms of f32 take five times as long.
     fft: Any = import_module("scipy.fft")

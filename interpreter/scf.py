@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from xdsl.ir import Operation
 
-from ..ir.attribute_access import attribute, flag, integer_list, integers, mixed, operand_groups
+from ..ir.attribute_access import flag, integers, mixed, operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Value
 from .arith import wrapped
@@ -64,7 +64,7 @@ def _while(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
 
 @impl_with_regions("scf.index_switch")
 def _index_switch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    cases = integer_list(attribute(op, "cases"))
+    cases = integers(op, "cases")
     chosen = int(operands[0])
     position = cases.index(chosen) + 1 if chosen in cases else 0
     exit_: Exit = yield frame.run_region(op.regions[position], ())

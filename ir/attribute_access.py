@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     DenseArrayBase,
-    DenseIntElementsAttr,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation
 
 from .diagnostics import OperationError
+from .index_lists import mixed_list
 
 T = TypeVar("T")
 
@@ -77,10 +78,18 @@ def boundary_attributes(function: Operation, group: str, index: int) -> Mapping[
 
 
 def number_list(value: Attribute | None) -> tuple[int, ...]:
-    """The numbers in `array<i64: ...>` or `dense<...>`; empty for anything else."""
+    """The numbers of `array<i64: ...>`, `dense<...>` or `[1 : i64, ...]`; else empty."""
     if isinstance(value, DenseArrayBase | DenseIntOrFPElementsAttr):
         return tuple(int(number) for number in value.get_values())
+    if isinstance(value, ArrayAttr):
+        entries = cast("ArrayAttr[Attribute]", value).data
+        return tuple(entry.value.data for entry in entries if isinstance(entry, IntegerAttr))
     return ()
+
+
+def is_number_list(value: Attribute | None) -> bool:
+    """Whether an attribute is of a form that `number_list` reads."""
+    return isinstance(value, DenseArrayBase | DenseIntOrFPElementsAttr | ArrayAttr)
 
 
 def is_splat(constant: DenseIntOrFPElementsAttr[Any]) -> bool:
@@ -91,10 +100,6 @@ def is_splat(constant: DenseIntOrFPElementsAttr[Any]) -> bool:
     data = memoryview(constant.data.data)
     size: int = constant.get_element_type().compile_time_size
     return len(data) > 0 and data[size:] == data[: len(data) - size]
-
-
-DYNAMIC = -(1 << 63)
-"""MLIR's mark for a number that an operand gives (`ShapedType::kDynamic`)."""
 
 
 def operation_name(op: Operation) -> str:
@@ -139,26 +144,15 @@ def text(op: Operation, name: str, default: str = "") -> str:
     return str(data) if data is not None else str(found)
 
 
-def integer_list(value: Attribute | None) -> tuple[int, ...]:
-    """The integers of `array<i64: ...>`, `dense<...>` or `[1 : i64, ...]`; none if absent."""
-    if value is None:
-        return ()
-    if isinstance(value, DenseArrayBase):
-        return tuple(int(number) for number in cast(Any, value).get_values())
-    if isinstance(value, DenseIntOrFPElementsAttr):
-        return tuple(int(number) for number in cast(DenseIntElementsAttr, value).get_values())
-    if isinstance(value, ArrayAttr):
-        entries = cast("ArrayAttr[Attribute]", value).data
-        return tuple(entry.value.data for entry in entries if isinstance(entry, IntegerAttr))
-    raise ValueError(f"{value} is not a list of integers")
-
-
 def integers(op: Operation, name: str) -> tuple[int, ...]:
     """The integers of a list attribute of any form; none if it is absent."""
-    try:
-        return integer_list(attribute(op, name))
-    except ValueError as error:
-        raise OperationError(op, f"attribute '{name}': {error}") from error
+    return _integers(op, name, attribute(op, name))
+
+
+def _integers(op: Operation, name: str, value: Attribute | None) -> tuple[int, ...]:
+    if value is not None and not is_number_list(value):
+        raise OperationError(op, f"attribute '{name}': {value} is not a list of integers")
+    return number_list(value)
 
 
 def integer_lists(op: Operation, name: str) -> tuple[tuple[int, ...], ...]:
@@ -174,7 +168,7 @@ def integer_lists(op: Operation, name: str) -> tuple[tuple[int, ...], ...]:
     lists: list[tuple[int, ...]] = []
     for entry in cast(Sequence[object], nested):
         if isinstance(entry, Attribute):
-            lists.append(integer_list(entry))
+            lists.append(_integers(op, name, entry))
         else:
             lists.append(tuple(int(number) for number in cast(Sequence[int], entry)))
     return tuple(lists)
@@ -195,17 +189,10 @@ def operand_groups(op: Operation, operands: Sequence[T]) -> list[Sequence[T]]:
 
 def mixed(op: Operation, name: str, dynamic: Sequence[Any]) -> tuple[int, ...]:
     """A list like `[1, %v, 3]`: the static numbers with the operands' in the holes."""
-    rest = iter(dynamic)
-    numbers: list[int] = []
-    for number in integers(op, name):
-        if number != DYNAMIC:
-            numbers.append(number)
-            continue
-        value = next(rest, None)
-        if value is None:
-            raise OperationError(op, f"has more holes in '{name}' than operands to fill them")
-        numbers.append(int(value))
-    return tuple(numbers)
+    numbers = integers(op, name)
+    if numbers.count(DYNAMIC_INDEX) > len(dynamic):
+        raise OperationError(op, f"has more holes in '{name}' than operands to fill them")
+    return mixed_list(numbers, map(int, dynamic))
 
 
 def symbol(op: Operation, name: str) -> str:

@@ -16,6 +16,7 @@ FUNCTIONS_AND_INITIALIZERS = FUNCTIONS | {"util.initializer"}
 
 CALLS = frozenset({"func.call", "util.call"})
 RETURNS = frozenset({"func.return", "util.return"})
+GLOBAL_LOAD, GLOBAL_STORE = "util.global.load", "util.global.store"
 EXECUTABLES = frozenset({"flow.executable", "hal.executable", "stream.executable"})
 KERNEL_IN_PLACE = "flow.dispatch.workgroups"
 DISPATCH_REGION = "flow.dispatch.region"

@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from weakref import finalize
 
-from .abi.arrays import Array
 from .abi.cores import available_cores
 from .call_lock import CallLock
-from .host.entry import Entry
 from .host.team import Team
-from .host.virtual_machine import VirtualMachine
-from .threads import ThreadCommunicator, ThreadGroup
-
-
-def run_together(
-    group: ThreadGroup,
-    runs: Sequence[tuple[Entry, VirtualMachine]],
-    inputs: Sequence[Sequence[Array]],
-    go_on: Callable[[ThreadCommunicator, int], object],
-) -> list[list[Array]]:
-    """Run functions on machines that have run them before, one on each device, without Python
-    where they need none; `go_on` is what goes on after a reason that the native loop returned."""
-    calls = [entry.begin(machine, own) for (entry, machine), own in zip(runs, inputs, strict=True)]
-    group.run_calls(calls, go_on)
-    return [entry.end(machine) for entry, machine in runs]
+from .threads import ThreadGroup
 
 
 class DeviceThreads:

@@ -9,9 +9,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from ...interpreter.entry_points import argument_types, result_types
 from ...ir.attribute_access import (
-    attribute,
     flag,
-    integer_list,
     integers,
     operand_groups,
     symbol,
@@ -117,7 +115,7 @@ def _index_switch(lowering: FunctionLowering, op: Operation) -> None:
     chosen = builder.hold(lowering.number(op.operands[0]))
     results = registers_for(lowering, op, op.results)
     end = builder.label()
-    cases = integer_list(attribute(op, "cases"))
+    cases = integers(op, "cases")
     for case, region in zip(cases, op.regions[1:], strict=True):
         following = builder.label()
         builder.jump_unless(builder.compare("eq", chosen, case), following)
@@ -333,9 +331,9 @@ def _switch(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> Non
     builder = lowering.builder
     (chosen,), default, cases = operand_groups(op, op.operands)
     value = builder.hold(lowering.number(chosen))
-    sizes = integer_list(attribute(op, "case_operand_segments"))
+    sizes = integers(op, "case_operand_segments")
     first = 0
-    for position, case in enumerate(integer_list(attribute(op, "case_values"))):
+    for position, case in enumerate(integers(op, "case_values")):
         size = sizes[position] if position < len(sizes) else 0
         following = builder.label()
         builder.jump_unless(builder.compare("eq", value, case), following)

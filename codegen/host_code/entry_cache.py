@@ -1,22 +1,17 @@
-"""Functions as host code: lowered on the first call, with a virtual machine for each device."""
+"""Functions as host code, lowered on the first call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
-from ...interpreter import func
 from ...interpreter.devices import grid_with_devices
 from ...interpreter.frames import Program
 from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import ForeignFault
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.nesting_limits import deep_recursion
-from ...runtime.communicator import Communicator
-from ...runtime.host.team import Team
-from ...runtime.host.timeline import Timeline
-from ...runtime.host.virtual_machine import VirtualMachine
 from ...sharding.grid import Grid
 from .lowering import HostEntry
 
@@ -26,26 +21,12 @@ REQUIRED = "native code is required"
 class HostCode:
     """The host code of a module's functions."""
 
-    def __init__(
-        self,
-        symbols: Program,
-        devices: Sequence[str] | None = None,
-        *,
-        guard: bool = False,
-        trace: Callable[[str], object] | None = None,
-        timeline: Timeline | None = None,
-    ) -> None:
-        """`devices` are the kinds of those at hand, `None` if there is whatever is asked for.
-        With `guard`, whatever writes outside of its memory is an error. `trace` is given a line
-        about each instruction that a device has carried out, and `timeline` when kernels ran."""
-        self._trace = trace
-        self._timeline = timeline
+    def __init__(self, symbols: Program, devices: Sequence[str] | None = None) -> None:
+        """`devices` are the kinds of those at hand, `None` if there is whatever is asked for."""
         self._symbols = symbols
-        self._guard = guard
         self._devices = devices
         self._entries: dict[tuple[Operation, Grid | None], list[HostEntry] | None] = {}
         self._errors: dict[tuple[Operation, Grid | None], OperationError] = {}
-        self._machines: dict[tuple[HostEntry, Communicator | None], VirtualMachine] = {}
 
     def entry(
         self, target: Operation, grid: Grid | None = None, process: int = 0
@@ -62,10 +43,6 @@ class HostCode:
         host code."""
         self.entry(target, grid)
         return self._entries[target, grid] or self._errors[target, grid]
-
-    def close(self) -> None:
-        """Forget the machines, with what they keep between calls."""
-        self._machines.clear()
 
     def require(self, target: Operation, grid: Grid | None) -> None:
         """Raise OperationError for what a function leaves to the interpreter."""
@@ -95,32 +72,3 @@ class HostCode:
         except OperationError as error:
             self._errors[target, grid] = error
             return None
-
-    def machine(
-        self, entry: HostEntry, communicator: Communicator | None = None
-    ) -> VirtualMachine | None:
-        """What has run a function on a device before."""
-        return self._machines.get((entry, communicator))
-
-    def new_machine(
-        self, entry: HostEntry, communicator: Communicator | None, team: Team | None
-    ) -> VirtualMachine:
-        """What runs a function on a device, with a team of workers if there is one."""
-        machine = self._machines[entry, communicator] = VirtualMachine(
-            entry.program,
-            0 if communicator is None else communicator.process,
-            None if communicator is None else communicator.state,
-            communicator,
-            func.MAXIMAL_DEPTH,
-            team,
-            guard=self._guard,
-            trace=self._trace_of(communicator),
-            timeline=self._timeline,
-        )
-        return machine
-
-    def _trace_of(self, communicator: Communicator | None) -> Callable[[str], object] | None:
-        trace = self._trace
-        if trace is None or communicator is None:
-            return trace
-        return lambda line: trace(f"[{communicator.process}] {line}")

@@ -38,6 +38,7 @@ class HostEntry(Entry):
     ) -> None:
         """Lower a function and what it calls. Raises NotLowered for what has no host code."""
         self.target = target
+        self.grid = grid
         arguments, results = argument_types(target), result_types(target)
         given = [
             PassedResult(

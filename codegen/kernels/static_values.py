@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...ir.attribute_access import integer_list, integers, is_splat, kept_dimensions
+from ...ir.attribute_access import integers, is_number_list, is_splat, kept_dimensions, number_list
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import element_type
 
@@ -109,10 +109,7 @@ def known_numbers(op: Operation, position: int, name: str) -> tuple[int, ...] | 
         attribute = constant_attribute(op.operands[position])
     else:
         attribute = op.get_attr_or_prop(name)
-    try:
-        return integer_list(attribute) if attribute is not None else None
-    except ValueError:
-        return None
+    return number_list(attribute) if is_number_list(attribute) else None
 
 
 def dimensions_of_part(operation: Operation, part: SSAValue) -> tuple[int, ...]:

@@ -31,16 +31,19 @@ from ...dialects.iree_encoding.respelling import spelling_of
 from ...dialects.linalg.structured_view import structured_view
 from ...dialects.stream.affinity import AFFINITY
 from ...ir.diagnostics import OperationError, remark
-from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS, KERNEL_IN_PLACE
+from ...ir.host_programs import (
+    FUNCTIONS_AND_INITIALIZERS,
+    GLOBAL_LOAD,
+    GLOBAL_STORE,
+    KERNEL_IN_PLACE,
+)
 from ...ir.locations import builder_before, replace_by
 from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwarded_to
 from ..imports.import_annotations import import_mesh
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stream.analysis.device_placement import (
-    LOAD,
     MOVES,
-    STORE,
     DevicePlacement,
     boundary_affinity,
 )
@@ -57,7 +60,7 @@ from .fusion.groups import (
 )
 from .fusion.kernel_outlining import KernelOutliner
 
-UNUSED_READS = frozenset({*MOVES, LOAD})
+UNUSED_READS = frozenset({*MOVES, GLOBAL_LOAD})
 """Operations that do nothing if nobody reads their results."""
 
 CATEGORY = "dispatch"
@@ -185,7 +188,7 @@ def places_wanted(
             boundary_affinity(function, "res_attrs", index) or placement.of(operand)
             for index, operand in enumerate(operation.operands)
         ]
-    if operation.name == STORE:
+    if operation.name == GLOBAL_STORE:
         return [placement.of_global(operation)]
     carried = [forwarded_to(operation, index) for index in range(count)]
     if any(carried):

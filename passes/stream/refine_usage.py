@@ -29,7 +29,7 @@ from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...dialects.stream.types import ResourceType
 from ...ir.diagnostics import OperationError
-from ...ir.host_programs import FUNCTIONS, host_operations
+from ...ir.host_programs import FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ...ir.locations import located_builder
 from ...ir.symbols import root_symbol, visibility
 from ...ir.syntax.assembly_format import values
@@ -40,7 +40,6 @@ from .scheduling.aliases import aliases, declared
 CAST, CONSTANT = "stream.async.cast", "stream.async.constant"
 OPEN = "*"
 STRONGEST_FIRST = ("external", "staging", "variable", "constant", "transient")
-LOAD, STORE = "util.global.load", "util.global.store"
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ class Usage:
     def check_globals(self, module: ModuleOp) -> None:
         """Raise OperationError where a global is accessed with another lifetime than it has."""
         for operation in host_operations(module):
-            if operation.name in (LOAD, STORE):
+            if operation.name in (GLOBAL_LOAD, GLOBAL_STORE):
                 value = (*operation.results, *operation.operands)[0]
                 lifetime = self._lifetime_of(root_symbol(operation, "global"))
                 if is_resource(value) and _lifetime(value.type) != lifetime:
@@ -213,9 +212,9 @@ def _weakly_joined(operation: Operation) -> Iterator[tuple[Hashable, Hashable]]:
     """What is one storage if its lifetimes agree, and can be copied where they do not."""
     if operation.name == CAST:
         yield operation.operands[0], operation.results[0]
-    elif operation.name == LOAD and is_resource(operation.results[0]):
+    elif operation.name == GLOBAL_LOAD and is_resource(operation.results[0]):
         yield operation.results[0], root_symbol(operation, "global")
-    elif operation.name == STORE and is_resource(operation.operands[0]):
+    elif operation.name == GLOBAL_STORE and is_resource(operation.operands[0]):
         yield operation.operands[0], root_symbol(operation, "global")
 
 

@@ -34,7 +34,7 @@ from ...dialects.iree_encoding.layouts import IdentityAttr
 from ...dialects.stream.affinity import TargetsUnknownError, affinity_of
 from ...dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp, TensorSizeOfOp
 from ...ir.diagnostics import remark
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ...ir.locations import builder_before, located_builder
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.syntax.assembly_format import values
@@ -42,8 +42,6 @@ from ...ir.syntax.resource_directives import RESOURCE, dynamic_dimensions, ties_
 from .analysis.affinity_analysis import AffinityAnalysis
 from .analysis.encoded_globals import (
     DISPATCH,
-    LOAD,
-    STORE,
     EncodedGlobals,
     EncodedVersion,
     Readers,
@@ -126,7 +124,7 @@ class Unifier:
     ) -> Iterator[tuple[Operation, str]]:
         stores = (version.encode, *version.copies)
         for use in version.size.storage_size.uses:
-            if use.operation not in stores and use.operation.name != STORE:
+            if use.operation not in stores and use.operation.name != GLOBAL_STORE:
                 yield use.operation, "uses the number of its bytes, too"
         for operation in readers.unknown:
             yield operation, "reads it and does not say as what tensor"
@@ -248,7 +246,7 @@ class Unifier:
                 made = size_of(tensor, tuple(maker.encoding_dims), affinity, builder)
                 self._sizes[key] = made
             return self._sizes[key]
-        if isinstance(maker, Operation) and maker.name == LOAD:
+        if isinstance(maker, Operation) and maker.name == GLOBAL_LOAD:
             return size
         return size_of(tensor, dims, user.properties.get("affinity"), builder_before(user))
 
@@ -294,7 +292,9 @@ def _can_follow(size: SSAValue, tensor: Tensor) -> bool:
     maker = size.owner
     if isinstance(maker, TensorSizeOfOp):
         return plain(cast(Tensor, maker.encoding)) == plain(tensor)
-    return isinstance(maker, Operation) and (maker.name == LOAD or dynamic_dimensions(tensor) == 0)
+    return isinstance(maker, Operation) and (
+        maker.name == GLOBAL_LOAD or dynamic_dimensions(tensor) == 0
+    )
 
 
 def _dims_of(dispatch: TensorDispatchOp, side: str, index: int) -> tuple[SSAValue, ...]:

@@ -48,6 +48,10 @@ class SavedFunction:
         self._arguments = arguments
         self._results = results
 
+    def entry(self, process: int) -> Entry:
+        """Its host code as a process runs it."""
+        return self.entries[process % len(self.entries)]
+
     def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
         """Where an argument lies, `None` if the function runs on one device."""
         return None if self.grid is None else _placed(self._arguments[argument], self.grid, rank)

@@ -27,9 +27,9 @@ from ..abi.native_code import CPU_FEATURES, Native, load_objects, target_platfor
 from ..abi.value_types import FunctionTypes, ValueType
 from ..commands import CommandFailed, DeviceFailed
 from ..communicator import Communicator
-from ..device_threads import DeviceThreads, run_together
+from ..device_machines import DeviceMachines
 from ..host import instructions, long_instructions, loop, pool, scalar_code, state, team
-from ..host.entry import DeviceStatistics, Entry, PassedResult, Run, statistics_of
+from ..host.entry import DeviceStatistics, Entry, PassedResult
 from ..host.exchanges import Exchange, ExchangeFailed
 from ..host.program import (
     HostFunction,
@@ -43,7 +43,6 @@ from ..host.program import (
     not_started,
 )
 from ..host.size_rules import KnownSizes
-from ..host.timeline import Timeline
 from ..host.virtual_machine import VirtualMachine, VirtualMachineError
 from ..native_functions import give_functions
 from .container import Container, piece
@@ -111,8 +110,6 @@ class SavedProgram:
             if saved.get(name) != here[name]
         ]
         """Why the file's native code cannot be run here; nothing if it can."""
-        self.timeline: Timeline | None = None
-        """What is told when kernels and the like began and ended; set before the first run."""
         self.check_sizes: CheckSizes | None = None
         """What looks at sizes that are new, in place of an exception."""
         self._objects = self._read_objects(header["objects"])
@@ -123,9 +120,8 @@ class SavedProgram:
         self.functions = {
             each.name: each for each in map(self._read_function, header["functions"].items())
         }
-        self._machines: dict[tuple[Entry, Communicator | None], VirtualMachine] = {}
-        self._threads = DeviceThreads(workers)
-        self._last: list[Run] = []
+        self.machines = DeviceMachines(workers)
+        """What runs its functions; its timeline is set before the first run."""
         self._dropped: list[object] = []
 
     # Reading ----------------------------------------------------------------------------------
@@ -286,14 +282,13 @@ class SavedProgram:
             self._begin(function)
             return partial(self._run_as_process, function, function.scattered(whole, grid))
 
-        with self._threads.turn:
+        with self.machines.threads.turn:
             try:
                 options = inputs_per_rank, devices_per_rank
                 found = run_on_ranks(asked, grid, whole, *options, why, prepare)
             except NeedsCompiler:
                 # Other ranks may still write to the memory of the run that has failed.
-                self._dropped.append(dict(self._machines))
-                self._machines.clear()
+                self._dropped.append(self.machines.forget())
                 raise
         try:
             return function.gathered(found, grid)
@@ -302,46 +297,27 @@ class SavedProgram:
 
     def _run_alone(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
         whole = function.inputs.checked(inputs)
-        with self._threads.turn:
+        with self.machines.threads.turn:
             self._begin(function)
-            return self._attempt(lambda: self._run_on_device(function.entries[0], whole, None))
+            return self._attempt(lambda: self.machines.run(function.entries[0], whole))
 
     def _run_everywhere(
         self, function: SavedFunction, inputs: Sequence[Any], grid: Grid
     ) -> list[list[Array]]:
         local = function.scattered(function.inputs.whole(inputs), grid)
-        with self._threads.turn:
+        with self.machines.threads.turn:
             self._begin(function)
-            return self._attempt(lambda: self._run_on_threads(function, local))
-
-    def _run_on_threads(
-        self, function: SavedFunction, inputs: Sequence[Sequence[Array]]
-    ) -> list[list[Array]]:
-        group = self._threads.group(len(inputs))
-        runs: list[tuple[Entry, VirtualMachine]] = []
-        for process, communicator in enumerate(group.communicators):
-            entry = function.entries[process % len(function.entries)]
-            machine = self._machines.get((entry, communicator))
-            if machine is None or machine.is_stepping:
-                return group.run(partial(self._run_as_process, function, inputs))
-            runs.append((entry, machine))
-        results = run_together(
-            group, runs, inputs, lambda each, reason: runs[each.process][1].go_on(reason)
-        )
-        for process, (entry, machine) in enumerate(runs):
-            size = entry.result_bytes(results[process])
-            self._last.append(Run(entry, machine, size, process, None))
-        return results
+            entries = [function.entry(process) for process in range(len(local))]
+            return self._attempt(lambda: self.machines.run_on_threads(entries, local))
 
     def _run_as_process(
         self, function: SavedFunction, inputs: Sequence[Sequence[Array]], communicator: Communicator
     ) -> list[Array]:
         process = communicator.process
-        entry = function.entries[process % len(function.entries)]
-        return self._run_on_device(entry, inputs[process], communicator)
+        return self.machines.run(function.entry(process), inputs[process], communicator)
 
     def _begin(self, function: SavedFunction) -> None:
-        self._last = []
+        self.machines.last.clear()
         if self.differences:
             raise NeedsCompiler("; ".join(self.differences))
         if function.why is not None:
@@ -357,37 +333,11 @@ class SavedProgram:
         try:
             return run()
         except (CommandFailed, VirtualMachineError, CollectiveMismatch, DeviceFailed) as problem:
-            self._machines.clear()
+            self.machines.forget()
             raise NeedsCompiler(f"a run has failed: {problem}") from problem
         except BaseException:
-            self._machines.clear()
+            self.machines.forget()
             raise
-
-    def _run_on_device(
-        self, entry: Entry, inputs: Sequence[Array], communicator: Communicator | None
-    ) -> list[Array]:
-        key = entry, communicator
-        process = 0 if communicator is None else communicator.process
-        machine = self._machines.get(key)
-        if machine is None:
-            devices = 1 if communicator is None else communicator.core_sharers
-            workers = self._threads.team(process, devices)
-            cancel = None if communicator is None else communicator.state
-            machine = VirtualMachine(
-                entry.program,
-                process,
-                cancel,
-                communicator,
-                team=workers,
-                timeline=self.timeline,
-            )
-            self._machines[key] = machine
-        results = entry.call(machine, inputs)
-        own, messages = None, None
-        if communicator is not None:
-            own, messages = process, communicator.sent_messages
-        self._last.append(Run(entry, machine, entry.result_bytes(results), own, messages))
-        return results
 
     def _native(self, symbol: str) -> Native:
         assert self._natives is not None
@@ -405,12 +355,11 @@ class SavedProgram:
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
         """Of each device that the program names, in its last run on them; process by process."""
-        return statistics_of(self._last)
+        return self.machines.device_statistics
 
     def close(self) -> None:
         """End the devices' threads and drop what is kept between calls."""
-        self._threads.close()
-        self._machines.clear()
+        self.machines.close()
 
 
 def _fail(numbers: Numbers) -> Exception:

@@ -58,7 +58,7 @@ def left_over(compiled: CompiledProgram, module: ModuleOp) -> int:
     entry = compiled._entry(target, None)
     assert entry is not None, "the program has no host code"
     gc.collect(0)
-    machine = compiled._host_code.machine(entry)
+    machine = compiled._machines.machine(entry)
     assert machine is not None, "the function has not run"
     pool = machine.pool
     return pool.used_bytes

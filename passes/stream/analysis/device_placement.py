@@ -23,12 +23,11 @@ from ....dialects.stream.affinity import (
     own_affinity,
 )
 from ....ir.attribute_access import boundary_attributes
-from ....ir.host_programs import ABI_AFFINITY, RETURNS, host_operations
+from ....ir.host_programs import ABI_AFFINITY, GLOBAL_LOAD, GLOBAL_STORE, RETURNS, host_operations
 from ....ir.rules import Rules
 from ....ir.value_flow import forwarded_to, forwards, loop_inputs
 
 MADE_OF_NOTHING = ("arith.constant", "flow.tensor.constant", "tensor.empty", "tensor.splat")
-LOAD, STORE = "util.global.load", "util.global.store"
 MOVES = ("flow.tensor.barrier", "flow.tensor.transfer")
 
 
@@ -48,7 +47,10 @@ class DevicePlacement:
         """Where globals are that change and do not say where."""
         self._loads: dict[Operation, list[OpResult]] = {}
         for operation in operations:
-            if operation.name == LOAD and (variable := self._global_of(operation)) is not None:
+            if (
+                operation.name == GLOBAL_LOAD
+                and (variable := self._global_of(operation)) is not None
+            ):
                 self._loads.setdefault(variable, []).append(operation.results[0])
         self._changed = True
         while self._changed:
@@ -91,7 +93,7 @@ class DevicePlacement:
         operation = value.op
         if own_affinity(operation) is not None:
             return False
-        if operation.name == LOAD:
+        if operation.name == GLOBAL_LOAD:
             variable = self._global_of(operation)
             return variable is not None and _is_anywhere(variable)
         if operation.name == "linalg.fill":
@@ -144,7 +146,7 @@ class DevicePlacement:
         """
         if operation.name in MOVES or not operation.results:
             return
-        if operation.name == LOAD:
+        if operation.name == GLOBAL_LOAD:
             # Another load may have found it.
             self.load(operation)
         for result in operation.results:
@@ -158,7 +160,7 @@ class DevicePlacement:
                 places = self._places_of_users(moves)
             if len(places) == 1 or (places and default is None):
                 self.put(result, places[0])
-                if operation.name == LOAD:
+                if operation.name == GLOBAL_LOAD:
                     self._put_global(operation, result)
 
     def _places_of_users(self, uses: Iterable[Use]) -> tuple[Attribute, ...]:
@@ -171,7 +173,11 @@ class DevicePlacement:
         pending = list(uses)
         for use in pending:
             variable = self._global_of(use.operation)
-            if use.operation.name == STORE and variable is not None and _is_anywhere(variable):
+            if (
+                use.operation.name == GLOBAL_STORE
+                and variable is not None
+                and _is_anywhere(variable)
+            ):
                 loads = [] if variable in followed else self._loads.get(variable, [])
                 pending += [inner for load in loads for inner in load.uses]
                 followed.add(variable)
@@ -183,7 +189,7 @@ class DevicePlacement:
         operation = use.operation
         if (own := own_affinity(operation)) is not None:
             return own
-        if operation.name == STORE:
+        if operation.name == GLOBAL_STORE:
             return self.of_global(operation)
         parent = operation.parent_op()
         if operation.name in RETURNS and parent is not None:
@@ -272,5 +278,5 @@ def _move(placement: DevicePlacement, operation: Operation) -> None:
 
 
 flow_rule("func.func", "util.func")(DevicePlacement.enter)
-flow_rule(LOAD)(DevicePlacement.load)
-flow_rule(STORE)(DevicePlacement.store)
+flow_rule(GLOBAL_LOAD)(DevicePlacement.load)
+flow_rule(GLOBAL_STORE)(DevicePlacement.store)

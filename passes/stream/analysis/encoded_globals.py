@@ -28,11 +28,10 @@ from ....dialects.iree_encoding.interfaces import (
 from ....dialects.stream.affinity import TensorPhase
 from ....dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp, TensorSizeOfOp
 from ....dialects.stream.types import NamedParameterAttr
-from ....ir.host_programs import host_operations
+from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.symbols import root_symbol
 from ....ir.syntax.assembly_format import values
 
-LOAD, STORE = "util.global.load", "util.global.store"
 ENCODE, DISPATCH = "stream.tensor.encode", "stream.tensor.dispatch"
 COPIES = frozenset({"stream.async.cast", "stream.async.clone", "stream.async.transfer"})
 """Operations whose result has the bytes of their source, in the same layout."""
@@ -89,8 +88,8 @@ class EncodedGlobals:
         self._stores: dict[str, list[Operation]] = defaultdict(list)
         self._addressed: set[str] = set()
         for operation in host_operations(module):
-            if operation.name in (LOAD, STORE):
-                found = self._loads if operation.name == LOAD else self._stores
+            if operation.name in (GLOBAL_LOAD, GLOBAL_STORE):
+                found = self._loads if operation.name == GLOBAL_LOAD else self._stores
                 found[root_symbol(operation, "global")].append(operation)
             elif operation.name == "util.global.address":
                 self._addressed.add(root_symbol(operation, "global"))
@@ -111,7 +110,7 @@ class EncodedGlobals:
         while user is not None and user.name in COPIES:
             copies.append(user)
             user = user.results[0].get_user_of_unique_use()
-        if user is None or user.name != STORE:
+        if user is None or user.name != GLOBAL_STORE:
             return
         name = root_symbol(user, "global")
         source = self._source(encode.source)
@@ -124,7 +123,7 @@ class EncodedGlobals:
         found: tuple[str, ...] = ()
         while isinstance(value, OpResult):
             operation: Operation = value.op
-            if operation.name == LOAD:
+            if operation.name == GLOBAL_LOAD:
                 name = root_symbol(operation, "global")
                 if not self._is_constant(name):
                     return ()

@@ -25,12 +25,12 @@ from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, Ini
 from ....dialects.util.functions import ReturnOp
 from ....dialects.util.types import UninitializedAttr
 from ....ir.diagnostics import OperationError
-from ....ir.host_programs import host_operations
+from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.index import constant_index
 from ....ir.locations import builder_before, located_builder, replace_by
 from ....ir.symbols import names_in, root_symbol
 from ....ir.tensor_types import require_ranked
-from ..analysis.device_placement import LOAD, STORE, DevicePlacement
+from ..analysis.device_placement import DevicePlacement
 from .stored_tensors import (
     CONSTANT,
     INDEX,
@@ -137,7 +137,7 @@ class StoredGlobals:
         self._set_at_once = set_at_once(module)
         for operation in host_operations(module):
             name = root_symbol(operation, "global")
-            if operation.name == LOAD and name in self._globals:
+            if operation.name == GLOBAL_LOAD and name in self._globals:
                 self._add_copy(name, self._place(operation))
         for name, operation in self._globals.items():
             self._define(name, operation)
@@ -264,10 +264,10 @@ def set_at_once(module: ModuleOp) -> set[str]:
     for initializer in module.body.block.ops:
         if initializer.name == "util.initializer":
             for operation in initializer.walk():
-                if operation.name in (LOAD, STORE):
+                if operation.name in (GLOBAL_LOAD, GLOBAL_STORE):
                     first = operation.parent is initializer.regions[0].blocks.first
                     is_set.setdefault(
-                        root_symbol(operation, "global"), operation.name == STORE and first
+                        root_symbol(operation, "global"), operation.name == GLOBAL_STORE and first
                     )
     return {name for name, at_once in is_set.items() if at_once}
 

@@ -1,0 +1,141 @@
+"""The virtual machines of one program: one for each function on each device, and their last run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from .abi.arrays import Array
+from .communicator import Communicator
+from .device_threads import DeviceThreads
+from .host.entry import DeviceStatistics, Entry, Run, statistics_of
+from .host.timeline import Timeline
+from .host.virtual_machine import MOST_CALLS, VirtualMachine
+
+Key = tuple[Entry, Communicator | None]
+
+OnFailure = Callable[[Exception, Entry, Communicator | None], object]
+"""Told of what a run has raised; it may raise something that says more."""
+
+
+class DeviceMachines:
+    """Runs functions on devices and keeps what they need for the next run."""
+
+    def __init__(
+        self,
+        workers: int | None,
+        on_failure: OnFailure | None = None,
+        *,
+        most_calls: int = MOST_CALLS,
+        guard: bool = False,
+        trace: Callable[[str], object] | None = None,
+        timeline: Timeline | None = None,
+    ) -> None:
+        """`workers` is as in `DeviceThreads`, the options as in `VirtualMachine`; a line for
+        `trace` begins with the number of the process, if there are several."""
+        self.threads = DeviceThreads(workers)
+        self.last: list[Run] = []
+        """What has run since it was last cleared."""
+        self.timeline = timeline
+        self._on_failure = on_failure
+        self._most_calls = most_calls
+        self._guard = guard
+        self._trace = trace
+        self._machines: dict[Key, VirtualMachine] = {}
+
+    def machine(self, entry: Entry, communicator: Communicator | None = None) -> VirtualMachine:
+        """What runs a function on a device."""
+        key = entry, communicator
+        machine = self._machines.get(key)
+        if machine is None:
+            machine = self._machines[key] = self._new_machine(entry, communicator)
+        return machine
+
+    def _new_machine(self, entry: Entry, communicator: Communicator | None) -> VirtualMachine:
+        process, cancel, devices, trace = 0, None, 1, self._trace
+        if communicator is not None:
+            process, cancel = communicator.process, communicator.state
+            devices = communicator.core_sharers
+            trace = None if trace is None else partial(_trace_of_process, trace, process)
+        return VirtualMachine(
+            entry.program,
+            process,
+            cancel,
+            communicator,
+            self._most_calls,
+            self.threads.team(process, devices),
+            guard=self._guard,
+            trace=trace,
+            timeline=self.timeline,
+        )
+
+    def run(
+        self, entry: Entry, inputs: Sequence[Array], communicator: Communicator | None = None
+    ) -> list[Array]:
+        """Run a function on this thread, as a device or as the process of a communicator."""
+        machine = self.machine(entry, communicator)
+        try:
+            results = entry.call(machine, inputs)
+        except Exception as error:
+            if self._on_failure is not None:
+                self._on_failure(error, entry, communicator)
+            raise
+        process, messages = None, None
+        if communicator is not None:
+            process, messages = communicator.process, communicator.sent_messages
+        self.last.append(Run(entry, machine, entry.result_bytes(results), process, messages))
+        return results
+
+    def run_on_threads(
+        self, entries: Sequence[Entry], inputs: Sequence[Sequence[Array]]
+    ) -> list[list[Array]]:
+        """Run a function on threads, each of which is a device; entries and inputs by process.
+
+        Machines that have run before begin natively, and need Python only where that says so.
+        """
+        group = self.threads.group(len(inputs))
+        runs: list[tuple[Entry, VirtualMachine]] = []
+        for entry, communicator in zip(entries, group.communicators, strict=True):
+            machine = self._machines.get((entry, communicator))
+            if machine is None or machine.is_stepping:
+                return group.run(
+                    lambda each: self.run(entries[each.process], inputs[each.process], each)
+                )
+            runs.append((entry, machine))
+
+        def go_on(communicator: Communicator, reason: int) -> None:
+            entry, machine = runs[communicator.process]
+            try:
+                machine.go_on(reason)
+            except Exception as error:
+                if self._on_failure is not None:
+                    self._on_failure(error, entry, communicator)
+                raise
+
+        pairs = zip(runs, inputs, strict=True)
+        group.run_calls([entry.begin(machine, own) for (entry, machine), own in pairs], go_on)
+        results = [entry.end(machine) for entry, machine in runs]
+        for process, (entry, machine) in enumerate(runs):
+            size = entry.result_bytes(results[process])
+            self.last.append(Run(entry, machine, size, process, None))
+        return results
+
+    @property
+    def device_statistics(self) -> list[DeviceStatistics]:
+        """Of each device that the program names, in its last run on them; process by process."""
+        return statistics_of(self.last)
+
+    def forget(self) -> Mapping[Key, VirtualMachine]:
+        """Begin with new machines; returns those that there were."""
+        before = dict(self._machines)
+        self._machines.clear()
+        return before
+
+    def close(self) -> None:
+        """End the devices' threads and drop what is kept between calls."""
+        self.threads.close()
+        self._machines.clear()
+
+
+def _trace_of_process(trace: Callable[[str], object], process: int, line: str) -> object:
+    return trace(f"[{process}] {line}")
