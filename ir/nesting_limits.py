@@ -15,6 +15,12 @@ from contextlib import contextmanager
 MAXIMUM_NESTING = 256
 """The largest depth of regions and attributes, counted together, that the parser accepts."""
 
+MAXIMUM_AFFINE_DEPTH = 512
+"""Operators on the longest way into an affine expression: one less than a sum has terms.
+
+What reads expressions goes down into them, in programs that run, too.
+"""
+
 MAXIMUM_ALIAS_SIZE = 1 << 18
 """How many attributes an alias may stand for when aliases in it are written out.
 

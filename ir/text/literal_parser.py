@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, count
@@ -50,7 +50,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from ..nesting_limits import MAXIMUM_CONSTANT_ELEMENTS
+from ..nesting_limits import MAXIMUM_AFFINE_DEPTH, MAXIMUM_CONSTANT_ELEMENTS
 from .affine_text import DIVISIONS, SemiAffineParser
 from .dense_literals import Bits, BitsElement, from_stored, representable
 from .quick_parser import QuickParser
@@ -355,17 +355,28 @@ class LiteralParser(ResourceParser):
     def parse_affine_map(self) -> AffineMap:
         start = self.pos
         read = SemiAffineParser(self._parser_state).parse_affine_map()
-        self._check_divisors(read.results, start)
+        self._check_expressions(read.results, start)
         return read
 
     def parse_affine_set(self) -> AffineSet:
         start = self.pos
         read = SemiAffineParser(self._parser_state).parse_affine_set()
-        self._check_divisors([one.lhs for one in read.constraints], start)
+        sides = [side for one in read.constraints for side in (one.lhs, one.rhs)]
+        self._check_expressions(sides, start)
         return read
 
-    def _check_divisors(self, expressions: Iterable[AffineExpr], start: int) -> None:
-        """A division by zero or less has no meaning in MLIR, which reads it all the same."""
+    def _check_expressions(self, expressions: Sequence[AffineExpr], start: int) -> None:
+        """Refuse those that are too deep, and divisions by zero or less, which MLIR reads."""
+        level, depth = expressions, 0
+        while operators := [each for each in level if isinstance(each, AffineBinaryOpExpr)]:
+            level = [side for each in operators for side in (each.lhs, each.rhs)]
+            depth += 1
+            if depth > MAXIMUM_AFFINE_DEPTH:
+                message = (
+                    f"an affine expression has at most {MAXIMUM_AFFINE_DEPTH} operators in a row;"
+                    " compute a part of it before"
+                )
+                self.raise_error(message, start, self.pos)
         for inner in chain.from_iterable(expression.dfs() for expression in expressions):
             if not isinstance(inner, AffineBinaryOpExpr) or inner.kind not in DIVISIONS.values():
                 continue
@@ -375,7 +386,9 @@ class LiteralParser(ResourceParser):
 
     def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
         """Read `[%i + 1, %j]`: values are dimensions, as in MLIR, where xDSL has symbols."""
+        start = self.pos
         found, values = super().parse_affine_map_of_ssa_ids()
+        self._check_expressions(found.results, start)
         dimensions = [AffineDimExpr(position) for position in range(len(values))]
         return found.replace_dims_and_symbols([], dimensions, len(values), 0), values
 

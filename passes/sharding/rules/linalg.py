@@ -67,8 +67,12 @@ class _Loops:
     windowed: set[int]
     whole: set[int]
 
-    def dimension(self, expression: AffineExpr, extent: int | None) -> DimensionFactors:
-        """The factors of a dimension that is read at an affine expression of the loops."""
+    def dimension(
+        self, expression: AffineExpr, extent: int | None, *, is_written: bool
+    ) -> DimensionFactors:
+        """The factors of a dimension that is read, or written, at an affine expression of the
+        loops. A window is read only: what no iteration writes belongs to none of them.
+        """
         if isinstance(expression, AffineDimExpr):
             return (expression.position,)
         terms = linear_terms(expression)
@@ -91,8 +95,12 @@ class _Loops:
             default=None,
         )
         self.whole |= moving.keys() - {leading}
-        if leading is None or any(moving[d] < 0 and self.extents[d] is None for d in moving):
-            # Where the window begins would be known at run time only.
+        if (
+            leading is None
+            or is_written
+            or any(moving[d] < 0 and self.extents[d] is None for d in moving)
+        ):
+            # Where a window with an open extent begins would be known at run time only.
             self.whole |= moving.keys()
             return ()
         self.windowed.add(leading)
@@ -123,9 +131,11 @@ def _factor(
     return Factor(size, FactorKind.REDUCTION, tuple(kinds))
 
 
-def _dimensions(loops: _Loops, indexing: AffineMap, shape: Shape) -> tuple[DimensionFactors, ...]:
+def _dimensions(
+    loops: _Loops, indexing: AffineMap, shape: Shape, *, is_written: bool
+) -> tuple[DimensionFactors, ...]:
     dimensions = tuple(
-        loops.dimension(expression, extent)
+        loops.dimension(expression, extent, is_written=is_written)
         for expression, extent in zip(indexing.results, shape, strict=True)
     )
     seen: set[int] = set()
@@ -170,8 +180,10 @@ def structured_rule(operation: Operation) -> FactorRule | None:
     loops = _Loops(view.iterators, view.loop_sizes(), set(), set())
     values = (*view.inputs, *view.outputs)
     tensors = [
-        _dimensions(loops, indexing, shape) if (shape := tensor_shape(value)) is not None else ()
-        for value, indexing in zip(values, view.maps, strict=True)
+        _dimensions(loops, indexing, shape, is_written=index >= len(view.inputs))
+        if (shape := tensor_shape(value)) is not None
+        else ()
+        for index, (value, indexing) in enumerate(zip(values, view.maps, strict=True))
     ]
     # On tensors each output has one result; on buffers there is nothing to split.
     results = tensors[len(view.inputs) :] if operation.results else []

@@ -77,3 +77,23 @@ func.func @f(%x: tensor<16x3xf32>) -> tensor<8x3xf32> {
   %rs = shard.shard %r to %s : tensor<8x3xf32>
   return %rs : tensor<8x3xf32>
 }
+
+// -----
+
+// What is written at an offset, or in strides, is not split along the loop: some of it nobody writes.
+// Collectives: 1 all_gather.
+shard.grid @g(shape = 3)
+func.func @f(%x: tensor<3x4xi32>, %o: tensor<5x4xi32>, %p: tensor<7x4xi32>) -> (tensor<5x4xi32>, tensor<7x4xi32>) {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %x to %s : tensor<3x4xi32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i + 1, j)>], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<3x4xi32>) outs(%o : tensor<5x4xi32>) {
+  ^bb0(%b: i32, %q: i32):
+    linalg.yield %b : i32
+  } -> tensor<5x4xi32>
+  %t = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i * 2 + 1, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<3x4xi32>) outs(%p : tensor<7x4xi32>) {
+  ^bb0(%b: i32, %q: i32):
+    linalg.yield %b : i32
+  } -> tensor<7x4xi32>
+  %ts = shard.shard %t to %s : tensor<7x4xi32>
+  return %r, %ts : tensor<5x4xi32>, tensor<7x4xi32>
+}

@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from mesh_opt.ir.nesting_limits import MAXIMUM_NESTING
+from mesh_opt.ir.nesting_limits import MAXIMUM_AFFINE_DEPTH, MAXIMUM_NESTING
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.printer import print_operation
 from mesh_opt.ir.text.source import Source, split_source
@@ -243,6 +243,19 @@ def test_deep_nesting_is_refused(nested, depth: int) -> None:
     limit = sys.getrecursionlimit()
     assert "nested deeper than" in refuse(nested(depth))[2]
     assert sys.getrecursionlimit() == limit
+
+
+@pytest.mark.parametrize(
+    "term", ["d0 + ", "d0 floordiv 3 + ", "d0 * 2 - "], ids=["sum", "quotients", "difference"]
+)
+@pytest.mark.parametrize("space", ["affine_map<(d0) -> (%s)>", "affine_set<(d0) : (%s >= 0)>"])
+def test_affine_expressions_are_as_deep_as_what_reads_them_can_follow(
+    term: str, space: str
+) -> None:
+    text = '"a.b"() {m = ' + space + "} : () -> ()"
+    parse(text % (term * (MAXIMUM_AFFINE_DEPTH // 2) + "d0"))
+    message = refuse(text % (term * (MAXIMUM_AFFINE_DEPTH + 1) + "d0"))[2]
+    assert f"at most {MAXIMUM_AFFINE_DEPTH} operators in a row" in message
 
 
 @pytest.mark.parametrize("nested", [_nested_regions, _nested_arrays, _nested_types])
