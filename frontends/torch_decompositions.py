@@ -6,30 +6,14 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from . import (
-    torch_elements,
-    torch_functions,
-    torch_indices,
-    torch_matrices,
-    torch_orders,
-    torch_places,
-    torch_pools,
-    torch_series,
-)
 from .torch_rules import Decompositions, table
 from .torch_spectra import composite_rule, composites
 
-RULES = (
-    torch_elements,
-    torch_functions,
-    torch_indices,
-    torch_matrices,
-    torch_orders,
-    torch_places,
-    torch_pools,
-    torch_series,
+_RULES = (
+    *("elements", "functions", "indices", "matrices", "orders", "places", "pools", "series"),
+    *("spectra",),
 )
-"""The files that fill the table of rules, beside that above."""
+"""The files `torch_*` that fill the table of rules."""
 
 
 def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
@@ -55,4 +39,6 @@ def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
 
 def decompositions(torch: Any) -> Decompositions:
     """What neither PyTorch nor torch-mlir takes apart, and what they take apart wrongly."""
+    for name in _RULES:
+        import_module(f".torch_{name}", __package__)
     return {**table(torch), **composites(torch)}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-OPERATIONS = """
+SAME = """
 import mesh_opt
 import torch
 
-functional, tensor, inf = torch.nn.functional, torch.tensor, torch.inf
+functional, tensor = torch.nn.functional, torch.tensor
+nan, inf = torch.nan, torch.inf
 torch.manual_seed(0)
 
 def same(function, *inputs, **options):
@@ -17,8 +18,12 @@ def same(function, *inputs, **options):
             return function(*inputs)
 
     found = mesh_opt.torch.compile(Module(), *inputs, backend="interpreter", **options)(*inputs)
-    torch.testing.assert_close(found, function(*inputs), rtol=1e-4, atol=1e-5)
+    expected = function(*(each.clone() for each in inputs))
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
+"""
+"""Compares a function with what is compiled of it."""
 
+OPERATIONS = """
 x = torch.randn(4, 6)
 
 # Indices that count from the end.
@@ -129,21 +134,6 @@ same(lambda x, y: torch.linalg.solve_triangular(x + 5 * torch.eye(4), y, upper=T
 
 
 ELEMENTS = """
-import mesh_opt
-import torch
-
-functional, nan, inf = torch.nn.functional, torch.nan, torch.inf
-torch.manual_seed(0)
-
-def same(function, *inputs, **options):
-    class Module(torch.nn.Module):
-        def forward(self, *inputs):
-            return function(*inputs)
-
-    found = mesh_opt.torch.compile(Module(), *inputs, backend="interpreter", **options)(*inputs)
-    expected = function(*(each.clone() for each in inputs))
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
-
 # Division and extrema of numbers that are large, infinite or none, spread over each other.
 edge = torch.tensor([0.0, -0.0, 1, -1, 0.5, -2.5, 3, 1e30, -1e30, 1e-30, nan, inf, -inf])
 same(lambda x, y: (torch.fmod(x, y), torch.remainder(x, y), torch.remainder(x, 3), x // y, x // 3,
@@ -193,9 +183,9 @@ same(lambda x: (torch.linalg.matrix_exp(x), torch.matrix_exp(3 * x)), torch.rand
 
 def test_operations(torch_python: Callable[[str], str]) -> None:
     """What torch-mlir refuses or takes for something else."""
-    torch_python(OPERATIONS)
+    torch_python(SAME + OPERATIONS)
 
 
 def test_elements(torch_python: Callable[[str], str]) -> None:
     """Numbers at the edges, places in tensors, and what PyTorch has kernels for."""
-    torch_python(ELEMENTS)
+    torch_python(SAME + ELEMENTS)
