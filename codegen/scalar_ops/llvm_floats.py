@@ -154,15 +154,36 @@ def integer_to_float(signed: bool) -> Emit:
 
 
 def float_to_integer(signed: bool) -> Emit:
-    """An integer, rounded to zero; the nearest there is for floats out of range, 0 for NaN."""
+    """An integer, rounded to zero; the nearest there is for floats out of range, 0 for NaN.
+
+    LLVM's own `llvm.fptosi.sat` does the same, but one element after the other.
+    """
 
     def emit(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
-        kind = ir.IntType(target.width)
-        name = f"llvm.fpto{'s' if signed else 'u'}i.sat"
-        function = builder.module.declare_intrinsic(
-            name, [kind, values[0].type], ir.FunctionType(kind, [values[0].type])
-        )
-        return widen(builder, builder.call(function, [values[0]]), target)
+        value, width = values[0], target.width
+        bits = width - signed
+        least, most = -(1 << bits) if signed else 0, (1 << bits) - 1
+        precision = 53 if isinstance(value.type, ir.DoubleType) else 24
+        # The least number is a float; the largest one is one only if it has few enough bits.
+        top = (1 << bits) - (1 << max(0, bits - precision))
+        low, high = (ir.Constant(value.type, float(limit)) for limit in (least, top))
+        inside = builder.select(builder.fcmp_ordered(">", value, low), value, low)
+        inside = builder.select(builder.fcmp_ordered("<", inside, high), inside, high)
+        if signed:
+            is_number = builder.fcmp_ordered("ord", value, value)
+            inside = builder.select(is_number, inside, ir.Constant(value.type, 0.0))
+        # Processors convert to 32 bits and more, and to signed numbers best.
+        kind = ir.IntType(max(width, 32))
+        is_positive = not signed and width >= 32
+        convert = builder.fptoui if is_positive else builder.fptosi
+        number = convert(inside, kind)
+        if top != most:
+            limit = ir.Constant(value.type, float(most + 1))
+            too_large = builder.fcmp_ordered(">=", value, limit)
+            number = builder.select(too_large, ir.Constant(kind, most), number)
+        if kind.width > width:
+            number = builder.trunc(number, ir.IntType(width))
+        return widen(builder, number, target)
 
     return emit
 

@@ -86,16 +86,21 @@ def float_to_integer(e: Emitter, value: SSAValue, source: Kind, target: Kind) ->
     signed = target.name == "signed"
     width = target.width
     least, most = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
-    # The powers of two beside the limits are floats, the limits themselves may not be.
-    above, below = e.constant(float(most + 1), value.type), e.constant(float(least), value.type)
-    too_large = e.compare_floats("oge", value, above)
-    too_small = e.compare_floats("ole", value, below)
-    inside = e.both(e.compare_floats("olt", value, above), e.compare_floats("ogt", value, below))
-    none = e.constant(0.0, value.type)
-    safe = e.select(inside, value, none)
+    # The least number is a float, the largest one need not be: `top` is the float at or below it.
+    bits, precision = width - signed, 24 if value.type == f32 else 53
+    largest = (1 << bits) - (1 << max(0, bits - precision))
+    top, bottom = (e.constant(float(limit), value.type) for limit in (largest, least))
+    # NaN, which compares with nothing, is `bottom` after this.
+    safe = e.select(e.compare_floats("ogt", value, bottom), value, bottom)
+    safe = e.select(e.compare_floats("olt", safe, top), safe, top)
+    if signed:
+        is_number = e.compare_floats("ord", value, value)
+        safe = e.select(is_number, safe, e.constant(0.0, value.type))
     number = e.op("arith.fptosi" if signed else "arith.fptoui", safe, to=target.type)
-    number = e.select(too_large, e.constant(most, target.type), number)
-    return e.select(too_small, e.constant(least, target.type), number)
+    if largest == most:
+        return number
+    too_large = e.compare_floats("oge", value, e.constant(float(most + 1), value.type))
+    return e.select(too_large, e.constant(most, target.type), number)
 
 
 @tensor_rule("stablehlo.bitcast_convert")
