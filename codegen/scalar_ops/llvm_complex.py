@@ -49,7 +49,8 @@ def of_parts(name: str) -> Emit:
     """The instruction of a name on both parts."""
 
     def emit(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-        return getattr(builder, name)(*values)
+        pairs = zip(*(_parts(builder, each) for each in values), strict=True)
+        return create(builder, [getattr(builder, name)(*each) for each in pairs])
 
     return emit
 
@@ -106,7 +107,25 @@ def divide(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
 
 def absolute(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
     """The distance from 0."""
-    return libm(builder, "hypot", _parts(builder, values[0]))
+    return _hypotenuse(builder, *_parts(builder, values[0]))
+
+
+def _hypotenuse(builder: Builder, x: Value, y: Value) -> Value:
+    """`sqrt(x**2 + y**2)`, infinite if either is.
+
+    Of floats it is computed in doubles, as the C library does: squares are exact there, and no
+    sum overflows. So it is done for many at once.
+    """
+    if isinstance(x.type, ir.DoubleType):
+        return libm(builder, "hypot", [x, y])
+    wide = [builder.fpext(each, ir.DoubleType()) for each in (x, y)]
+    total = builder.fadd(*(builder.fmul(each, each) for each in wide))
+    size = builder.fptrunc(intrinsic(builder, "llvm.sqrt", total), x.type)
+    infinite = ir.Constant(x.type, float("inf"))
+    for each in (x, y):
+        is_infinite = builder.fcmp_ordered("==", intrinsic(builder, "llvm.fabs", each), infinite)
+        size = builder.select(is_infinite, infinite, size)
+    return size
 
 
 def angle(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
@@ -172,7 +191,7 @@ def logarithm_plus_one(builder: Builder, values: Sequence[Value], *_: Element) -
     """`log(1 + z) = log(hypot(x + 1, y)) + atan2(y, x + 1) i`."""
     x, y = _parts(builder, values[0])
     more = builder.fadd(x, ir.Constant(x.type, 1.0))
-    size = libm(builder, "log", [libm(builder, "hypot", [more, y])])
+    size = libm(builder, "log", [_hypotenuse(builder, more, y)])
     return create(builder, [size, libm(builder, "atan2", [y, more])])
 
 

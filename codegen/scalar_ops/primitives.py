@@ -30,6 +30,7 @@ from ..microkernels.vectors import (
     widened,
     words_of,
 )
+from .llvm_complex import create, imaginary, real
 from .llvm_scalar_ops import OPERATIONS
 from .llvm_values import from_storage, register_type, to_storage
 
@@ -143,23 +144,35 @@ def _annotate(module: Any, instruction: Any, binding: int) -> None:
 
 def _memory_primitive(operation: str, element: Element, binding: int) -> Primitive:
     """`load(base, index)` or `store(base, index, value)` of an element of one binding."""
-    storage = register_type(element) if element.is_complex else stored_type(element)
-    # A complex number lies where its parts may.
-    align = element.part.storage_bytes if element.is_complex else None
+    # The parts of a complex number are read and written one by one: LLVM does so for many numbers
+    # at once, but never for many vectors of two.
+    part = element.part if element.is_complex else element
+    parts = 2 if element.is_complex else 1
 
-    def address(builder: Any, base: Any, index: Any) -> Any:
-        pointer = builder.inttoptr(base, storage.as_pointer())
-        return builder.gep(pointer, [index])
+    def access(builder: Any, base: Any, index: Any, number: int, stored: Any = None) -> Any:
+        """A load of a part, or a store."""
+        pointer = builder.inttoptr(base, stored_type(part).as_pointer())
+        if parts > 1:
+            index = builder.add(
+                builder.mul(index, ir.Constant(_WORD, parts)), ir.Constant(_WORD, number)
+            )
+        place = builder.gep(pointer, [index])
+        instruction = builder.load(place) if stored is None else builder.store(stored, place)
+        _annotate(builder.module, instruction, binding)
+        return instruction
 
     def load(builder: Any, values: Sequence[Any]) -> Any:
-        instruction = builder.load(address(builder, *values), align=align)
-        _annotate(builder.module, instruction, binding)
-        return from_storage(builder, instruction, element)
+        found = [
+            from_storage(builder, access(builder, values[0], values[1], number), part)
+            for number in range(parts)
+        ]
+        return found[0] if parts == 1 else create(builder, found)
 
     def store(builder: Any, values: Sequence[Any]) -> Any:
-        stored = to_storage(builder, values[2], element)
-        instruction = builder.store(stored, address(builder, values[0], values[1]), align)
-        _annotate(builder.module, instruction, binding)
+        base, index, value = values
+        found = [value] if parts == 1 else [real(builder, [value]), imaginary(builder, [value])]
+        for number, each in enumerate(found):
+            access(builder, base, index, number, to_storage(builder, each, part))
         return ir.Constant(_BOOL, 0)
 
     if operation == "load":
