@@ -36,7 +36,14 @@ from .kernel_text import Bound, KernelText, Panels, Portion, TileCount
 from .moved_operands import read_through
 from .packed_products import Side, gains_from_repacking, packed_tile, panel_blocks
 from .panels import SCRATCH_SCOPE, Loops, PanelPacking, set_loops
-from .product_sums import I32, Factor, product_factors
+from .product_sums import (
+    I32,
+    Factor,
+    initial_scalar,
+    initial_vector,
+    is_stored,
+    product_factors,
+)
 from .reduction_loops import FEW_ROWS, loop_sizes
 from .register_tiles import register_tiles
 from .writer import Indices, KernelWriter
@@ -286,20 +293,88 @@ class _ProductWriter:
     ) -> None:
         """Add a finished tile to the initial values, as far as it lies in the result."""
         contraction, tile, code = self.contraction, self.tile, writer.code
-        view = contraction.view
-        output, result = view.outputs[0], view.operation.results[0]
-        name, add = contraction.element.name, "sumf" if contraction.element.is_float else "addi"
         height = code.minimum(code.subtract(extent[0], corner[0]), tile.rows)
         width = code.minimum(code.subtract(extent[1], corner[1]), tile.columns)
         point: list[Term] = [0] * len(sizes)
         set_loops(code, point, contraction.batch, sizes, batch)
-        with code.loop(0, height) as i:
-            set_loops(code, point, contraction.rows, sizes, code.add(corner[0], i))
-            start = code.multiply(i, tile.columns)
-            with code.loop(0, width) as j:
-                set_loops(code, point, contraction.columns, sizes, code.add(corner[1], j))
-                indices = writer.apply_map(view.output_maps[0], tuple(point))
-                total = code.load(f"load_{name}_{SCRATCH_SCOPE}", scratch, code.add(start, j))
-                initial = writer.element(output, indices)
-                total = code.call(f"{add}_{name}", initial, total)
-                writer.store(result, code.linear(indices, writer.shape(result)), total)
+
+        def row(number: Term) -> list[Term]:
+            at = list(point)
+            set_loops(code, at, contraction.rows, sizes, code.add(corner[0], number))
+            return at
+
+        def elements() -> None:
+            with code.loop(0, height) as i:
+                self._store_elements(writer, sizes, row(i), scratch, i, corner[1], width)
+
+        if not self._lies_in_rows(writer):
+            elements()
+            return
+        with code.when(code.compare("sge", width, tile.columns)):
+            with code.when(code.compare("sge", height, tile.rows)):
+                # The sums go from registers to the result.
+                for i in range(tile.rows):
+                    self._store_vectors(writer, sizes, row(i), scratch, i, corner[1])
+            with code.otherwise(), code.loop(0, height) as i:
+                self._store_vectors(writer, sizes, row(i), scratch, i, corner[1])
+        with code.otherwise():
+            elements()
+
+    def _lies_in_rows(self, writer: KernelWriter) -> bool:
+        """Whether the columns of a tile lie next to each other, in the result as in the initial
+        values."""
+        view, columns = self.contraction.view, self.contraction.columns
+        last = view.output_maps[0].results[-len(columns) :]
+        if [each.position for each in last if isinstance(each, AffineDimExpr)] != list(columns):
+            return False
+        return initial_scalar(writer, view.outputs[0]) is not None or is_stored(
+            writer, view.outputs[0]
+        )
+
+    def _store_vectors(
+        self,
+        writer: KernelWriter,
+        sizes: Indices,
+        point: list[Term],
+        scratch: Term,
+        row: Term,
+        column: Term,
+    ) -> None:
+        """Add a row of a tile, all of which lies in the result."""
+        contraction, tile, code = self.contraction, self.tile, writer.code
+        view, element, lanes = contraction.view, contraction.element, tile.lanes
+        set_loops(code, point, contraction.columns, sizes, column)
+        indices = writer.apply_map(view.output_maps[0], tuple(point))
+        result = view.operation.results[0]
+        start = code.linear(indices, writer.shape(result))
+        for lane in range(0, tile.columns, lanes):
+            position = code.add(start, lane)
+            place = code.add(code.multiply(row, tile.columns), lane)
+            primitive = f"vload_{element.name}_{element.name}_{lanes}_{SCRATCH_SCOPE}"
+            total = code.load(primitive, scratch, place)
+            initial = initial_vector(writer, view.outputs[0], position, element, lanes)
+            total = code.call(f"vadd_{element.name}_{lanes}", initial, total)
+            writer.store_vector(result, position, total, lanes)
+
+    def _store_elements(
+        self,
+        writer: KernelWriter,
+        sizes: Indices,
+        point: list[Term],
+        scratch: Term,
+        row: Term,
+        column: Term,
+        width: Term,
+    ) -> None:
+        """Add the first elements of a row of a tile."""
+        contraction, code = self.contraction, writer.code
+        view = contraction.view
+        output, result = view.outputs[0], view.operation.results[0]
+        name, add = contraction.element.name, "sumf" if contraction.element.is_float else "addi"
+        start = code.multiply(row, self.tile.columns)
+        with code.loop(0, width) as j:
+            set_loops(code, point, contraction.columns, sizes, code.add(column, j))
+            indices = writer.apply_map(view.output_maps[0], tuple(point))
+            total = code.load(f"load_{name}_{SCRATCH_SCOPE}", scratch, code.add(start, j))
+            total = code.call(f"{add}_{name}", writer.element(output, indices), total)
+            writer.store(result, code.linear(indices, writer.shape(result)), total)

@@ -222,6 +222,17 @@ def _vector_multiply_add(names: Sequence[str]) -> Primitive:
     return Primitive((vector,) * 3, emit)
 
 
+def _vector_add(names: Sequence[str]) -> Primitive:
+    """`vadd_element_lanes(left, right)`, a sum whose order is free."""
+    element = element_by_name(names[0])
+    _, add = OPERATIONS["sumf" if element.is_float else "addi"]
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        return add(builder, values, element)
+
+    return Primitive((_vector_type(element, names[1]),) * 2, emit)
+
+
 def _vector_words(names: Sequence[str]) -> Primitive:
     """`vwords_lanes_terms(...)` of 32-bit integers whose low bits are terms."""
     lanes, terms = (int(each) for each in names)
@@ -260,4 +271,5 @@ _VECTORS = {
     "vstore": _vector_store,
     "vsplat": _vector_splat,
     "vmuladd": _vector_multiply_add,
+    "vadd": _vector_add,
 }
