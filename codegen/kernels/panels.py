@@ -169,9 +169,9 @@ class PanelPacking:
                 self._write_vectors(batch, first, (0, whole), self._store(base, work, vector))
             with code.otherwise():
                 self._write_elements(batch, first, (0, whole), lanes, store)
-        elif self._is_in_rows and self._lies_along(self.across):
+        elif (transpose := self._transpose) is not None:
             with code.when(code.compare("sge", lanes, width)):
-                copied = self._transpose_rows(base, work, batch, first)
+                copied = transpose(base, work, batch, first)
                 self._write_elements(batch, first, (copied, whole), width, store)
             with code.otherwise():
                 self._write_elements(batch, first, (0, whole), lanes, store)
@@ -240,6 +240,50 @@ class PanelPacking:
                 place = code.add(code.multiply(row, tile.terms), term)
                 code.run(f"vstore_{bits.name}_{count}_0", base, place, value)
         return code.multiply(vectors, tile.lanes)
+
+    @property
+    def _transpose(self) -> Callable[[Term, Term, Term, Term], Term] | None:
+        """What copies the words of full panels by squares in registers, if something does."""
+        if self._is_in_rows:
+            return self._transpose_rows if self._lies_along(self.across) else None
+        return self._transpose_words if self._has_words_in_rows else None
+
+    @property
+    def _has_words_in_rows(self) -> bool:
+        """Whether words lie next to each other along the depth, and rows of them equally far
+        apart."""
+        places = [each.position for each in self.map.results if isinstance(each, AffineDimExpr)]
+        if not self._lies_along(self.depth) or not self.across:
+            return False
+        start = places.index(self.across[0])
+        is_even = tuple(places[start : start + len(self.across)]) == self.across
+        if self._bits is None:
+            return is_even and self.writer.element_of(self.operand) == self.element
+        depth = self.sizes[self.depth[0]]
+        is_whole = isinstance(depth, int) and depth % self.tile.terms == 0
+        return is_even and is_whole and not (self.is_left and self.tile.flips)
+
+    def _transpose_words(self, base: Term, work: Term, batch: Term, first: Term) -> Term:
+        """Copy the words of whole panels of an operand that lies row by row; returns how many."""
+        code, width, terms = self.writer.code, self.width, self.tile.terms
+        _, words, whole = self._counts()
+        bytes_, shape = self.element.storage_bytes, self.writer.shape(self.operand)
+        square = square_of(bytes_)
+        row = [each.position for each in self.map.results if isinstance(each, AffineDimExpr)]
+        inner = shape[row.index(self.across[-1]) + 1 :]
+        pitch = code.floor_divide(code.product(inner), terms)
+        start = code.multiply(work, code.multiply(words, width))
+        copied = code.multiply(code.floor_divide(whole, square), square)
+        with code.loop(0, copied, square) as word:
+            to = code.add(start, code.multiply(word, width))
+            for lane in range(0, width, square):
+                term = code.multiply(word, terms)
+                indices = self._indices(batch, code.add(first, lane), term)
+                taken = code.floor_divide(code.linear(indices, shape), terms)
+                primitive = f"transpose_{bytes_}_{min(square, width - lane)}"
+                address = self.writer.address(self.operand)
+                code.run(primitive, base, code.add(to, lane), width, address, taken, pitch)
+        return copied
 
     def _transpose_rows(self, base: Term, work: Term, batch: Term, first: Term) -> Term:
         """Copy the words of whole rows of an operand in which columns lie side by side, by squares

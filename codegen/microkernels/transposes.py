@@ -18,30 +18,34 @@ def square_of(storage_bytes: int) -> int:
     return min(16, vector_bits() // (8 * storage_bytes))
 
 
-def emit_transpose(storage_bytes: int) -> Any:
+def emit_transpose(storage_bytes: int, height: int = 0) -> Any:
     """An emitter of `transpose(to, at, step, start, from, pitch)`.
 
     It reads a square at `start + from`, whose rows are `pitch` elements apart, and writes it
-    transposed at `to + at`, with rows `step` elements apart.
+    transposed at `to + at`, with rows `step` elements apart; or so many rows of one.
     """
     count = square_of(storage_bytes)
+    height = height or count
     kind = ir.IntType(8 * storage_bytes)
     vector = ir.VectorType(kind, count)
+    first = ir.Constant(ir.VectorType(_I32, height), list(range(height)))
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         base, at, step, start, taken, pitch = values
 
-        def row(address: Any, first: Any, stride: Any, number: int) -> Any:
+        def row(address: Any, first: Any, stride: Any, number: int, length: int) -> Any:
             index = builder.add(first, builder.mul(stride, ir.Constant(_WORD, number)))
             place = builder.gep(builder.inttoptr(address, kind.as_pointer()), [index])
-            return builder.bitcast(place, vector.as_pointer())
+            return builder.bitcast(place, ir.VectorType(kind, length).as_pointer())
 
-        rows = [
-            builder.load(row(start, taken, pitch, number), align=storage_bytes)
-            for number in range(count)
+        rows: list[Any] = [
+            builder.load(row(start, taken, pitch, number, count), align=storage_bytes)
+            for number in range(height)
         ]
+        rows += [ir.Constant(vector, ir.Undefined)] * (count - height)
         for number, each in enumerate(transposed(builder, rows)):
-            builder.store(each, row(base, at, step, number), storage_bytes)
+            value = each if height == count else builder.shuffle_vector(each, each, first)
+            builder.store(value, row(base, at, step, number, height), storage_bytes)
         return ir.Constant(ir.IntType(1), 0)
 
     return emit

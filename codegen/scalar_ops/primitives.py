@@ -73,7 +73,7 @@ def primitive(name: str) -> Primitive:
         tile = PackedTile(left, right, total, rows, columns, depth)
         return _on_addresses(emit_packed_tile(tile))
     if operation == "transpose":
-        return Primitive((_WORD,) * 6, emit_transpose(int(element_names[0])))
+        return Primitive((_WORD,) * 6, emit_transpose(*map(int, element_names)))
     if operation in _VECTORS:
         return _VECTORS[operation](element_names)
     elements = tuple(element_by_name(each) for each in element_names)
