@@ -55,7 +55,8 @@ class PanelPacking:
     - `sizes`: of all loops of the product;
     - `total`: the element of the sums;
     - `tile`: what is multiplied at once;
-    - `is_left`: whether panels are of rows, not of columns.
+    - `is_left`: whether panels are of rows, not of columns;
+    - `first_word`, `words`: the words of depth that panels have.
     """
 
     writer: KernelWriter
@@ -69,6 +70,8 @@ class PanelPacking:
     total: Element
     tile: Tile
     is_left: bool
+    first_word: Term
+    words: Term
 
     @property
     def element(self) -> Element:
@@ -148,11 +151,16 @@ class PanelPacking:
     def _counts(self) -> tuple[Term, Term, Term]:
         """The rows or columns; the words of a panel's depth; those that have all of their terms."""
         code = self.writer.code
-        count, depth = (
-            code.product([self.sizes[loop] for loop in loops])
-            for loops in (self.across, self.depth)
-        )
-        return count, self.tile.words(code, depth), code.floor_divide(depth, self.tile.terms)
+        count = code.product([self.sizes[loop] for loop in self.across])
+        whole = code.floor_divide(self._terms_left, self.tile.terms)
+        return count, self.words, code.minimum(whole, self.words)
+
+    @property
+    def _terms_left(self) -> Term:
+        """The terms of the depth from the first word on."""
+        code = self.writer.code
+        depth = code.product([self.sizes[loop] for loop in self.depth])
+        return code.subtract(depth, code.multiply(self.first_word, self.tile.terms))
 
     def _write_panel(self, base: Term, work: Term, number: Term) -> None:
         """Write panel `number` of all as panel `work` at an address."""
@@ -207,13 +215,13 @@ class PanelPacking:
         store = self._store(base, work, f"store_{name}_0")
         zero = code.number(0, self.element)
         if words != whole:
-            depth = code.product([self.sizes[loop] for loop in self.depth])
-            begun = code.ceiling_divide(depth, terms)
+            left = self._terms_left
+            begun = code.minimum(code.ceiling_divide(left, terms), words)
             with code.loop(whole, begun) as word, code.loop(0, lanes) as lane:
                 total = code.copy(zero)
                 for number in range(terms - 1):
                     term = code.add(code.multiply(word, terms), number)
-                    with code.when(code.compare("slt", term, depth)):
+                    with code.when(code.compare("slt", term, left)):
                         value = self._term(batch, code.add(first, lane), term)
                         code.set(total, code.call(f"ori_{name}", total, self._moved(value, number)))
                 store(word, lane, total)
@@ -362,8 +370,9 @@ class PanelPacking:
                 copy(word, lane)
 
     def _indices(self, batch: Term, across: Term, term: Term) -> Indices:
-        """Where an element lies in the operand."""
+        """Where an element lies in the operand; terms count from the first word on."""
         code = self.writer.code
+        term = code.add(code.multiply(self.first_word, self.tile.terms), term)
         point: list[Term] = [0] * len(self.sizes)
         parts = ((self.batch, batch), (self.across, across), (self.depth, term))
         for loops, index in parts:

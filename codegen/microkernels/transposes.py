@@ -42,7 +42,7 @@ def emit_transpose(storage_bytes: int, height: int = 0) -> Any:
             builder.load(row(start, taken, pitch, number, count), align=storage_bytes)
             for number in range(height)
         ]
-        rows += [ir.Constant(vector, ir.Undefined)] * (count - height)
+        rows += [ir.Constant(vector, None)] * (count - height)
         for number, each in enumerate(transposed(builder, rows)):
             value = each if height == count else builder.shuffle_vector(each, each, first)
             builder.store(value, row(base, at, step, number, height), storage_bytes)

@@ -21,6 +21,7 @@ from ..microkernels.mmt4d import PackedTile, emit_packed_tile
 from ..microkernels.products import emit_tile
 from ..microkernels.transposes import emit_transpose
 from ..microkernels.vectors import (
+    call_intrinsic,
     dot,
     multiply_add,
     repeated_pair,
@@ -239,6 +240,23 @@ def _vector_words(names: Sequence[str]) -> Primitive:
     return Primitive((ir.VectorType(ir.IntType(32), lanes),) * terms, words_of)
 
 
+def _prefetch(names: Sequence[str]) -> Primitive:
+    """`prefetch_element(base, index)`: an element is written soon."""
+    element = element_by_name(names[0])
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, index = values
+        place = vector_address(builder, base, index, element, 1)
+        place = builder.bitcast(place, ir.IntType(8).as_pointer())
+        will_write, everywhere, data = (ir.Constant(ir.IntType(32), each) for each in (0, 3, 1))
+        call_intrinsic(
+            builder, "llvm.prefetch.p0", ir.VoidType(), place, will_write, everywhere, data
+        )
+        return ir.Constant(_BOOL, 0)
+
+    return Primitive((_WORD, _WORD), emit)
+
+
 def _pair_load(names: Sequence[str]) -> Primitive:
     """`vloadpair_element_lanes_binding(base, index)`: two elements, in all lanes."""
     element, lanes, binding = element_by_name(names[0]), int(names[1]), int(names[2])
@@ -272,4 +290,5 @@ _VECTORS = {
     "vsplat": _vector_splat,
     "vmuladd": _vector_multiply_add,
     "vadd": _vector_add,
+    "prefetch": _prefetch,
 }
