@@ -13,16 +13,22 @@ _WORD = ir.IntType(64)
 _I32 = ir.IntType(32)
 
 
+CACHE_LINE = 64
+"""Bytes."""
+
+
 def square_of(storage_bytes: int) -> int:
     """The side of a square of elements of some bytes: a vector of at most 16 of them."""
     return min(16, vector_bits() // (8 * storage_bytes))
 
 
-def emit_transpose(storage_bytes: int, height: int = 0) -> Any:
+def emit_transpose(storage_bytes: int, height: int = 0, *, is_streamed: bool = False) -> Any:
     """An emitter of `transpose(to, at, step, start, from, pitch)`.
 
     It reads a square at `start + from`, whose rows are `pitch` elements apart, and writes it
-    transposed at `to + at`, with rows `step` elements apart; or so many rows of one.
+    transposed at `to + at`, with rows `step` elements apart; or so many rows of one. What is
+    streamed goes to memory past the caches, in whole lines that begin where lines do; a fence must
+    follow.
     """
     count = square_of(storage_bytes)
     height = height or count
@@ -45,7 +51,12 @@ def emit_transpose(storage_bytes: int, height: int = 0) -> Any:
         rows += [ir.Constant(vector, None)] * (count - height)
         for number, each in enumerate(transposed(builder, rows)):
             value = each if height == count else builder.shuffle_vector(each, each, first)
-            builder.store(value, row(base, at, step, number, height), storage_bytes)
+            place = row(base, at, step, number, height)
+            if is_streamed:
+                hint = builder.module.add_metadata([ir.Constant(_I32, 1)])
+                builder.store(value, place, CACHE_LINE).set_metadata("nontemporal", hint)
+            else:
+                builder.store(value, place, storage_bytes)
         return ir.Constant(ir.IntType(1), 0)
 
     return emit

@@ -73,6 +73,11 @@ def primitive(name: str) -> Primitive:
         rows, columns, depth = (int(each) for each in element_names[3:])
         tile = PackedTile(left, right, total, rows, columns, depth)
         return _on_addresses(emit_packed_tile(tile))
+    if operation == "streamtranspose":
+        emit = emit_transpose(int(element_names[0]), is_streamed=True)
+        return Primitive((_WORD,) * 6, emit)
+    if operation == "fence":
+        return Primitive((), _fence)
     if operation == "transpose":
         return Primitive((_WORD,) * 6, emit_transpose(*map(int, element_names)))
     if operation in _VECTORS:
@@ -255,6 +260,12 @@ def _prefetch(names: Sequence[str]) -> Primitive:
         return ir.Constant(_BOOL, 0)
 
     return Primitive((_WORD, _WORD), emit)
+
+
+def _fence(builder: Any, values: Sequence[Any]) -> Any:
+    """What was streamed is seen by other threads before all that is written later."""
+    call_intrinsic(builder, "llvm.x86.sse.sfence", ir.VoidType())
+    return ir.Constant(_BOOL, 0)
 
 
 def _pair_load(names: Sequence[str]) -> Primitive:
