@@ -13,8 +13,10 @@ from ..kernels.contractions import (
     FIRST_BATCH,
     FIRST_COLUMN,
     FIRST_PANEL,
+    FIRST_WORD,
     PANEL_COUNT,
     SECTION_COLUMNS,
+    WORDS,
     PackedProduct,
 )
 from ..kernels.kernel_text import Bound, KernelText, Portion
@@ -62,7 +64,7 @@ def run_product(
         builder.size([sizes[loop] for loop in group])
         for group in (contraction.batch, contraction.rows, contraction.columns, contraction.depth)
     )
-    words = tile.words(builder, depth)
+    words, block = contraction.depth_blocks(builder, depth)
     row_panels = builder.ceiling_divide(rows, tile.rows)
     column_panels = builder.ceiling_divide(columns, tile.columns)
     if contraction.batch and batch != 1:
@@ -75,23 +77,30 @@ def run_product(
     dtype = contraction.element.dtype
     panels: list[Register] = []
     for name, factors in (
-        (product.panels[0], (batches, row_panels, words, tile.rows)),
-        (product.panels[1], (batches, section, words, tile.columns)),
+        (product.panels[0], (batches, row_panels, block, tile.rows)),
+        (product.panels[1], (batches, section, block, tile.columns)),
     ):
         shape = (builder.size(factors),)
         packed = lowering.allocate(shape, dtype)
         bound[name] = packed
         panels.append(packed.address)
-    with counted_loop(builder, 0, batch, batches) as first_batch:
+    with (
+        counted_loop(builder, 0, batch, batches) as first_batch,
+        counted_loop(builder, 0, words, block) as first_word,
+    ):
         count = builder.minimum(batches, builder.subtract(batch, first_batch))
+        depth_part = {
+            FIRST_WORD: first_word,
+            WORDS: builder.minimum(block, builder.subtract(words, first_word)),
+        }
         left = builder.multiply(first_batch, row_panels)
         packed_rows = builder.multiply(count, row_panels)
-        run(product.left, {FIRST_PANEL: left, PANEL_COUNT: packed_rows})
+        run(product.left, {FIRST_PANEL: left, PANEL_COUNT: packed_rows, **depth_part})
         with counted_loop(builder, 0, column_panels, section) as first:
             width = builder.minimum(section, builder.subtract(column_panels, first))
             start = builder.add(builder.multiply(first_batch, column_panels), first)
             right = {FIRST_PANEL: start, PANEL_COUNT: builder.multiply(count, width)}
-            run(product.right, right)
-            part = {FIRST_BATCH: first_batch, BATCHES: count}
+            run(product.right, {**right, **depth_part})
+            part = {FIRST_BATCH: first_batch, BATCHES: count, **depth_part}
             run(product.multiply, {**part, FIRST_COLUMN: first, COLUMNS: width})
     return panels

@@ -55,7 +55,8 @@ class PanelPacking:
     - `sizes`: of all loops of the product;
     - `total`: the element of the sums;
     - `tile`: what is multiplied at once;
-    - `is_left`: whether panels are of rows, not of columns.
+    - `is_left`: whether panels are of rows, not of columns;
+    - `first_word`, `words`: the words of depth that panels have.
     """
 
     writer: KernelWriter
@@ -69,6 +70,8 @@ class PanelPacking:
     total: Element
     tile: Tile
     is_left: bool
+    first_word: Term
+    words: Term
 
     @property
     def element(self) -> Element:
@@ -148,11 +151,16 @@ class PanelPacking:
     def _counts(self) -> tuple[Term, Term, Term]:
         """The rows or columns; the words of a panel's depth; those that have all of their terms."""
         code = self.writer.code
-        count, depth = (
-            code.product([self.sizes[loop] for loop in loops])
-            for loops in (self.across, self.depth)
-        )
-        return count, self.tile.words(code, depth), code.floor_divide(depth, self.tile.terms)
+        count = code.product([self.sizes[loop] for loop in self.across])
+        whole = code.floor_divide(self._terms_left, self.tile.terms)
+        return count, self.words, code.minimum(whole, self.words)
+
+    @property
+    def _terms_left(self) -> Term:
+        """The terms of the depth from the first word on."""
+        code = self.writer.code
+        depth = code.product([self.sizes[loop] for loop in self.depth])
+        return code.subtract(depth, code.multiply(self.first_word, self.tile.terms))
 
     def _write_panel(self, base: Term, work: Term, number: Term) -> None:
         """Write panel `number` of all as panel `work` at an address."""
@@ -169,9 +177,9 @@ class PanelPacking:
                 self._write_vectors(batch, first, (0, whole), self._store(base, work, vector))
             with code.otherwise():
                 self._write_elements(batch, first, (0, whole), lanes, store)
-        elif self._is_in_rows and self._lies_along(self.across):
+        elif (transpose := self._transpose) is not None:
             with code.when(code.compare("sge", lanes, width)):
-                copied = self._transpose_rows(base, work, batch, first)
+                copied = transpose(base, work, batch, first)
                 self._write_elements(batch, first, (copied, whole), width, store)
             with code.otherwise():
                 self._write_elements(batch, first, (0, whole), lanes, store)
@@ -207,13 +215,13 @@ class PanelPacking:
         store = self._store(base, work, f"store_{name}_0")
         zero = code.number(0, self.element)
         if words != whole:
-            depth = code.product([self.sizes[loop] for loop in self.depth])
-            begun = code.ceiling_divide(depth, terms)
+            left = self._terms_left
+            begun = code.minimum(code.ceiling_divide(left, terms), words)
             with code.loop(whole, begun) as word, code.loop(0, lanes) as lane:
                 total = code.copy(zero)
                 for number in range(terms - 1):
                     term = code.add(code.multiply(word, terms), number)
-                    with code.when(code.compare("slt", term, depth)):
+                    with code.when(code.compare("slt", term, left)):
                         value = self._term(batch, code.add(first, lane), term)
                         code.set(total, code.call(f"ori_{name}", total, self._moved(value, number)))
                 store(word, lane, total)
@@ -240,6 +248,50 @@ class PanelPacking:
                 place = code.add(code.multiply(row, tile.terms), term)
                 code.run(f"vstore_{bits.name}_{count}_0", base, place, value)
         return code.multiply(vectors, tile.lanes)
+
+    @property
+    def _transpose(self) -> Callable[[Term, Term, Term, Term], Term] | None:
+        """What copies the words of full panels by squares in registers, if something does."""
+        if self._is_in_rows:
+            return self._transpose_rows if self._lies_along(self.across) else None
+        return self._transpose_words if self._has_words_in_rows else None
+
+    @property
+    def _has_words_in_rows(self) -> bool:
+        """Whether words lie next to each other along the depth, and rows of them equally far
+        apart."""
+        places = [each.position for each in self.map.results if isinstance(each, AffineDimExpr)]
+        if not self._lies_along(self.depth) or not self.across:
+            return False
+        start = places.index(self.across[0])
+        is_even = tuple(places[start : start + len(self.across)]) == self.across
+        if self._bits is None:
+            return is_even and self.writer.element_of(self.operand) == self.element
+        depth = self.sizes[self.depth[0]]
+        is_whole = isinstance(depth, int) and depth % self.tile.terms == 0
+        return is_even and is_whole and not (self.is_left and self.tile.flips)
+
+    def _transpose_words(self, base: Term, work: Term, batch: Term, first: Term) -> Term:
+        """Copy the words of whole panels of an operand that lies row by row; returns how many."""
+        code, width, terms = self.writer.code, self.width, self.tile.terms
+        _, words, whole = self._counts()
+        bytes_, shape = self.element.storage_bytes, self.writer.shape(self.operand)
+        square = square_of(bytes_)
+        row = [each.position for each in self.map.results if isinstance(each, AffineDimExpr)]
+        inner = shape[row.index(self.across[-1]) + 1 :]
+        pitch = code.floor_divide(code.product(inner), terms)
+        start = code.multiply(work, code.multiply(words, width))
+        copied = code.multiply(code.floor_divide(whole, square), square)
+        with code.loop(0, copied, square) as word:
+            to = code.add(start, code.multiply(word, width))
+            for lane in range(0, width, square):
+                term = code.multiply(word, terms)
+                indices = self._indices(batch, code.add(first, lane), term)
+                taken = code.floor_divide(code.linear(indices, shape), terms)
+                primitive = f"transpose_{bytes_}_{min(square, width - lane)}"
+                address = self.writer.address(self.operand)
+                code.run(primitive, base, code.add(to, lane), width, address, taken, pitch)
+        return copied
 
     def _transpose_rows(self, base: Term, work: Term, batch: Term, first: Term) -> Term:
         """Copy the words of whole rows of an operand in which columns lie side by side, by squares
@@ -318,8 +370,9 @@ class PanelPacking:
                 copy(word, lane)
 
     def _indices(self, batch: Term, across: Term, term: Term) -> Indices:
-        """Where an element lies in the operand."""
+        """Where an element lies in the operand; terms count from the first word on."""
         code = self.writer.code
+        term = code.add(code.multiply(self.first_word, self.tile.terms), term)
         point: list[Term] = [0] * len(self.sizes)
         parts = ((self.batch, batch), (self.across, across), (self.depth, term))
         for loops, index in parts:

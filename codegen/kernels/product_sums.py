@@ -111,7 +111,7 @@ def operand_of(
     value, affine_map = view.inputs[factor.argument], view.maps[factor.argument]
     element = writer.element_of(value)
     is_vector = row in affine_map.used_dims()
-    is_stored = not writer.is_inline(value) and constant_attribute(value) is None
+    stored = is_stored(writer, value)
     if is_vector:
         last = affine_map.results[-1]
         others = AffineMap(affine_map.num_dims, 0, affine_map.results[:-1])
@@ -120,10 +120,10 @@ def operand_of(
         is_plain = element.is_float or (
             element.width in NATIVE_WIDTHS and element.width <= total.width
         )
-        if not (is_row and is_stored and is_plain and shape_of(value)):
+        if not (is_row and stored and is_plain and shape_of(value)):
             return None
-        return Operand(value, affine_map, element, factor, True, is_stored, stride)
-    return Operand(value, affine_map, element, factor, False, is_stored)
+        return Operand(value, affine_map, element, factor, True, stored, stride)
+    return Operand(value, affine_map, element, factor, False, stored)
 
 
 def paired_loop(
@@ -174,3 +174,18 @@ def initial_scalar(writer: KernelWriter, output: SSAValue) -> Term | None:
     if writer.is_inline(output) and isinstance(owner, Operation) and owner.name == "linalg.fill":
         return writer.scalar(owner.operands[0])
     return None
+
+
+def initial_vector(
+    writer: KernelWriter, output: SSAValue, position: Term, total: Element, lanes: int
+) -> Term:
+    """Initial values of sums from a row-major position on, of a tensor that is stored or filled."""
+    splat = initial_scalar(writer, output)
+    if splat is None:
+        return writer.load_vector(output, position, total, total, lanes)
+    return writer.code.call(f"vsplat_{total.name}_{lanes}", splat)
+
+
+def is_stored(writer: KernelWriter, value: SSAValue) -> bool:
+    """Whether elements of a tensor lie in memory, for vectors of them to be loaded."""
+    return not writer.is_inline(value) and constant_attribute(value) is None

@@ -34,6 +34,7 @@ from .product_sums import (
     Operand,
     has_windows,
     initial_scalar,
+    initial_vector,
     operand_of,
     paired_loop,
     product_factors,
@@ -433,11 +434,7 @@ class RegisterTiles:
         return self.writer.load_vector(self.result, position, self.total, self.total, lanes)
 
     def _initial(self, position: Term, lanes: int) -> Term:
-        output = self.view.outputs[0]
-        splat = initial_scalar(self.writer, output)
-        if splat is None:
-            return self.writer.load_vector(output, position, self.total, self.total, lanes)
-        return self.code.call(f"vsplat_{self.total.name}_{lanes}", splat)
+        return initial_vector(self.writer, self.view.outputs[0], position, self.total, lanes)
 
 
 def register_tiles(

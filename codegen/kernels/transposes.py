@@ -11,13 +11,14 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import product
+from math import prod
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.linalg.structured_view import structured_view
-from ..microkernels.transposes import square_of
+from ..microkernels.transposes import CACHE_LINE, square_of
 from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import AstBuilder, Term
 from .fusion import is_pointwise_view
@@ -26,10 +27,15 @@ from .moved_operands import Permutation, moved_source
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
-CACHE_LINE = 64
-
 BLOCKS = 4
 """Blocks of a tile of work along either side."""
+
+STREAMED_BLOCKS = 2
+"""Blocks of a tile of work down the rows of a result that is streamed."""
+
+STREAMED = 1 << 23
+"""Bytes of a result from which on it is written past the caches. Else its lines are read first, and
+those of rows that are a power of two apart put each other out."""
 
 BLOCK_BYTES = 128
 """Bytes of a row of a block on the stack."""
@@ -56,22 +62,51 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
     base, start = writer.address(result), writer.address(source)
     source_shape = tuple(shape[each] for each in permutation)
     steps = _stride(code, shape, row), _stride(code, source_shape, permutation.index(column))
-    primitive = f"transpose_{element.storage_bytes}"
+    bytes_ = element.storage_bytes
+    is_streamed = _is_streamed(shape, bytes_)
+    down = STREAMED_BLOCKS if is_streamed else BLOCKS
 
     def places(indices: Indices) -> tuple[Term, Term]:
         at = tuple(indices[each] for each in permutation)
         return code.linear(indices, shape), code.linear(at, source_shape)
 
-    def copy_block(at: At, r: Term, c: Term) -> None:
-        for down, right in product(range(0, side, square), repeat=2):
-            to, taken = places(at(code.add(r, down), code.add(c, right)))
+    def copy_squares(primitive: str, at: At, r: Term, c: Term) -> None:
+        for below, right in product(range(0, side, square), repeat=2):
+            to, taken = places(at(code.add(r, below), code.add(c, right)))
+            if is_streamed:
+                # What the next tile reads.
+                following = code.add(taken, side * down)
+                for number in range(square):
+                    place = code.add(following, code.multiply(steps[1], number))
+                    code.run(f"prefetch_{element.name}", start, place)
             code.run(primitive, base, to, steps[0], start, taken, steps[1])
+
+    def copy_block(at: At, r: Term, c: Term) -> None:
+        if not is_streamed:
+            copy_squares(f"transpose_{bytes_}", at, r, c)
+            return
+        with code.when(code.compare("eq", code.modulo(base, CACHE_LINE), 0)):
+            copy_squares(f"streamtranspose_{bytes_}", at, r, c)
+        with code.otherwise():
+            copy_squares(f"transpose_{bytes_}", at, r, c)
 
     def copy(indices: Indices) -> None:
         to, taken = places(indices)
         writer.store(result, to, writer.load(source, taken))
 
-    return _write_blocks(code, shape, row, side, copy_block, copy)
+    tiles = _write_blocks(code, shape, row, (side, down), copy_block, copy)
+    if is_streamed:
+        code.run("fence")
+    return tiles
+
+
+def _is_streamed(shape: Indices, storage_bytes: int) -> bool:
+    """Whether a result is large, and its rows are whole cache lines, which a vector fills."""
+    known = [each for each in shape if isinstance(each, int)]
+    size, row = prod(known) * storage_bytes, known[-1] * storage_bytes if known else 0
+    is_known = len(known) == len(shape)
+    is_line = square_of(storage_bytes) * storage_bytes == CACHE_LINE
+    return is_known and is_line and size >= STREAMED and row % CACHE_LINE == 0
 
 
 def write_with_transposes(
@@ -112,7 +147,7 @@ def write_with_transposes(
                 code.remember((each.value, indices), each.load(place))
             store(indices)
 
-    return _write_blocks(code, shape, row, side, compute_block, store)
+    return _write_blocks(code, shape, row, (side, BLOCKS), compute_block, store)
 
 
 class _Block:
@@ -197,15 +232,21 @@ def _write_blocks(
     code: AstBuilder,
     shape: Indices,
     row: int,
-    side: int,
+    block: tuple[int, int],
     whole: Callable[[At, Term, Term], None],
     single: Callable[[Indices], None],
 ) -> TileCount:
-    """Loops over the blocks of a dimension and the last one, and over the elements at the edges."""
+    """Loops over the blocks of a dimension and the last one, and over the elements at the edges.
+
+    `block` is the side of a block, and how many are in a tile of work down the rows.
+    """
+    side, down = block
     last = column = len(shape) - 1
     outer = [each for each in range(last) if each != row]
     cuts = [(each, 1) for each in outer if shape[each] != 1][:2]
-    cuts += [(row, side * BLOCKS), (column, side * BLOCKS)]
+    # The next tile reads on along the rows of the source: both read some lines where those begin
+    # elsewhere than tiles do.
+    cuts += [(column, side * BLOCKS), (row, side * down)]
 
     def at(numbers: Sequence[Term], r: Term, c: Term) -> Indices:
         indices = dict(zip(outer, numbers, strict=True)) | {row: r, column: c}

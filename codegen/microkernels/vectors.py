@@ -115,7 +115,8 @@ def accumulate(
     next_step = builder.add(step, one, flags=("nsw",))
     for each, following in zip((step, *sums), (next_step, *added), strict=True):
         each.add_incoming(following, last)
-    builder.cbranch(builder.icmp_signed("<", next_step, steps), loop, after)
+    again = builder.cbranch(builder.icmp_signed("<", next_step, steps), loop, after)
+    again.set_metadata("llvm.loop", _once(builder.module))
 
     builder.position_at_end(after)
     totals = [builder.phi(vector) for _ in range(count)]
@@ -123,6 +124,14 @@ def accumulate(
         total.add_incoming(zero, before)
         total.add_incoming(following, last)
     return totals
+
+
+def _once(module: Any) -> Any:
+    """Metadata of a loop that is not unrolled; its first operand is itself, as LLVM wants it."""
+    hint = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
+    loop = module.add_metadata([hint, ir.Constant(_I64, len(module.metadata))])
+    loop.operands = (loop, hint)
+    return loop
 
 
 def repeat(builder: Any, steps: Any, body: Callable[[Any], None]) -> None:

@@ -21,6 +21,7 @@ from ..microkernels.mmt4d import PackedTile, emit_packed_tile
 from ..microkernels.products import emit_tile
 from ..microkernels.transposes import emit_transpose
 from ..microkernels.vectors import (
+    call_intrinsic,
     dot,
     multiply_add,
     repeated_pair,
@@ -73,8 +74,13 @@ def primitive(name: str) -> Primitive:
         rows, columns, depth = (int(each) for each in element_names[3:])
         tile = PackedTile(left, right, total, rows, columns, depth)
         return _on_addresses(emit_packed_tile(tile))
+    if operation == "streamtranspose":
+        emit = emit_transpose(int(element_names[0]), is_streamed=True)
+        return Primitive((_WORD,) * 6, emit)
+    if operation == "fence":
+        return Primitive((), _fence)
     if operation == "transpose":
-        return Primitive((_WORD,) * 6, emit_transpose(int(element_names[0])))
+        return Primitive((_WORD,) * 6, emit_transpose(*map(int, element_names)))
     if operation in _VECTORS:
         return _VECTORS[operation](element_names)
     elements = tuple(element_by_name(each) for each in element_names)
@@ -235,10 +241,44 @@ def _vector_multiply_add(names: Sequence[str]) -> Primitive:
     return Primitive((vector,) * 3, emit)
 
 
+def _vector_add(names: Sequence[str]) -> Primitive:
+    """`vadd_element_lanes(left, right)`, a sum whose order is free."""
+    element = element_by_name(names[0])
+    _, add = OPERATIONS["sumf" if element.is_float else "addi"]
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        return add(builder, values, element)
+
+    return Primitive((_vector_type(element, names[1]),) * 2, emit)
+
+
 def _vector_words(names: Sequence[str]) -> Primitive:
     """`vwords_lanes_terms(...)` of 32-bit integers whose low bits are terms."""
     lanes, terms = (int(each) for each in names)
     return Primitive((ir.VectorType(ir.IntType(32), lanes),) * terms, words_of)
+
+
+def _prefetch(names: Sequence[str]) -> Primitive:
+    """`prefetch_element(base, index)`: an element is written soon."""
+    element = element_by_name(names[0])
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, index = values
+        place = vector_address(builder, base, index, element, 1)
+        place = builder.bitcast(place, ir.IntType(8).as_pointer())
+        will_write, everywhere, data = (ir.Constant(ir.IntType(32), each) for each in (0, 3, 1))
+        call_intrinsic(
+            builder, "llvm.prefetch.p0", ir.VoidType(), place, will_write, everywhere, data
+        )
+        return ir.Constant(_BOOL, 0)
+
+    return Primitive((_WORD, _WORD), emit)
+
+
+def _fence(builder: Any, values: Sequence[Any]) -> Any:
+    """What was streamed is seen by other threads before all that is written later."""
+    call_intrinsic(builder, "llvm.x86.sse.sfence", ir.VoidType())
+    return ir.Constant(_BOOL, 0)
 
 
 def _pair_load(names: Sequence[str]) -> Primitive:
@@ -273,4 +313,6 @@ _VECTORS = {
     "vstore": _vector_store,
     "vsplat": _vector_splat,
     "vmuladd": _vector_multiply_add,
+    "vadd": _vector_add,
+    "prefetch": _prefetch,
 }

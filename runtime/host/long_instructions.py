@@ -112,8 +112,9 @@ def run_kernel(state: int, code: int, frame: int) -> int:
             return HELP
         team = 0
     elif team != 0:
-        # Few parts, as workers wait for each other after each.
-        chunk = max(tiles // 4, min(tiles, load_word(team + 8 * WORKERS)))
+        # Few parts, as workers wait for each other after each, and as many tiles for all of them.
+        workers = load_word(team + 8 * WORKERS)
+        chunk = (tiles + 4 * workers - 1) // (4 * workers) * workers
     first = load_word(state + 8 * TILE)
     while first < tiles:
         last = min(first + chunk, tiles)

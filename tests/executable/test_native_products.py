@@ -12,7 +12,8 @@ from breadth import breadth
 from mesh_opt import api
 from mesh_opt.codegen.compile import GUARD_VARIABLE, CompiledProgram
 from mesh_opt.codegen.host_code import kernel_steps
-from mesh_opt.codegen.kernels import contractions
+from mesh_opt.codegen.kernels import contractions, matrix_products
+from mesh_opt.codegen.kernels.matrix_products import DEPTH_BLOCK
 from mesh_opt.codegen.microkernels import vectors
 from mesh_opt.codegen.microkernels.products import tile_of_product
 from mesh_opt.codegen.microkernels.vectors import cpu_has, vector_bits
@@ -63,21 +64,32 @@ LARGE = {
     "rows_of_two_loops": ("5x13x70xf32 amk", "70x66xf32 kn", "5x13x66xf32 amn"),
     "depth_of_two_loops": ("65x8x9xf32 mak", "8x9x66xf32 akn", "65x66xf32 mn"),
     "dynamic": ("?x80xf32 mk", "80x?xf32 kn", "?x?xf32 mn"),
+    "dynamic_depth": ("?x?xf32 mk", "?x?xf32 kn", "?x?xf32 mn"),
 }
 """Types of two operands and the result, each with its loops."""
+
+DEEP = ("edges", "left_by_columns", "batched", "depth_of_two_loops", "dynamic_depth")
+"""Those that are multiplied with a depth of several blocks, too."""
+
+SHALLOW = 128
+"""Bytes of depth that are several blocks in such tests."""
 
 
 def in_panels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every product be packed, however small it is, between guards."""
     monkeypatch.setenv(GUARD_VARIABLE, "1")
-    monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", 0)
+    monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", 1)
     monkeypatch.setattr(contractions, "gains_from_panels", lambda contraction, is_inline: True)
 
 
-@pytest.mark.parametrize("name", LARGE)
-def test_large_product(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [*((each, DEPTH_BLOCK) for each in LARGE), *((each, SHALLOW) for each in DEEP)],
+)
+def test_large_product(name: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products that are packed and multiplied in registers, added to what is there."""
     in_panels(monkeypatch)
+    monkeypatch.setattr(matrix_products, "DEPTH_BLOCK", block)
     tensors = [f"tensor<{each.split()[0]}>" for each in LARGE[name]]
     used = [each.split()[1] for each in LARGE[name]]
     element = "f64" if "f64" in tensors[0] else "f32"
@@ -95,7 +107,7 @@ def test_large_product(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
   }} -> {tensors[2]}
   return %0 : {tensors[2]}"""
     inputs = None
-    if name == "dynamic":
+    if "dynamic" in name:
         rng = np.random.default_rng(1)
         shapes = [(67, 80), (80, 69), (67, 69)]
         inputs = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
@@ -125,6 +137,8 @@ NARROW = {
     "dynamic": ("i8", "extsi extsi", "?x83 mk", "83x? kn"),
     "floats": ("bf16", "extf extf", "61x131 mk", "131x300 kn"),
     "transposed_floats": ("bf16", "extf extf", "131x61 km", "70x131 nk"),
+    # Words of whole terms, which are transposed in registers.
+    "floats_in_words": ("bf16", "extf extf", "61x138 mk", "70x138 nk"),
     "dynamic_floats": ("bf16", "extf extf", "?x83 mk", "83x? kn"),
 }
 """Elements, how they are widened, and two operands with their loops."""
@@ -158,11 +172,20 @@ def narrow_product(element: str, widen: str, operands: Sequence[str]) -> str:
     return function(tensors, tensors[2], body)
 
 
-@pytest.mark.parametrize("name", NARROW)
-def test_large_product_of_narrow_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [
+        *((each, DEPTH_BLOCK) for each in NARROW),
+        *((each, SHALLOW // 2) for each in ("signed", "wide", "floats", "floats_in_words")),
+    ],
+)
+def test_large_product_of_narrow_elements(
+    name: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Several terms at once: of integers the least, whose pairs are more than a sum can hold, of
     floats infinities, zeros with a sign and what is no number."""
     in_panels(monkeypatch)
+    monkeypatch.setattr(matrix_products, "DEPTH_BLOCK", block)
     element, widen, *operands = NARROW[name]
     rng = np.random.default_rng(1)
     sizes: dict[str, int] = {}

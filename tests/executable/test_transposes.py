@@ -8,6 +8,7 @@ import pytest
 from backend_checks import check, function
 from mesh_opt import api
 from mesh_opt.codegen.host_code import kernel_steps
+from mesh_opt.codegen.kernels import transposes as kernels
 from mesh_opt.codegen.kernels.moved_operands import read_through
 from mesh_opt.codegen.microkernels import transposes
 from mesh_opt.dialects.linalg.structured_view import structured_view
@@ -45,6 +46,22 @@ def transpose(
     ],
 )
 def test_permutation(shape: tuple[int, ...], permutation: tuple[int, ...], element: str) -> None:
+    check(transpose(shape, permutation, element))
+
+
+@pytest.mark.parametrize("element", ["f32", "f64", "i8"])
+@pytest.mark.parametrize(
+    ("shape", "permutation"),
+    [((128, 70), (1, 0)), ((3, 64, 2, 51), (0, 2, 3, 1)), ((192, 128), (1, 0))],
+)
+def test_streamed(
+    shape: tuple[int, ...],
+    permutation: tuple[int, ...],
+    element: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Large results go past the caches, in whole lines."""
+    monkeypatch.setattr(kernels, "STREAMED", 0)
     check(transpose(shape, permutation, element))
 
 
