@@ -19,7 +19,14 @@ from xdsl.printer import Printer
 from xdsl.traits import OpTrait, Pure, RecursiveMemoryEffect
 
 from ...ir.attribute_access import element_type, integer, with_element
-from ...ir.syntax.assembly_format import Directive, Parsed, Syntax, directive, values
+from ...ir.syntax.assembly_format import (
+    Directive,
+    Parsed,
+    PrintsProperty,
+    Syntax,
+    directive,
+    values,
+)
 from ...ir.syntax.rows import RowOperation, Rows
 from .attributes import WordAttribute
 
@@ -145,16 +152,12 @@ class LeadingOperands:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Word(PrintsProperty):
     """A word in the place of the attribute that holds it; if optional, behind a comma."""
 
     name: str
     kind: type[WordAttribute]
     optional: bool = False
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         if self.optional and parser.parse_optional_punctuation(",") is None:
@@ -194,16 +197,12 @@ class Custom:
 
 
 @dataclass(frozen=True, slots=True)
-class WordList:
+class WordList(PrintsProperty):
     """`, precision = [DEFAULT, HIGH]`: an array of words, or nothing."""
 
     keyword: str
     name: str
     kind: type[WordAttribute]
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def read(self, parser: Parser, parsed: Parsed) -> None:
         """Read what follows the keyword."""
