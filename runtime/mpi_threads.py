@@ -19,14 +19,7 @@ from ..sharding.collective_matching import CollectiveSignature, DeviceState
 from ..sharding.collectives import ALL_GATHER
 from .abi.elements import I64
 from .collectives import Collective, Group
-from .commands import (
-    Buffer,
-    Bytes,
-    Command,
-    DeviceFailed,
-    HostCommand,
-    run_commands,
-)
+from .commands import Buffer, Bytes, Command, DeviceFailed, HostCommand, run_commands
 from .communicator import as_bytes
 from .message_context import HEADER_BYTES, MessageContext, PlainState, Traffic
 from .message_steps import CollectiveSteps, Meeting

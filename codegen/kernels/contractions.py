@@ -20,13 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
-from ...runtime.abi.elements import (
-    F32,
-    F64,
-    NATIVE_WIDTHS,
-    Element,
-    element_of,
-)
+from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, element_of
 from ...runtime.abi.values import element_type
 from ..microkernels.products import Tile, tile_of_product
 from .ast_builder import Term

@@ -22,11 +22,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from ...ir.syntax.assembly_format import (
-    Parsed,
-    PrintsProperty,
-    Syntax,
-)
+from ...ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax
 from ...ir.syntax.directives import verify_type
 from ...ir.syntax.operations import SyntaxOperation
 from ..stream.affinity import AffinityOpInterface

@@ -9,11 +9,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import (
-    IRDLOperation,
-    OpDef,
-    VariadicDef,
-)
+from xdsl.irdl import IRDLOperation, OpDef, VariadicDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import OpTrait, Pure, RecursiveMemoryEffect

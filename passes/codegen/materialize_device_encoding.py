@@ -17,14 +17,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    ModuleOp,
-    TensorType,
-    i32,
-)
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, ModuleOp, TensorType, i32
 from xdsl.dialects.tensor import ExtractSliceOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -32,11 +25,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.dialect import UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
-from ...dialects.iree_tensor_ext import (
-    DispatchTensor,
-    DispatchTensorLoad,
-    DispatchTensorStore,
-)
+from ...dialects.iree_tensor_ext import DispatchTensor, DispatchTensorLoad, DispatchTensorStore
 from ...dialects.linalg.dialect import NAMED_CLASSES
 from ...ir.attribute_access import number_list
 from ...ir.diagnostics import OperationError
@@ -66,12 +55,7 @@ from .packed.layouts import (
     summed_dimensions,
     target_solver,
 )
-from .packed.signature import (
-    UnknownSizes,
-    has_encoding,
-    stored_type,
-    update_signature,
-)
+from .packed.signature import UnknownSizes, has_encoding, stored_type, update_signature
 from .packed.values import HeldTensor, PackedValues, layout_in_memory, layout_of_tiles
 
 COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
