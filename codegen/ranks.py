@@ -21,13 +21,7 @@ from ..ir.diagnostics import Note, OperationError
 from ..runtime.abi.arguments import InputError, checked_inputs
 from ..runtime.abi.values import Array
 from ..runtime.communicator import RankError
-from ..runtime.rank_calls import (
-    agree,
-    check_rank_count,
-    gather_devices,
-    join_ranks,
-    run_and_gather,
-)
+from ..runtime.rank_calls import agree, check_rank_count, gather_devices, join_ranks, run_and_gather
 from ..sharding.grid import Grid
 from .compile import CompiledProgram
 

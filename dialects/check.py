@@ -70,35 +70,20 @@ _CONSTANT = (" $lhs, ", _VALUE, _TOLERANCES, " attr-dict")
 
 AgreeOp = define(
     "check.agree",
-    "lhs rhs",
-    syntax=" $how, $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
-    attributes="how tolerance? max_ulp_difference? min_ulp_difference? is_unsigned?",
+    "lhs rhs -> result | how tolerance? max_ulp_difference? min_ulp_difference? is_unsigned?",
+    " $how, $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
     pure=False,
 )
 """Ours, what the others are converted to. `how` is "eq", "almost_eq" or "close"."""
 
 OPERATIONS: list[type[IRDLOperation]] = [
-    define("check.expect_eq", "lhs rhs", "", syntax=_TWO, pure=False),
+    define("check.expect_eq", "lhs rhs", _TWO, pure=False),
+    define("check.expect_almost_eq", "lhs rhs | tolerance?", _TWO, pure=False),
     define(
-        "check.expect_almost_eq", "lhs rhs", "", syntax=_TWO, attributes="tolerance?", pure=False
+        "check.expect_close", "lhs rhs | max_ulp_difference? min_ulp_difference?", _BOTH, pure=False
     ),
-    define(
-        "check.expect_close",
-        "lhs rhs",
-        "",
-        syntax=_BOTH,
-        attributes="max_ulp_difference? min_ulp_difference?",
-        pure=False,
-    ),
-    define("check.expect_eq_const", "lhs", "", syntax=_CONSTANT, attributes="value", pure=False),
-    define(
-        "check.expect_almost_eq_const",
-        "lhs",
-        "",
-        syntax=_CONSTANT,
-        attributes="value tolerance?",
-        pure=False,
-    ),
+    define("check.expect_eq_const", "lhs | value", _CONSTANT, pure=False),
+    define("check.expect_almost_eq_const", "lhs | value tolerance?", _CONSTANT, pure=False),
 ]
 
 Check = Dialect("check", [*OPERATIONS, AgreeOp], [])

@@ -6,12 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    FlatSymbolRefAttrConstr,
-    FunctionType,
-)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FlatSymbolRefAttrConstr, FunctionType
 from xdsl.dialects.func import CallOp, Func
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (

@@ -9,18 +9,11 @@ from .stablehlo.syntax import define
 Interpreter = Dialect(
     "interpreter",
     [
-        define(
-            "interpreter.run_parallel",
-            "inputs*",
-            "results_*",
-            attributes="programs infeed?",
-            pure=False,
-        ),
+        define("interpreter.run_parallel", "inputs* -> results_* | programs infeed?", pure=False),
         define(
             "interpreter.probe",
-            "operand",
-            syntax=" $operand, probe_id = $probe_id attr-dict : type($operand, $result)",
-            attributes="probe_id",
+            "operand -> result | probe_id",
+            " $operand, probe_id = $probe_id attr-dict : type($operand, $result)",
             pure=False,
         ),
     ],

@@ -34,10 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import number_list
 from ..ir.dialect_extension import dialect_of
-from ..ir.syntax.assembly_format import (
-    Syntax,
-    values,
-)
+from ..ir.syntax.assembly_format import Syntax, values
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.syntax.resource_directives import dynamic_dimensions
 from ..ir.syntax.rows import Rows

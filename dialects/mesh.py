@@ -63,15 +63,7 @@ from .shard.grids import (
     ProcessLinearIndexDefinition,
     ProcessMultiIndexDefinition,
 )
-from .shard.syntax import (
-    INDEX,
-    Clause,
-    Clauses,
-    Form,
-    NamedResults,
-    ShardingOperand,
-    respelled,
-)
+from .shard.syntax import INDEX, Clause, Clauses, Form, NamedResults, ShardingOperand, respelled
 
 
 @irdl_attr_definition

@@ -9,13 +9,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy.typing as npt
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    ModuleOp,
-    StringAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass

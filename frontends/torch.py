@@ -29,15 +29,7 @@ from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSh
 from ..ir.text.parser import parse_module
 from ..ir.text.source import Source
 from ..tools.driver import new_context
-from .entry_points import (
-    MAIN,
-    EntryPoint,
-    OfRank,
-    annotate,
-    axes_phrase,
-    main_function,
-    split_axes,
-)
+from .entry_points import MAIN, EntryPoint, OfRank, annotate, axes_phrase, main_function, split_axes
 from .torch_import import import_program
 from .torch_logs import without_torch_logs
 

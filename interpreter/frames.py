@@ -26,15 +26,7 @@ from ..runtime.abi.values import (
     static_shape,
 )
 from ..sharding.grid import Grid
-from .registry import (
-    Driver,
-    Executor,
-    Results,
-    Routine,
-    find_brancher,
-    find_entry,
-    is_terminator,
-)
+from .registry import Driver, Executor, Results, Routine, find_brancher, find_entry, is_terminator
 from .spmd import Rendezvous
 
 _ELEMENTWISE = ("arith.", "complex.", "math.")

@@ -26,16 +26,7 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.values import Array, Value
 from .contractions import contract, find_contraction
 from .frames import Exit, Frame, Plan
-from .loops import (
-    Extents,
-    at_point,
-    is_pointwise,
-    linear,
-    loop_extents,
-    loop_index,
-    run_body,
-    view,
-)
+from .loops import Extents, at_point, is_pointwise, linear, loop_extents, loop_index, run_body, view
 from .reductions import find_reductions, reduce_by_halves
 from .registry import Routine
 

@@ -20,6 +20,7 @@ from ..ir.attribute_access import (
     operation_name,
 )
 from ..ir.diagnostics import OperationError
+from ..ir.index_lists import SLICE_LISTS
 from ..runtime.abi.values import (
     Array,
     Value,
@@ -173,10 +174,7 @@ def read_slice(
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Offsets, sizes and strides of a slice; `groups` are the dynamic ones."""
     offsets, sizes, strides = (
-        mixed(op, name, dynamic)
-        for name, dynamic in zip(
-            ("static_offsets", "static_sizes", "static_strides"), groups, strict=True
-        )
+        mixed(op, name, dynamic) for name, dynamic in zip(SLICE_LISTS, groups, strict=True)
     )
     if not len(shape) == len(offsets) == len(sizes) == len(strides):
         raise OperationError(op, f"slices {len(offsets)} dimensions of {shape_text(tuple(shape))}")

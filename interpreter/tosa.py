@@ -28,15 +28,7 @@ from ..runtime.abi.values import (
     unsigned,
     wrap,
 )
-from .arith import (
-    maximum,
-    minimum,
-    rounded,
-    to_float,
-    truncated_quotient,
-    width_of,
-    wrapped,
-)
+from .arith import maximum, minimum, rounded, to_float, truncated_quotient, width_of, wrapped
 from .constants import constant_array
 from .frames import Exit, Frame
 from .math_functions import UNARY, apply_float, compute_dtype

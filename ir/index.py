@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from ..tiling.storage_sizes import LARGEST_VECTOR_SCALE, Extent, StorageFormula
+from .index_folding import IndexFolding
 
 INDEX = IndexType()
 NO_SIGNED_WRAP = IntegerOverflowAttr([IntegerOverflowFlag.NSW])
@@ -102,7 +103,11 @@ def known(value: SSAValue) -> IndexOrInt:
     return value
 
 
-class IndexArithmetic(ABC):
+_OPERATIONS = {"addi_i64": AddiOp, "subi_i64": SubiOp, "minsi_i64": MinSIOp}
+"""The operations on indices by the names of instructions."""
+
+
+class IndexArithmetic(IndexFolding[SSAValue], ABC):
     """Arithmetic on indices. Operations are made only where a result is not known."""
 
     OVERFLOW: ClassVar[IntegerOverflowAttr | None] = None
@@ -118,29 +123,10 @@ class IndexArithmetic(ABC):
             return number
         return self.insert(ConstantOp(IntegerAttr(number, INDEX)))
 
-    def add(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """left + right."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left + right
-        if 0 in (left, right):
-            return right if left == 0 else left
-        return self.binary(AddiOp, left, right)
-
-    def subtract(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """left - right."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left - right
-        return left if right == 0 else self.binary(SubiOp, left, right)
-
-    def multiply(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """left * right."""
-        if isinstance(left, int) and isinstance(right, int):
-            return left * right
-        if 0 in (left, right):
-            return 0
-        if 1 in (left, right):
-            return right if left == 1 else left
-        return self.binary(self._product, left, right)
+    def index_instruction(self, name: str, left: IndexOrInt, right: IndexOrInt) -> SSAValue:
+        if name == "muli_i64":
+            return self.binary(self._product, left, right)
+        return self.binary(_OPERATIONS[name], left, right)
 
     def divide(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
         """left / right of numbers that are not negative, rounded down."""
@@ -159,12 +145,6 @@ class IndexArithmetic(ABC):
         if isinstance(left, int) and isinstance(right, int):
             return max(left, right)
         return self.binary(MaxSIOp, left, right)
-
-    def minimum(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """The smaller of two numbers with signs."""
-        if isinstance(left, int) and isinstance(right, int):
-            return min(left, right)
-        return self.binary(MinSIOp, left, right)
 
     def binary(
         self,
@@ -202,15 +182,6 @@ class BuilderIndices(IndexArithmetic):
             return -(-total // 8) if round_up else total // 8
         return self.binary(CeilDivUIOp, total, 8) if round_up else self.divide(total, 8)
 
-    def row_major_position(
-        self, indices: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]
-    ) -> IndexOrInt:
-        """How many elements come before the one at `indices` of a tensor of `sizes`."""
-        position: IndexOrInt = 0
-        for index, size in zip(indices, sizes, strict=True):
-            position = self.add(self.multiply(position, size), index)
-        return position
-
 
 def is_contiguous(lengths: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]) -> bool:
     """Whether a part of these lengths is one run of a row-major tensor, as far as is known.
@@ -242,7 +213,7 @@ def reaches_end(
 
 
 def is_multiple(indices: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt], unit: int) -> bool:
-    """Whether `row_major_position` is a multiple of `unit`, as far as is known."""
+    """Whether `IndexFolding.linear` is a multiple of `unit`, as far as is known."""
     stride, is_exact, position = 1, True, 0
     for index, size in zip(reversed(indices), reversed(sizes), strict=True):
         if isinstance(index, int) and is_exact:

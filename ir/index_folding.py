@@ -10,8 +10,8 @@ V = TypeVar("V")
 """A value that is known at run time only; it is no integer."""
 
 
-class FoldingIndices(ABC, Generic[V]):
-    """Arithmetic on 64-bit indices, each an integer or a value of type `V`."""
+class IndexFolding(ABC, Generic[V]):
+    """Sums and products of 64-bit indices, each an integer or a value of type `V`."""
 
     @abstractmethod
     def index_instruction(self, name: str, left: int | V, right: int | V) -> V:
@@ -43,6 +43,30 @@ class FoldingIndices(ABC, Generic[V]):
             return right
         return left if right == 1 else self.index_instruction("muli_i64", left, right)
 
+    def minimum(self, left: int | V, right: int | V) -> int | V:
+        """The smaller one."""
+        if isinstance(left, int) and isinstance(right, int):
+            return min(left, right)
+        return left if left == right else self.index_instruction("minsi_i64", left, right)
+
+    def product(self, factors: Sequence[int | V]) -> int | V:
+        """The product of sizes; what is known is multiplied first."""
+        result: int | V = 1
+        for factor in known_first(factors):
+            result = self.multiply(result, factor)
+        return result
+
+    def linear(self, indices: Sequence[int | V], sizes: Sequence[int | V]) -> int | V:
+        """The row-major position of a multi-index."""
+        position: int | V = 0
+        for index, size in zip(indices, sizes, strict=True):
+            position = self.add(self.multiply(position, size), index)
+        return position
+
+
+class FoldingIndices(IndexFolding[V]):
+    """The same with quotients and comparisons."""
+
     def floor_divide(self, left: int | V, right: int | V) -> int | V:
         """`floor(left / right)` for a positive `right`; by 0 it gives anything."""
         if isinstance(left, int) and isinstance(right, int) and right:
@@ -61,31 +85,11 @@ class FoldingIndices(ABC, Generic[V]):
             return left % right
         return 0 if right == 1 else self.index_instruction("floormodsi_i64", left, right)
 
-    def minimum(self, left: int | V, right: int | V) -> int | V:
-        """The smaller one."""
-        if isinstance(left, int) and isinstance(right, int):
-            return min(left, right)
-        return left if left == right else self.index_instruction("minsi_i64", left, right)
-
     def compare(self, predicate: str, left: int | V, right: int | V) -> int | V:
         """A comparison (`slt`, `eq`, ...): 0 or 1 if it is known, else a condition."""
         if isinstance(left, int) and isinstance(right, int):
             return int(COMPARISONS[predicate](left, right))
         return self.index_instruction(f"cmpi{predicate}_i64", left, right)
-
-    def product(self, factors: Sequence[int | V]) -> int | V:
-        """The product of sizes; what is known is multiplied first."""
-        result: int | V = 1
-        for factor in known_first(factors):
-            result = self.multiply(result, factor)
-        return result
-
-    def linear(self, indices: Sequence[int | V], sizes: Sequence[int | V]) -> int | V:
-        """The row-major position of a multi-index."""
-        position: int | V = 0
-        for index, size in zip(indices, sizes, strict=True):
-            position = self.add(self.multiply(position, size), index)
-        return position
 
 
 def known_first(factors: Sequence[int | V]) -> list[int | V]:

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
@@ -72,6 +79,25 @@ def split_list(mixed: Sequence[int | SSAValue]) -> tuple[list[int], list[SSAValu
     """The inverse of `mixed_list`."""
     numbers = [item if isinstance(item, int) else DYNAMIC_INDEX for item in mixed]
     return numbers, [item for item in mixed if not isinstance(item, int)]
+
+
+SLICE_LISTS = ("static_offsets", "static_sizes", "static_strides")
+"""The properties of a slice."""
+
+
+def index_array(entries: Sequence[int | SSAValue]) -> DenseArrayBase[IntegerType]:
+    """The static part of a list, with marks in the place of values."""
+    return DenseArrayBase.from_list(i64, split_list(entries)[0])
+
+
+def slice_properties(
+    offsets: Sequence[int | SSAValue],
+    sizes: Sequence[int | SSAValue],
+    strides: Sequence[int | SSAValue] | None = None,
+) -> dict[str, Attribute]:
+    """The static offsets, sizes and strides of a slice; strides are 1 if none are given."""
+    lists = offsets, sizes, [1] * len(sizes) if strides is None else strides
+    return dict(zip(SLICE_LISTS, map(index_array, lists), strict=True))
 
 
 DYNAMIC_SIZE = DYNAMIC_TILE

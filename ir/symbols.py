@@ -9,13 +9,7 @@ from functools import lru_cache
 from itertools import count
 from weakref import WeakKeyDictionary, ref
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-)
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException

@@ -9,7 +9,7 @@ The context is a device's: where it has got to, MPI's functions and handles, and
 it has exchanged with each other device. While messages are awaited, the function returns `WAITING`
 from time to time, so that Python can look whether other ranks have failed; called again, it goes
 on. In the phase `START` it does so at once, and no deadline runs. The devices of one rank meet in
-its memory (`PUBLISH`, `MEET`), and each leaves in its context where it waits (`hosts.py`).
+its memory (`PUBLISH`, `MEET`), and each leaves in its context where it waits (`mpi_threads.py`).
 """
 
 from __future__ import annotations

@@ -28,12 +28,12 @@ from ..sharding.collective_matching import (
 from .collectives import Collective, Group
 from .commands import Buffer, Bytes, Command, HostCommand
 from .communicator import RankError
-from .hosts import HostGroup
 from .message_context import HEADER_BYTES, PlainState, Traffic
 from .message_steps import CollectiveSteps
 from .messages import native_messages
 from .mpi_mail import packed, unpacked
 from .mpi_supervisor import Failure, Supervisor, supervisor
+from .mpi_threads import MpiThreadGroup
 from .offers import OfferingCommunicator, Offers
 
 _RUN, _MESSAGES = 1, 2
@@ -70,7 +70,7 @@ class MpiCommunicator(OfferingCommunicator):
         self.taken = self.posted = 0
         self._devices = 1
         self._sent_before = 0
-        self._hosts: dict[int, HostGroup] = {}
+        self._groups: dict[int, MpiThreadGroup] = {}
         self._operations: Sequence[object] = ()
         self._numbers: dict[object, int] = {}
 
@@ -114,7 +114,7 @@ class MpiCommunicator(OfferingCommunicator):
         self.ranks.recover()
         self.mail, self._context = self.ranks.mailbox, self.ranks.messages
         self._offers = Offers(self.process, self._context, self._command)
-        self._hosts.clear()
+        self._groups.clear()
 
     def timed_out(self, content: tuple[int, PlainState, tuple[int, ...], float]) -> TimedOut:
         """A rank waited in vain, with this rank's own operations."""
@@ -243,7 +243,7 @@ class MpiCommunicator(OfferingCommunicator):
         """The devices of this rank."""
         return range(self.process * self._devices, (self.process + 1) * self._devices)
 
-    def host(self, devices: int) -> HostGroup | None:
+    def threads(self, devices: int) -> MpiThreadGroup | None:
         """The threads of this rank's devices, `None` if it is one; all ranks ask for as many.
 
         Raises RankError for several if MPI does not let threads send and receive.
@@ -257,9 +257,9 @@ class MpiCommunicator(OfferingCommunicator):
                 "this MPI does not let threads send and receive (MPI_THREAD_MULTIPLE), which"
                 " several devices of a rank need"
             )
-        found = self._hosts.get(devices)
+        found = self._groups.get(devices)
         if found is None:
-            found = self._hosts[devices] = HostGroup(self, devices)
+            found = self._groups[devices] = MpiThreadGroup(self, devices)
         self.ranks.devices = found
         return found
 

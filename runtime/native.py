@@ -16,9 +16,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from .abi.native_code import Native, source_of
-from .intrinsics import (
-    SOURCE as INTRINSICS,
-)
+from .intrinsics import SOURCE as INTRINSICS
 from .intrinsics import (
     atomic_add,
     atomic_load,

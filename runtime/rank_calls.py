@@ -163,8 +163,8 @@ def run_and_gather(
 
     Returns what all devices of all ranks have.
     """
-    host = communicator.host(devices)
-    own = [run(communicator)] if host is None else host.run(run)
+    threads = communicator.threads(devices)
+    own = [run(communicator)] if threads is None else threads.run(run)
     communicator.end()
     return gather_devices(communicator, own)
 

@@ -18,13 +18,7 @@ from ..sharding.collective_matching import ENDED, SEND, CollectiveMismatch, Devi
 from ..sharding.collectives import ALL_GATHER, GATHER
 from .abi.native_code import Native
 from .collectives import Collective, Group, around, shard_range
-from .commands import (
-    AnyCommand,
-    Buffer,
-    Command,
-    DeviceFailed,
-    call_by_address,
-)
+from .commands import AnyCommand, Buffer, Command, DeviceFailed, call_by_address
 from .communicator import Communicator, Words
 from .crew import TASK_ALONE, Call, Crew, Task
 from .native import MEETINGS, meeting_words, native_function

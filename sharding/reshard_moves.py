@@ -13,15 +13,7 @@ from math import prod
 
 from .collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from .local_shape import divides
-from .reshard_steps import (
-    AllGather,
-    AllReduce,
-    AllSlice,
-    AllToAll,
-    Permute,
-    ReduceScatter,
-    Step,
-)
+from .reshard_steps import AllGather, AllReduce, AllSlice, AllToAll, Permute, ReduceScatter, Step
 from .sharding import Axes, ReductionKind, Split
 
 Pending = tuple[tuple[ReductionKind, int], ...]

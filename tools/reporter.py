@@ -11,14 +11,7 @@ from ..ir.diagnostics import OperationError
 from ..ir.text.print_style import PrintStyle
 from ..ir.text.printer import print_operation
 from ..ir.text.source import Source
-from .diagnostics import (
-    Diagnostic,
-    Severity,
-    from_operation_error,
-    place_of,
-    render,
-    with_notes,
-)
+from .diagnostics import Diagnostic, Severity, from_operation_error, place_of, render, with_notes
 
 if TYPE_CHECKING:
     from .options import Diagnostics

@@ -11,10 +11,7 @@ from ...interpreter.storage import ranked
 from ...ir.attribute_access import attribute, operation_name, required
 from ...ir.diagnostics import OperationError
 from ...ir.index_lists import mixed_list
-from ...runtime.abi.values import (
-    shape_text,
-    static_shape,
-)
+from ...runtime.abi.values import shape_text, static_shape
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import INPUTS, RESULTS
 from ...runtime.host.program import Numbers
@@ -22,18 +19,8 @@ from .function_lowering import FunctionLowering
 from .resources import bind_tensor, in_place, read_tensor, write_tensor
 from .rules import lowers
 from .size_rules import same_sizes
-from .stream_steps import (
-    allocate,
-    count,
-    reach,
-    replaced_unless,
-    resource_of,
-)
-from .values import (
-    HostResource,
-    HostView,
-    NotLowered,
-)
+from .stream_steps import allocate, count, reach, replaced_unless, resource_of
+from .values import HostResource, HostView, NotLowered
 
 
 def _view(lowering: FunctionLowering, op: Operation) -> HostView:

@@ -27,12 +27,7 @@ from .function_lowering import FunctionLowering
 from .overlap import DISPATCH, dispatched_collective
 from .python_steps import call_python, inputs_of
 from .rules import lowers
-from .values import (
-    HostTensor,
-    HostValue,
-    NotLowered,
-    type_shape,
-)
+from .values import HostTensor, HostValue, NotLowered, type_shape
 
 
 @lowers("shard.process_linear_index")

@@ -40,14 +40,7 @@ from .resources import (
 )
 from .rules import lowers
 from .size_rules import same_sizes
-from .stream_steps import (
-    allocate,
-    count,
-    part_of,
-    reach,
-    resource_of,
-    take_over,
-)
+from .stream_steps import allocate, count, part_of, reach, resource_of, take_over
 from .values import BoundTensor, HostResource, HostTensor, HostValue, NotLowered
 
 

@@ -31,14 +31,7 @@ from ...runtime.host.virtual_machine import VirtualMachine
 from .control_flow import bind_results, registers_for
 from .function_lowering import FunctionLowering
 from .rules import lowers
-from .values import (
-    HostObject,
-    HostTensor,
-    HostValue,
-    NotLowered,
-    element_dtype,
-    type_shape,
-)
+from .values import HostObject, HostTensor, HostValue, NotLowered, element_dtype, type_shape
 
 NEVER = ("scf.", "cf.", "func.", "stream.", "hal.", "util.")
 """Dialects whose operations are lowered, or not at all."""

@@ -18,10 +18,7 @@ from ...ir.attribute_access import attribute, operation_name
 from ...ir.diagnostics import OperationError
 from ...ir.tensor_types import element_named
 from ...runtime.abi.elements import integer_element
-from ...runtime.abi.values import (
-    integer_width,
-    scalar_dtype,
-)
+from ...runtime.abi.values import integer_width, scalar_dtype
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.entry import scalar_of, word_of
 from ...runtime.host.pool import RECEIVED, account
@@ -35,11 +32,7 @@ from .kernel_steps import run_kernel
 from .resources import has_spare_bits
 from .rules import lowers
 from .size_rules import PART_OF_BYTES, same_sizes
-from .values import (
-    HostResource,
-    NotLowered,
-    element_dtype,
-)
+from .values import HostResource, NotLowered, element_dtype
 
 
 def resource_of(lowering: FunctionLowering, op: Operation, position: int) -> HostResource:

@@ -19,10 +19,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
-from ...runtime.abi.elements import (
-    Element,
-    element_of,
-)
+from ...runtime.abi.elements import Element, element_of
 from ...runtime.abi.values import element_type
 from .ast_builder import Term
 from .expressions import write_element

@@ -25,14 +25,7 @@ from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 from .element_loops import is_element_loop
-from .expressions import (
-    FREE,
-    RESHAPES,
-    RULES,
-    Access,
-    unit_reshape,
-    written_loops,
-)
+from .expressions import FREE, RESHAPES, RULES, Access, unit_reshape, written_loops
 from .index_ranges import unproven
 from .product_sums import has_windows, product_factors
 from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value

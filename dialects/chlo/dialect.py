@@ -89,59 +89,56 @@ def _write_pair(printer: Printer, operation: Operation) -> None:
         printer.print_list(operation.result_types, printer.print_attribute)
 
 
-_unary = define(
-    "chlo.unary", "operand", syntax=" $operand attr-dict : type($operand) -> type($result)"
-)
-_binary = define(
-    "chlo.binary",
-    "lhs rhs",
-    syntax=" $lhs, $rhs attr-dict : type($lhs), type($rhs) -> type($result)",
-)
-_broadcasting = define(
-    "chlo.broadcasting",
-    "lhs rhs",
-    syntax=" $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
-    attributes="broadcast_dimensions?",
-)
-
 OPERATIONS: list[type[Operation]] = [
     variant(ConstantOp, "chlo.constant"),
-    *(variant(_unary, f"chlo.{name}") for name in UNARY.split() if name != "constant_like"),
-    *(variant(_binary, f"chlo.{name}") for name in BINARY.split()),
-    *(variant(_broadcasting, f"chlo.broadcast_{name}") for name in BROADCASTING.split()),
-    define(
-        "chlo.constant_like",
-        "operand",
-        attributes="value",
+    *(
+        define(
+            f"chlo.{name}",
+            "operand -> result",
+            " $operand attr-dict : type($operand) -> type($result)",
+        )
+        for name in UNARY.split()
+        if name != "constant_like"
     ),
+    *(
+        define(
+            f"chlo.{name}",
+            "lhs rhs -> result",
+            " $lhs, $rhs attr-dict : type($lhs), type($rhs) -> type($result)",
+        )
+        for name in BINARY.split()
+    ),
+    *(
+        define(
+            f"chlo.broadcast_{name}",
+            "lhs rhs -> result | broadcast_dimensions?",
+            " $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
+        )
+        for name in BROADCASTING.split()
+    ),
+    define("chlo.constant_like", "operand -> result | value"),
     define(
         "chlo.broadcast_compare",
-        "lhs rhs",
-        syntax=" $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
-        attributes="broadcast_dimensions? comparison_direction compare_type?",
+        "lhs rhs -> result | broadcast_dimensions? comparison_direction compare_type?",
+        " $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
     ),
     define(
         "chlo.broadcast_select",
-        "pred on_true on_false",
-        syntax=(
-            " $pred, $on_true, $on_false attr-dict : signature($pred, $on_true, $on_false, $result)"
-        ),
+        "pred on_true on_false -> result",
+        " $pred, $on_true, $on_false attr-dict : signature($pred, $on_true, $on_false, $result)",
     ),
     define(
         "chlo.top_k",
-        "operand",
-        "values indices",
-        syntax=(
+        "operand -> values indices | k is_stable?",
+        (
             Custom(_read_top_k, _write_top_k, ("k", "is_stable")),
             " attr-dict : ",
             Custom(_read_pair, _write_pair),
         ),
-        attributes="k is_stable?",
     ),
     define(
         "chlo.ragged_dot",
-        "lhs rhs group_sizes",
-        attributes="ragged_dot_dimension_numbers precision_config?",
+        "lhs rhs group_sizes -> result | ragged_dot_dimension_numbers precision_config?",
     ),
     ScanOp,
 ]

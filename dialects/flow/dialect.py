@@ -20,9 +20,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import dialect_of
-from ...ir.syntax.assembly_format import (
-    Syntax,
-)
+from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from .. import iree_tensor_ext
 from ..iree_encoding.interfaces import Tensor, plain, tensor_encoding

@@ -22,10 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import (
-    Parsed,
-    Syntax,
-)
+from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import WorkgroupCountRegion
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm

@@ -12,10 +12,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import (
-    Parsed,
-    values,
-)
+from ...ir.syntax.assembly_format import Parsed, values
 from ...ir.syntax.rows import Rows
 from ...ir.syntax.typed_values import ConstantValue
 from ..iree_encoding.interfaces import Tensor

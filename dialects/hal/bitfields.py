@@ -13,7 +13,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import DIRECTIVES, Directive, Parsed
+from ...ir.syntax.assembly_format import DIRECTIVES, Directive, Parsed, PrintsProperty
 
 Flags = Mapping[str, int]
 """Names and the bits that they stand for; a name may stand for several."""
@@ -83,15 +83,11 @@ FLAGS: dict[str, tuple[Flags, IntegerType]] = {
 
 
 @dataclass(eq=False)
-class FlagSet:
+class FlagSet(PrintsProperty):
     """`Name`, `"Name|Other"`, or `"None"`."""
 
     name: str
     kind: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         flags, type_ = FLAGS[self.kind]

@@ -22,10 +22,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from ...ir.syntax.assembly_format import (
-    Parsed,
-    Syntax,
-)
+from ...ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax
 from ...ir.syntax.directives import verify_type
 from ...ir.syntax.operations import SyntaxOperation
 from ..stream.affinity import AffinityOpInterface
@@ -36,15 +33,11 @@ _WORD = re.compile(r"[a-zA-Z_][\w$.]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Keyword:
+class Keyword(PrintsProperty):
     """A word out of a list, kept as a string property; left out, the property is absent."""
 
     name: str
     default: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         word = parser.parse_identifier()
@@ -106,7 +99,7 @@ BufferViewAssertOp = row(
 
 
 @dataclass(frozen=True, slots=True)
-class ImportType:
+class ImportType(PrintsProperty):
     """The type that a tensor is imported as or exported from: often that of the value itself.
 
     Written ` as T` before the types where it differs from the value's.
@@ -114,10 +107,6 @@ class ImportType:
 
     name: str
     value: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         parsed.types[self.value] = [parser.parse_type()]

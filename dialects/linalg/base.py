@@ -8,14 +8,7 @@ from enum import auto
 from functools import cache
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    MemRefType,
-    ShapedType,
-    TensorType,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ShapedType, TensorType, i32, i64
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap

@@ -24,11 +24,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import (
-    IsTerminator,
-    Pure,
-    RecursiveMemoryEffect,
-)
+from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax

@@ -58,15 +58,7 @@ from .checks import (
     check_spelling,
 )
 from .grids import OnGrid
-from .syntax import (
-    INDEX,
-    Clause,
-    Clauses,
-    Form,
-    NamedResults,
-    ShardingOperand,
-    grid_reference,
-)
+from .syntax import INDEX, Clause, Clauses, Form, NamedResults, ShardingOperand, grid_reference
 from .traits import ShardCanonicalization
 
 _SHARDING_CLAUSES = (

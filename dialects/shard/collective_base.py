@@ -21,11 +21,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import (
-    AnyOf,
-    BaseAttr,
-    prop_def,
-)
+from xdsl.irdl import AnyOf, BaseAttr, prop_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException

@@ -6,13 +6,7 @@ from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    I64,
-    IntegerAttr,
-    SymbolRefAttr,
-    UnitAttr,
-    i64,
-)
+from xdsl.dialects.builtin import I64, IntegerAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     BaseAttr,

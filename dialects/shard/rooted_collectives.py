@@ -5,9 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    IndexType,
-)
+from xdsl.dialects.builtin import IndexType
 from xdsl.irdl import (
     BaseAttr,
     operand_def,

@@ -31,7 +31,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ...ir.index_lists import parse_index_list, print_index_list, split_list
-from ...ir.syntax.assembly_format import Parsed, Syntax, directive, values
+from ...ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax, directive, values
 from ...ir.syntax.operations import SyntaxOperation
 from ...sharding.sharding import ReductionKind
 from .attributes import (
@@ -177,14 +177,10 @@ _EXPECTED = "expected dimensions such as 2x?x4"
 
 @directive("dimensions")
 @dataclass(frozen=True, slots=True)
-class Dimensions:
+class Dimensions(PrintsProperty):
     """`2x?x4`, or `[]` for none."""
 
     name: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         dimensions: list[int] = []

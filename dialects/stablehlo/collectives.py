@@ -7,76 +7,56 @@ from .syntax import define
 _GROUPS = "replica_groups channel_handle? use_global_device_ids?"
 
 OPERATIONS = [
-    define("stablehlo.partition_id", "", syntax=" attr-dict : type($result)"),
-    define("stablehlo.replica_id", "", syntax=" attr-dict : type($result)"),
+    define("stablehlo.partition_id", "-> result", " attr-dict : type($result)"),
+    define("stablehlo.replica_id", "-> result", " attr-dict : type($result)"),
     define(
-        "stablehlo.all_reduce",
-        "operands_*",
-        "results_*",
-        attributes=_GROUPS,
-        regions="computation",
-        pure=False,
+        "stablehlo.all_reduce", f"operands_* -> results_* | {_GROUPS} | computation", pure=False
     ),
     define(
         "stablehlo.collective_reduce",
-        "operands_*",
-        "results_*",
-        attributes=f"{_GROUPS} has_dynamic_root?",
-        regions="computation",
+        f"operands_* -> results_* | {_GROUPS} has_dynamic_root? | computation",
         pure=False,
     ),
     define(
         "stablehlo.all_gather",
-        "operands_*",
-        "results_*",
-        attributes=f"{_GROUPS} all_gather_dim",
+        f"operands_* -> results_* | {_GROUPS} all_gather_dim",
         pure=False,
     ),
     define(
         "stablehlo.reduce_scatter",
-        "operand",
-        attributes=f"{_GROUPS} scatter_dimension",
-        regions="computation",
+        f"operand -> result | {_GROUPS} scatter_dimension | computation",
         pure=False,
     ),
     define(
         "stablehlo.all_to_all",
-        "operands_*",
-        "results_*",
-        attributes=("replica_groups channel_handle? split_dimension concat_dimension split_count"),
+        "operands_* -> results_* | replica_groups channel_handle? split_dimension "
+        "concat_dimension split_count",
         pure=False,
     ),
     define(
         "stablehlo.collective_permute",
-        "operand",
-        attributes="source_target_pairs channel_handle?",
+        "operand -> result | source_target_pairs channel_handle?",
         pure=False,
     ),
     define(
         "stablehlo.collective_broadcast",
-        "operand",
-        attributes="replica_groups channel_handle?",
+        "operand -> result | replica_groups channel_handle?",
         pure=False,
     ),
-    define("stablehlo.cross-replica-sum", "operand", attributes="replica_groups", pure=False),
-    define("stablehlo.async_start", "inputs*", attributes="", regions="body", pure=False),
-    define("stablehlo.async_done", "future", "results_*", pure=False),
+    define("stablehlo.cross-replica-sum", "operand -> result | replica_groups", pure=False),
+    define("stablehlo.async_start", "inputs* -> result | | body", pure=False),
+    define("stablehlo.async_done", "future -> results_*", pure=False),
     define(
         "stablehlo.send",
-        "inputs* token",
-        attributes="channel_handle is_host_transfer? source_target_pairs?",
+        "inputs* token -> result | channel_handle is_host_transfer? source_target_pairs?",
         pure=False,
     ),
     define(
         "stablehlo.recv",
-        "token",
-        "results_*",
-        attributes="channel_handle is_host_transfer? source_target_pairs?",
+        "token -> results_* | channel_handle is_host_transfer? source_target_pairs?",
         pure=False,
     ),
-    define(
-        "stablehlo.infeed", "token", "results_*", attributes="infeed_config? layout?", pure=False
-    ),
-    define("stablehlo.outfeed", "inputs* token", attributes="outfeed_config?", pure=False),
+    define("stablehlo.infeed", "token -> results_* | infeed_config? layout?", pure=False),
+    define("stablehlo.outfeed", "inputs* token -> result | outfeed_config?", pure=False),
 ]
 """The operations of this file."""

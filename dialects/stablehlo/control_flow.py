@@ -18,7 +18,7 @@ from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.headers import parse_bindings, print_bindings
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.tensor_types import shapes_agree
-from .syntax import Custom, GenericOperation, define, string
+from .syntax import Custom, define, string
 
 
 @irdl_op_definition
@@ -37,7 +37,7 @@ class ReturnOp(SyntaxOperation):
 # while -------------------------------------------------------------------------------------------
 
 
-class WhileSyntax(GenericOperation):
+class WhileSyntax(IRDLOperation):
     """The form of `stablehlo.while`, by hand: both regions share the names in the header."""
 
     @classmethod
@@ -158,7 +158,7 @@ def _write_name(printer: Printer, operation: Operation) -> None:
 # Values that are no tensors ----------------------------------------------------------------------
 
 
-class _ListSyntax(GenericOperation):
+class _ListSyntax(IRDLOperation):
     """`%a, %b : t, u`, and `()` for nothing: the operands, which are the results as well."""
 
     @classmethod
@@ -188,7 +188,7 @@ class _ListSyntax(GenericOperation):
         printer.print_list(self.operand_types, printer.print_attribute)
 
 
-class _OneTypeSyntax(GenericOperation):
+class _OneTypeSyntax(IRDLOperation):
     """`%a, %b : t`: the type of the result, which says those of the operands."""
 
     @classmethod
@@ -221,53 +221,39 @@ OPERATIONS: list[type[IRDLOperation]] = [
     ReturnOp,
     define(
         "stablehlo.while",
-        "operands_*",
-        "results_*",
-        regions="cond body",
+        "operands_* -> results_* | | cond body",
         pure=False,
         verify=_while,
         base=WhileSyntax,
     ),
-    define("stablehlo.case", "index", "results_*", regions="branches*", verify=_branches),
-    define(
-        "stablehlo.if",
-        "pred",
-        "results_*",
-        regions="true_branch false_branch",
-        verify=_branches,
-    ),
+    define("stablehlo.case", "index -> results_* | | branches*", verify=_branches),
+    define("stablehlo.if", "pred -> results_* | | true_branch false_branch", verify=_branches),
     define(
         "stablehlo.custom_call",
-        "inputs*",
-        "results_*",
-        syntax=(" ", _TARGET, "($inputs) attr-dict : signature($inputs, $results_)"),
-        attributes=(
-            "call_target_name has_side_effect? backend_config? api_version? called_computations? "
-            "operand_layouts? result_layouts? output_operand_aliases?"
-        ),
+        "inputs* -> results_* | call_target_name has_side_effect? backend_config? "
+        "api_version? called_computations? operand_layouts? result_layouts? "
+        "output_operand_aliases?",
+        (" ", _TARGET, "($inputs) attr-dict : signature($inputs, $results_)"),
         pure=False,
     ),
     define(
         "stablehlo.composite",
-        "inputs*",
-        "results_*",
-        syntax=(
+        "inputs* -> results_* | composite_attributes? decomposition version?",
+        (
             " ",
             Custom(_read_name, _write_name, ("name",)),
             " $inputs attr-dict : signature($inputs, $results_)",
         ),
-        attributes="composite_attributes? decomposition version?",
         pure=False,
     ),
-    define("stablehlo.optimization_barrier", "operands_*", "results_*", base=_ListSyntax),
-    define("stablehlo.after_all", "inputs*", base=_OneTypeSyntax),
-    define("stablehlo.tuple", "val*", base=_OneTypeSyntax),
+    define("stablehlo.optimization_barrier", "operands_* -> results_*", base=_ListSyntax),
+    define("stablehlo.after_all", "inputs* -> result", base=_OneTypeSyntax),
+    define("stablehlo.tuple", "val* -> result", base=_OneTypeSyntax),
     define(
         "stablehlo.get_tuple_element",
-        "operand",
-        syntax=" $operand[int($index)] attr-dict : signature($operand, $result)",
-        attributes="index",
+        "operand -> result | index",
+        " $operand[int($index)] attr-dict : signature($operand, $result)",
     ),
-    define("stablehlo.create_token", "", "output", syntax=" attr-dict : type($output)"),
+    define("stablehlo.create_token", "-> output", " attr-dict : type($output)"),
 ]
 """The operations of this file."""

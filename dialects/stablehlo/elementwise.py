@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self, cast
+from typing import Self, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 
-from ...ir.dialect_extension import variant
 from .attributes import ComparisonDirectionAttr, ComparisonTypeAttr
 from .inference import (
     clamping,
@@ -22,7 +21,7 @@ from .inference import (
     same_shape,
     selection,
 )
-from .syntax import COMPLEX_TYPES, EXPONENT_MANTISSA, SELECT_TYPES, GenericOperation, Word, define
+from .syntax import COMPLEX_TYPES, EXPONENT_MANTISSA, SELECT_TYPES, Verifier, Word, define
 
 _UNARY = (
     "abs cbrt ceil convert cosine count_leading_zeros exponential exponential_minus_one floor imag "
@@ -39,86 +38,82 @@ CHANGING = frozenset(
 )
 """Operations whose result has other elements than their operands."""
 
-_unary = define(
-    "stablehlo.unary",
-    "operand",
-    syntax=" $operand attr-dict : types($operand, $result)",
-    attributes="result_accuracy?",
-    verify=elementwise,
-)
-_binary = define(
-    "stablehlo.binary",
-    "lhs rhs",
-    syntax=" $lhs, $rhs attr-dict : types($lhs, $rhs, $result)",
-    verify=elementwise,
-)
 
-
-def _verifier(name: str) -> dict[str, object]:
-    check = elementwise
+def _verifier(name: str) -> Verifier:
     if name in ("real", "imag", "abs"):
-        check = complex_parts
-    elif f"stablehlo.{name}" in CHANGING:
-        check = same_shape
-    return {"VERIFY": staticmethod(check)}
+        return complex_parts
+    return same_shape if f"stablehlo.{name}" in CHANGING else elementwise
 
 
-UNARY_OPS = [variant(_unary, f"stablehlo.{name}", _verifier(name)) for name in _UNARY.split()]
-BINARY_OPS = [variant(_binary, f"stablehlo.{name}", _verifier(name)) for name in _BINARY.split()]
-
+UNARY_OPS = [
+    define(
+        f"stablehlo.{name}",
+        "operand -> result | result_accuracy?",
+        " $operand attr-dict : types($operand, $result)",
+        verify=_verifier(name),
+    )
+    for name in _UNARY.split()
+]
+BINARY_OPS = [
+    define(
+        f"stablehlo.{name}",
+        "lhs rhs -> result",
+        " $lhs, $rhs attr-dict : types($lhs, $rhs, $result)",
+        verify=elementwise,
+    )
+    for name in _BINARY.split()
+]
 OTHERS = [
     define(
         "stablehlo.clamp",
-        "min operand max",
-        syntax=" $min, $operand, $max attr-dict : types($min, $operand, $max, $result)",
+        "min operand max -> result",
+        " $min, $operand, $max attr-dict : types($min, $operand, $max, $result)",
         verify=clamping,
     ),
     define(
         "stablehlo.compare",
-        "lhs rhs",
-        syntax=(
+        "lhs rhs -> result | comparison_direction compare_type?",
+        (
             " ",
             Word("comparison_direction", ComparisonDirectionAttr),
             ", $lhs, $rhs",
             Word("compare_type", ComparisonTypeAttr, optional=True),
             " attr-dict : signature($lhs, $rhs, $result)",
         ),
-        attributes="comparison_direction compare_type?",
         verify=comparison,
     ),
     define(
         "stablehlo.reduce_precision",
-        "operand",
-        syntax=(
+        "operand -> result | exponent_bits mantissa_bits",
+        (
             " $operand, format = ",
             EXPONENT_MANTISSA,
             " attr-dict : types($operand, $result)",
         ),
-        attributes="exponent_bits mantissa_bits",
         verify=elementwise,
     ),
     define(
         "stablehlo.complex",
-        "lhs rhs",
-        syntax=(" $lhs, $rhs attr-dict : ", COMPLEX_TYPES),
+        "lhs rhs -> result",
+        (" $lhs, $rhs attr-dict : ", COMPLEX_TYPES),
         verify=complex_parts,
     ),
     define(
         "stablehlo.select",
-        "pred on_true on_false",
-        syntax=(" $pred, $on_true, $on_false attr-dict : ", SELECT_TYPES),
+        "pred on_true on_false -> result",
+        (" $pred, $on_true, $on_false attr-dict : ", SELECT_TYPES),
         verify=selection,
     ),
     define(
         "stablehlo.bitcast_convert",
-        "operand",
-        syntax=" $operand attr-dict : signature($operand, $result)",
+        "operand -> result",
+        " $operand attr-dict : signature($operand, $result)",
     ),
 ]
 
 
 @irdl_op_definition
-class ConstantOp(GenericOperation):
+class ConstantOp(IRDLOperation):
     """A tensor that is written in the program."""
 
     name = "stablehlo.constant"
@@ -127,7 +122,6 @@ class ConstantOp(GenericOperation):
     output = result_def()
 
     traits = traits_def(Pure(), ConstantLike())
-    VERIFY: ClassVar = None
 
     # By hand: the type of the result is that of the attribute.
     @classmethod

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    TensorType,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, TensorType, i1, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -199,114 +193,97 @@ def convolution(operation: Operation) -> None:
 OPERATIONS = [
     define(
         "stablehlo.dot_general",
-        "lhs rhs",
-        syntax=(" $lhs, $rhs", _DOT, " attr-dict : signature($lhs, $rhs, $result)"),
-        attributes="dot_dimension_numbers precision_config? algorithm?",
+        "lhs rhs -> result | dot_dimension_numbers precision_config? algorithm?",
+        (" $lhs, $rhs", _DOT, " attr-dict : signature($lhs, $rhs, $result)"),
         verify=inference.dot_product,
     ),
     define(
         "stablehlo.dot",
-        "lhs rhs",
-        syntax=(
+        "lhs rhs -> result | precision_config?",
+        (
             " $lhs, $rhs",
             Custom(_read_precision, _write_precision, ("precision_config",)),
             " attr-dict : signature($lhs, $rhs, $result)",
         ),
-        attributes="precision_config?",
     ),
     define(
         "stablehlo.einsum",
-        "lhs rhs",
-        syntax=" $lhs, $rhs, config = $einsum_config attr-dict : signature($lhs, $rhs, $result)",
-        attributes="einsum_config",
+        "lhs rhs -> result | einsum_config",
+        " $lhs, $rhs, config = $einsum_config attr-dict : signature($lhs, $rhs, $result)",
     ),
     define(
         "stablehlo.unary_einsum",
-        "operand",
-        syntax=" $operand, config = $einsum_config attr-dict : signature($operand, $result)",
-        attributes="einsum_config",
+        "operand -> result | einsum_config",
+        " $operand, config = $einsum_config attr-dict : signature($operand, $result)",
     ),
     define(
         "stablehlo.convolution",
-        "lhs rhs",
-        syntax=(
+        f"lhs rhs -> result | {_CONVOLUTION_ATTRIBUTES}",
+        (
             "($lhs, $rhs) dim_numbers = ",
             _CONVOLUTION,
             " attr-dict : signature($lhs, $rhs, $result)",
         ),
-        attributes=_CONVOLUTION_ATTRIBUTES,
         verify=convolution,
     ),
     define(
         "stablehlo.dynamic_conv",
-        "lhs rhs padding",
-        syntax=(
+        f"lhs rhs padding -> result | {_CONVOLUTION_ATTRIBUTES.replace('padding? ', '')}",
+        (
             "($lhs, $rhs, $padding) dim_numbers = ",
             _DYNAMIC_CONVOLUTION,
             " attr-dict : signature($lhs, $rhs, $padding, $result)",
         ),
-        attributes=_CONVOLUTION_ATTRIBUTES.replace("padding? ", ""),
     ),
     define(
         "stablehlo.fft",
-        "operand",
-        syntax=(
+        "operand -> result | fft_type fft_length",
+        (
             " $operand, type = ",
             Word("fft_type", FftTypeAttr),
             ", length = numbers($fft_length) attr-dict : signature($operand, $result)",
         ),
-        attributes="fft_type fft_length",
     ),
     define(
         "stablehlo.cholesky",
-        "a",
-        syntax=" $a( , lower = bool($lower))? attr-dict : types($a, $result)",
-        attributes="lower?",
+        "a -> result | lower?",
+        " $a( , lower = bool($lower))? attr-dict : types($a, $result)",
         verify=inference.elementwise,
     ),
     define(
-        "stablehlo.triangular_solve",
-        "a b",
-        attributes="left_side lower unit_diagonal transpose_a",
+        "stablehlo.triangular_solve", "a b -> result | left_side lower unit_diagonal transpose_a"
     ),
     define(
         "stablehlo.rng",
-        "a b shape",
-        syntax=(
+        "a b shape -> result | rng_distribution",
+        (
             " $a, $b, $shape, distribution = ",
             Word("rng_distribution", RngDistributionAttr),
             " attr-dict : signature($a, $b, $shape, $result)",
         ),
-        attributes="rng_distribution",
         pure=False,
     ),
     define(
         "stablehlo.rng_bit_generator",
-        "initial_state",
-        "output_state output",
-        syntax=(
+        "initial_state -> output_state output | rng_algorithm",
+        (
             " $initial_state, algorithm = ",
             Word("rng_algorithm", RngAlgorithmAttr),
             " attr-dict : signature($initial_state, $output_state, $output)",
         ),
-        attributes="rng_algorithm",
     ),
     define(
         "stablehlo.batch_norm_training",
-        "operand scale offset",
-        "output batch_mean batch_var",
-        attributes="epsilon feature_index",
+        "operand scale offset -> output batch_mean batch_var | epsilon feature_index",
     ),
     define(
         "stablehlo.batch_norm_inference",
-        "operand scale offset mean variance",
-        attributes="epsilon feature_index",
+        "operand scale offset mean variance -> result | epsilon feature_index",
     ),
     define(
         "stablehlo.batch_norm_grad",
-        "operand scale mean variance grad_output",
-        "grad_operand grad_scale grad_offset",
-        attributes="epsilon feature_index",
+        "operand scale mean variance grad_output -> grad_operand grad_scale grad_offset | "
+        "epsilon feature_index",
     ),
 ]
 """The operations of this file."""

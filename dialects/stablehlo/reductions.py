@@ -13,7 +13,7 @@ from xdsl.printer import Printer
 from ...ir.attribute_access import attribute, integer, number_list, with_element
 from . import index_checks, inference
 from .control_flow import ReturnOp
-from .syntax import GenericOperation, define
+from .syntax import define
 
 _COMPACT = frozenset(
     f"stablehlo.{name}" for name in "add multiply maximum minimum and or xor".split()
@@ -21,7 +21,7 @@ _COMPACT = frozenset(
 """Operations that a compact reduction may apply."""
 
 
-class ReduceSyntax(GenericOperation):
+class ReduceSyntax(IRDLOperation):
     """The two forms of `stablehlo.reduce`, by hand: pairs of operands, pairs of arguments."""
 
     @classmethod
@@ -205,44 +205,33 @@ def selecting(operation: Operation) -> None:
 OPERATIONS: list[type[IRDLOperation]] = [
     define(
         "stablehlo.reduce",
-        "inputs* init_values*",
-        "results_*",
-        attributes="dimensions",
-        regions="body",
+        "inputs* init_values* -> results_* | dimensions | body",
         verify=inference.reduction,
         base=ReduceSyntax,
     ),
     define(
         "stablehlo.reduce_window",
-        "inputs* init_values*",
-        "results_*",
-        attributes=("window_dimensions window_strides? base_dilations? window_dilations? padding?"),
-        regions="body",
+        "inputs* init_values* -> results_* | window_dimensions window_strides? "
+        "base_dilations? window_dilations? padding? | body",
         verify=window_reduction,
     ),
     define(
         "stablehlo.select_and_scatter",
-        "operand source init_value",
-        attributes="window_dimensions? window_strides? padding?",
-        regions="select scatter",
+        "operand source init_value -> result | window_dimensions? window_strides? "
+        "padding? | select scatter",
         verify=selecting,
     ),
     define(
         "stablehlo.scatter",
-        "inputs* scatter_indices updates*",
-        "results_*",
-        attributes="scatter_dimension_numbers indices_are_sorted? unique_indices?",
-        regions="update_computation",
+        "inputs* scatter_indices updates* -> results_* | scatter_dimension_numbers "
+        "indices_are_sorted? unique_indices? | update_computation",
         verify=scattering,
     ),
     define(
         "stablehlo.sort",
-        "inputs*",
-        "results_*",
-        attributes="dimension? is_stable?",
-        regions="comparator",
+        "inputs* -> results_* | dimension? is_stable? | comparator",
         verify=sorting,
     ),
-    define("stablehlo.map", "inputs*", attributes="dimensions", regions="computation"),
+    define("stablehlo.map", "inputs* -> result | dimensions | computation"),
 ]
 """The operations of this file."""

@@ -49,86 +49,74 @@ _BROADCAST = (
 OPERATIONS = [
     define(
         "stablehlo.reshape",
-        "operand",
-        syntax=" $operand attr-dict : signature($operand, $result)",
+        "operand -> result",
+        " $operand attr-dict : signature($operand, $result)",
         verify=inference.reshaping,
     ),
     define(
         "stablehlo.broadcast_in_dim",
-        "operand",
-        syntax=_BROADCAST,
-        attributes="broadcast_dimensions",
+        "operand -> result | broadcast_dimensions",
+        _BROADCAST,
         verify=inference.broadcasting,
     ),
     define(
         "stablehlo.broadcast",
-        "operand",
-        syntax=(
-            " $operand, sizes = numbers($broadcast_sizes) attr-dict : signature($operand, $result)"
-        ),
-        attributes="broadcast_sizes",
+        "operand -> result | broadcast_sizes",
+        " $operand, sizes = numbers($broadcast_sizes) attr-dict : signature($operand, $result)",
     ),
     define(
         "stablehlo.transpose",
-        "operand",
-        syntax=" $operand, dims = numbers($permutation) attr-dict : signature($operand, $result)",
-        attributes="permutation",
+        "operand -> result | permutation",
+        " $operand, dims = numbers($permutation) attr-dict : signature($operand, $result)",
         verify=inferred(inference.transposed),
     ),
     define(
         "stablehlo.reverse",
-        "operand",
-        syntax=" $operand, dims = numbers($dimensions) attr-dict : types($operand, $result)",
-        attributes="dimensions",
+        "operand -> result | dimensions",
+        " $operand, dims = numbers($dimensions) attr-dict : types($operand, $result)",
         verify=inferred(inference.reversed_),
     ),
     define(
         "stablehlo.concatenate",
-        "inputs*",
-        syntax=" leading($inputs) dim = int($dimension) attr-dict : signature($inputs, $result)",
-        attributes="dimension",
+        "inputs* -> result | dimension",
+        " leading($inputs) dim = int($dimension) attr-dict : signature($inputs, $result)",
         verify=inferred(inference.concatenated),
     ),
     define(
         "stablehlo.slice",
-        "operand",
-        syntax=(" $operand ", _RANGES, " attr-dict : signature($operand, $result)"),
-        attributes=" ".join(_SLICE),
+        f"operand -> result | {' '.join(_SLICE)}",
+        (" $operand ", _RANGES, " attr-dict : signature($operand, $result)"),
         verify=inferred(inference.sliced),
     ),
     define(
         "stablehlo.pad",
-        "operand padding_value",
-        syntax=(
+        "operand padding_value -> result | edge_padding_low edge_padding_high interior_padding",
+        (
             " $operand, $padding_value, low = numbers($edge_padding_low), "
             "high = numbers($edge_padding_high), interior = numbers($interior_padding) attr-dict : "
             "signature($operand, $padding_value, $result)"
         ),
-        attributes="edge_padding_low edge_padding_high interior_padding",
         verify=inferred(inference.padded),
     ),
     define(
         "stablehlo.iota",
-        "",
-        "output",
-        syntax=" dim = int($iota_dimension) attr-dict : type($output)",
-        attributes="iota_dimension",
+        "-> output | iota_dimension",
+        " dim = int($iota_dimension) attr-dict : type($output)",
         verify=inference.iota,
     ),
     define(
         "stablehlo.dynamic_slice",
-        "operand start_indices*",
-        syntax=(
+        "operand start_indices* -> result | slice_sizes",
+        (
             " $operand, leading($start_indices) sizes = numbers($slice_sizes) attr-dict : "
             "signature($operand, $start_indices, $result)"
         ),
-        attributes="slice_sizes",
         verify=inferred(inference.dynamic_slice),
     ),
     define(
         "stablehlo.dynamic_update_slice",
-        "operand update start_indices*",
-        syntax=(
+        "operand update start_indices* -> result",
+        (
             " $operand, $update( , $start_indices)? attr-dict : "
             "signature($operand, $update, $start_indices, $result)"
         ),
@@ -136,35 +124,32 @@ OPERATIONS = [
     ),
     define(
         "stablehlo.dynamic_reshape",
-        "operand output_shape",
-        syntax=" $operand, $output_shape attr-dict : signature($operand, $output_shape, $result)",
+        "operand output_shape -> result",
+        " $operand, $output_shape attr-dict : signature($operand, $output_shape, $result)",
     ),
     define(
         "stablehlo.dynamic_broadcast_in_dim",
-        "operand output_dimensions",
-        syntax=(
+        "operand output_dimensions -> result | broadcast_dimensions "
+        "known_expanding_dimensions? known_nonexpanding_dimensions?",
+        (
             " $operand, $output_dimensions, dims = numbers($broadcast_dimensions) attr-dict : "
             "signature($operand, $output_dimensions, $result)"
-        ),
-        attributes=(
-            "broadcast_dimensions known_expanding_dimensions? known_nonexpanding_dimensions?"
         ),
         verify=inference.broadcasting,
     ),
     define(
         "stablehlo.dynamic_iota",
-        "output_shape",
-        syntax=(
+        "output_shape -> result | iota_dimension",
+        (
             " $output_shape, dim = int($iota_dimension) attr-dict : "
             "signature($output_shape, $result)"
         ),
-        attributes="iota_dimension",
         verify=inference.iota,
     ),
     define(
         "stablehlo.dynamic_pad",
-        "operand padding_value edge_padding_low edge_padding_high interior_padding",
-        syntax=(
+        "operand padding_value edge_padding_low edge_padding_high interior_padding -> result",
+        (
             " $operand, $padding_value, $edge_padding_low, $edge_padding_high, $interior_padding "
             "attr-dict : signature($operand, $padding_value, $edge_padding_low, "
             "$edge_padding_high, $interior_padding, $result)"
@@ -172,44 +157,33 @@ OPERATIONS = [
     ),
     define(
         "stablehlo.real_dynamic_slice",
-        "operand start_indices limit_indices strides",
-        syntax=(
+        "operand start_indices limit_indices strides -> result",
+        (
             " $operand, $start_indices, $limit_indices, $strides attr-dict : "
             "signature($operand, $start_indices, $limit_indices, $strides, $result)"
         ),
     ),
     define(
         "stablehlo.get_dimension_size",
-        "operand",
-        syntax=" $operand, dim = int($dimension) attr-dict : signature($operand, $result)",
-        attributes="dimension",
+        "operand -> result | dimension",
+        " $operand, dim = int($dimension) attr-dict : signature($operand, $result)",
         verify=index_checks.dimension,
     ),
     define(
         "stablehlo.set_dimension_size",
-        "operand size",
-        syntax=(
-            " $operand, $size, dim = int($dimension) attr-dict : "
-            "signature($operand, $size, $result)"
-        ),
-        attributes="dimension",
+        "operand size -> result | dimension",
+        (" $operand, $size, dim = int($dimension) attr-dict : signature($operand, $size, $result)"),
         verify=index_checks.dimension,
     ),
     define(
         "stablehlo.gather",
-        "operand start_indices",
-        attributes="dimension_numbers slice_sizes indices_are_sorted?",
+        "operand start_indices -> result | dimension_numbers slice_sizes indices_are_sorted?",
         verify=index_checks.gather,
     ),
     define(
         "stablehlo.dynamic_gather",
-        "operand start_indices slice_sizes",
-        attributes="dimension_numbers indices_are_sorted?",
+        "operand start_indices slice_sizes -> result | dimension_numbers indices_are_sorted?",
     ),
-    define(
-        "stablehlo.torch_index_select",
-        "operand index",
-        attributes="dim batch_dims",
-    ),
+    define("stablehlo.torch_index_select", "operand index -> result | dim batch_dims"),
 ]
 """The operations of this file."""

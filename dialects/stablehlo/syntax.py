@@ -1,118 +1,55 @@
-"""How StableHLO's operations are written, and operations as rows of a table."""
+"""How StableHLO's operations are written."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar, cast
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import (
-    IRDLOperation,
-    OpDef,
-    SameVariadicOperandSize,
-    SameVariadicResultSize,
-    VariadicDef,
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    region_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-    var_region_def,
-    var_result_def,
-)
+from xdsl.irdl import IRDLOperation, OpDef, VariadicDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import OpTrait, Pure, RecursiveMemoryEffect
 
 from ...ir.attribute_access import element_type, integer, with_element
-from ...ir.dialect_extension import variant
-from ...ir.syntax.assembly_format import Directive, Parsed, Syntax, directive, values
-from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.assembly_format import (
+    Directive,
+    Parsed,
+    PrintsProperty,
+    Syntax,
+    directive,
+    values,
+)
+from ...ir.syntax.rows import RowOperation, Rows
 from .attributes import WordAttribute
 
 Verifier = Callable[[Operation], None]
 
 
-class TableOperation(SyntaxOperation):
-    """Base of the operations of the table: the row's verifier runs behind that of the syntax."""
-
-    VERIFY: ClassVar[Verifier | None] = None
-
-    def verify_(self) -> None:
-        super().verify_()
-        verify = type(self).VERIFY
-        if verify is not None:
-            verify(self)
-
-
-class GenericOperation(IRDLOperation):
-    """Base of the operations of the table that have no syntax of their own."""
-
-    VERIFY: ClassVar[Verifier | None] = None
-
-    def verify_(self) -> None:
-        verify = type(self).VERIFY
-        if verify is not None:
-            verify(self)
-
-
-BaseT = TypeVar("BaseT", bound=IRDLOperation)
-
-
 def define(
     name: str,
-    operands: str,
-    results: str = "result",
+    values: str,
     syntax: Syntax = "",
     *,
-    attributes: str = "",
-    regions: str = "",
     pure: bool = True,
     traits: Sequence[OpTrait] = (),
     verify: Verifier | None = None,
     base: type[IRDLOperation] | None = None,
-) -> type[IRDLOperation]:
-    """An operation as a row.
+) -> type[RowOperation]:
+    """An operation as a row (`ir/syntax/rows.py`): types and attributes may be any.
 
-    `operands`, `results`, `attributes` and `regions` are names; `a*` is any number of values or
-    regions, `a?` an attribute that may be missing. Without a syntax it is written generically.
+    Without a syntax, or a base that has one, it is written generically.
     """
-    if base is None:
-        base = TableOperation if syntax else GenericOperation
-    members: dict[str, object] = {"name": name, "__doc__": f"`{name}`."}
-    lists = 0
-    for each in operands.split():
-        members[each.rstrip("*")] = var_operand_def() if each.endswith("*") else operand_def()
-        lists += each.endswith("*")
-    options: list[object] = [SameVariadicOperandSize()] if lists > 1 else []
-    lists = 0
-    for each in results.split():
-        members[each.rstrip("*")] = var_result_def() if each.endswith("*") else result_def()
-        lists += each.endswith("*")
-    if lists > 1:
-        options.append(SameVariadicResultSize())
-    if options:
-        members["irdl_options"] = tuple(options)
-    for each in attributes.split():
-        required = not each.endswith("?")
-        members[each.rstrip("?")] = (prop_def if required else opt_prop_def)(Attribute)
-    for each in regions.split():
-        members[each.rstrip("*")] = var_region_def() if each.endswith("*") else region_def()
+    dialect, _, own_name = name.partition(".")
     effects: tuple[OpTrait, ...] = ()
     if pure:
-        effects = (RecursiveMemoryEffect() if regions else Pure(),)
-    members["traits"] = traits_def(*effects, *traits)
-    prototype = irdl_op_definition(cast("type[IRDLOperation]", type("TableRow", (base,), members)))
-    plain: dict[str, object] = {"VERIFY": None if verify is None else staticmethod(verify)}
-    if syntax:
-        plain["SYNTAX"] = syntax
-    return variant(prototype, name, plain)
+        effects = (RecursiveMemoryEffect() if values.count("|") > 1 else Pure(),)
+    row = Rows(dialect, {}, default="any")
+    traits = (*effects, *traits)
+    return row(own_name, values, syntax, traits=traits, verify=verify, same_sizes=True, base=base)
 
 
 # Types -------------------------------------------------------------------------------------------
@@ -211,16 +148,12 @@ class LeadingOperands:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Word(PrintsProperty):
     """A word in the place of the attribute that holds it; if optional, behind a comma."""
 
     name: str
     kind: type[WordAttribute]
     optional: bool = False
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         if self.optional and parser.parse_optional_punctuation(",") is None:
@@ -260,16 +193,12 @@ class Custom:
 
 
 @dataclass(frozen=True, slots=True)
-class WordList:
+class WordList(PrintsProperty):
     """`, precision = [DEFAULT, HIGH]`: an array of words, or nothing."""
 
     keyword: str
     name: str
     kind: type[WordAttribute]
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def read(self, parser: Parser, parsed: Parsed) -> None:
         """Read what follows the keyword."""

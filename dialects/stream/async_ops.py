@@ -24,14 +24,9 @@ from xdsl.irdl import (
     var_result_def,
 )
 
-from ...ir.syntax.assembly_format import (
-    Syntax,
-)
+from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.resource_directives import (
-    TiedFunctionType,
-    ValueForm,
-)
+from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
 from ...ir.syntax.symbol_directives import EntryPoints
 from .affinity import AffinityOpInterface
 from .dispatch_syntax import DispatchOperands

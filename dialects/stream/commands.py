@@ -20,9 +20,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
-from ...ir.syntax.assembly_format import (
-    Syntax,
-)
+from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.symbol_directives import EntryPoints
 from .async_ops import INDEX, TIMEPOINT, PlacedOperation

@@ -23,12 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import (
-    Parsed,
-    Syntax,
-    is_plain,
-    values,
-)
+from ...ir.syntax.assembly_format import Parsed, Syntax, is_plain, values
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import (
     TiedResultTypes,

@@ -23,12 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import (
-    Optional,
-    Parsed,
-    Syntax,
-    values,
-)
+from ...ir.syntax.assembly_format import Optional, Parsed, Syntax, values
 from ...ir.syntax.directives import Operand
 from .async_ops import INDEX, TIMEPOINT, PlacedOperation
 from .rows import PLACED, row

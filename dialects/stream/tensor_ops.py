@@ -32,14 +32,9 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import (
-    Syntax,
-    values,
-)
+from ...ir.syntax.assembly_format import Syntax, values
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.resource_directives import (
-    dynamic_dimensions,
-)
+from ...ir.syntax.resource_directives import dynamic_dimensions
 from ...ir.syntax.symbol_directives import EntryPoints
 from ..iree_encoding.interfaces import plain, tensor_encoding
 from .affinity import AffinityOpInterface, TensorPhase

@@ -7,18 +7,12 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ArrayAttr,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, IntegerAttr, IntegerType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, kept_dimensions, number_list
+from ...ir.index_lists import SLICE_LISTS
 from ...ir.tensor_types import shape_text, static_shape
 from ...ir.verification import check
 
@@ -36,10 +30,7 @@ def check_slice(operation: Operation, whole: SSAValue, part: SSAValue) -> None:
     """Check static offsets, sizes and strides of a slice `part` of `whole`."""
     require_same_elements(whole, part)
     shape = static_shape(whole)
-    offsets, sizes, strides = (
-        number_list(operation.properties[name])
-        for name in ("static_offsets", "static_sizes", "static_strides")
-    )
+    offsets, sizes, strides = (number_list(operation.properties[name]) for name in SLICE_LISTS)
     if not len(offsets) == len(sizes) == len(strides) == len(shape):
         raise VerifyException(
             f"expected {len(shape)} offsets, sizes and strides, found {len(offsets)}, "

@@ -36,21 +36,14 @@ from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import dialect_of
-from ...ir.syntax.assembly_format import (
-    Parsed,
-    Syntax,
-)
+from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import Implied, verify_type
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.symbol_directives import Visibility
 from ...ir.syntax.typed_values import type_carried_by
 from . import functions, memory, types
 from .memory import PURE, row
-from .types import (
-    BufferType,
-    IntAssumptionAttr,
-    PointerType,
-)
+from .types import BufferType, IntAssumptionAttr, PointerType
 
 
 @irdl_attr_definition

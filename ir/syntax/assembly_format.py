@@ -102,6 +102,17 @@ class Directive(Protocol):
     def print(self, printer: Printer, operation: Operation) -> None: ...
 
 
+class PrintsProperty:
+    """A base of directives that print the property `name`."""
+
+    __slots__ = ()
+    name: str
+
+    @property
+    def printed_attributes(self) -> tuple[str, ...]:
+        return (self.name,)
+
+
 Pieces = tuple["str | Directive", ...]
 """Literal texts and directives: a compiled format."""
 

@@ -35,7 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..attribute_access import number_list
 from ..index_lists import parse_index_list, print_index_list
-from .assembly_format import Directive, Parsed, directive, is_plain, values
+from .assembly_format import Directive, Parsed, PrintsProperty, directive, is_plain, values
 
 INDEX = IndexType()
 
@@ -225,14 +225,10 @@ class FunctionalType:
 
 
 @dataclass(frozen=True, slots=True)
-class AttributeValue:
+class AttributeValue(PrintsProperty):
     """A property in its usual notation."""
 
     name: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         parsed.attributes[self.name] = parser.parse_attribute()
@@ -295,14 +291,10 @@ class StringValue(AttributeValue):
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(PrintsProperty):
     """A unit property, which the words around it stand for."""
 
     name: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         del parser
@@ -313,15 +305,11 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
-class Implied:
+class Implied(PrintsProperty):
     """No text: a property that has this value wherever the operation has its own syntax."""
 
     name: str
     value: Attribute
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         del parser
@@ -335,14 +323,10 @@ class Implied:
 
 
 @dataclass(frozen=True, slots=True)
-class TypeProperty:
+class TypeProperty(PrintsProperty):
     """A type that is kept in a property, as the tensor type that a resource stands for."""
 
     name: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         parsed.attributes[self.name] = parser.parse_type()
@@ -361,15 +345,11 @@ def verify_type(name: str, attribute: Attribute | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class IntegerValue:
+class IntegerValue(PrintsProperty):
     """`0`: an integer property without its type, at least 0."""
 
     name: str
     type: IntegerType | IndexType
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         number = parser.parse_integer(allow_boolean=False, allow_negative=False)
@@ -403,14 +383,10 @@ def _int(definition: OpDef, name: str) -> Directive:
 
 @directive("numbers")
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(PrintsProperty):
     """`[1, 0]`: a property that is an array of i64."""
 
     name: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)

@@ -11,13 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeVar, cast
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ArrayAttr,
-    IndexType,
-    IntegerAttr,
-    ShapedType,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, IntegerAttr, ShapedType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer

@@ -4,8 +4,8 @@
     row("buffer.load", "source:buffer offset -> value:any", "<$source : type($source)>[...] ...")
 
 For operations without methods of their own. `name:kind` is an operand or result, of type index if
-it names no kind; `kind?` is one that may be absent, `kind*` a list. Behind `|` stand properties,
-behind a second `|` regions.
+it names no kind and the rows have no other default; `kind?` is one that may be absent, `kind*` a
+list. Behind `|` stand properties, behind a second `|` regions.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
     EqAttrConstraint,
+    IRDLOperation,
     OpDef,
     OperandDef,
     OptOperandDef,
@@ -46,6 +47,7 @@ from xdsl.irdl import (
     RegionDef,
     ResultDef,
     SameVariadicOperandSize,
+    SameVariadicResultSize,
     VarOperandDef,
     VarRegionDef,
     VarResultDef,
@@ -105,7 +107,7 @@ class Row:
         properties, _, regions = rest.partition("|")
         operands, _, results = values.partition("->")
         entries = self.rows.entries
-        several = sum(mark != "" for _, _, mark in entries(operands)) > 1
+        several = _lists(entries(operands)) > 1
         definition = OpDef(
             self.name,
             operands=[(n, _OPERANDS[m](c)) for n, c, m in entries(operands)],
@@ -114,15 +116,17 @@ class Row:
             regions=[(n, _REGIONS[m]()) for n, _, m in entries(regions)],
             traits=traits,
         )
+        if _lists(entries(results)) > 1:
+            definition.options = [SameVariadicResultSize()]
         if several and self.same_sizes:
-            definition.options = [SameVariadicOperandSize()]
+            definition.options = [*definition.options, SameVariadicOperandSize()]
         elif several:
-            definition.options = [AttrSizedOperandSegments(True)]
+            definition.options = [*definition.options, AttrSizedOperandSegments(True)]
             definition.properties["operandSegmentSizes"] = PropertyDef(BaseAttr(DenseArrayBase))
         return definition
 
 
-class RowOperation(SyntaxOperation):
+class RowOperation(IRDLOperation):
     """An operation of a row, whose definition is made when the first of its kind is met."""
 
     ROW: ClassVar[Row]
@@ -147,8 +151,10 @@ class RowOperation(SyntaxOperation):
 class Rows:
     """Makes operations of one dialect, whose types have short names."""
 
-    def __init__(self, dialect: str, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, dialect: str, kinds: Mapping[str, Kind], default: str = "index") -> None:
+        """`default` is the kind of what names none."""
         self._dialect = dialect
+        self._default = default
         self._kinds = {**COMMON, **kinds}
 
     def __call__(
@@ -160,24 +166,29 @@ class Rows:
         traits: Sequence[OpTrait] = (),
         verify: Callable[[Operation], None] | None = None,
         same_sizes: bool = False,
+        base: type[IRDLOperation] | None = None,
         doc: str = "",
     ) -> type[RowOperation]:
-        """Make the operation `name`. `doc` is its docstring.
+        """Make the operation `name`. `doc` is its docstring, `base` reads and prints it by hand.
+        Without a syntax and a base it is read and printed generically.
 
         `verify` raises VerifyException for what the kinds of values cannot say. With `same_sizes`
         several lists of operands are equally long, instead of having their lengths in a property.
         """
         full_name = f"{self._dialect}.{name}"
-        namespace = {
+        namespace: dict[str, object] = {
             "__doc__": doc or f"`{full_name}`.",
             "name": full_name,
             "traits": traits_def(*traits),
-            "SYNTAX": syntax,
             "ROW": Row(self, full_name, values, verify, same_sizes),
         }
+        if syntax:
+            namespace["SYNTAX"] = syntax
         words = name.replace(".", "_").split("_")
         class_name = "".join(word.capitalize() for word in words) + "Op"
-        return cast("type[RowOperation]", type(class_name, (RowOperation,), namespace))
+        base = base or (SyntaxOperation if syntax else IRDLOperation)
+        bases = (RowOperation,) if base is IRDLOperation else (RowOperation, base)
+        return cast("type[RowOperation]", type(class_name, bases, namespace))
 
     def entries(self, text: str) -> Entries:
         """What the words of a part of a row stand for."""
@@ -185,8 +196,12 @@ class Rows:
         for word in text.split():
             mark = word[-1] if word[-1] in "?*" else ""
             name, _, kind = word.removesuffix(mark).partition(":")
-            found.append((name, _constraint(self._kinds[kind or "index"]), mark))
+            found.append((name, _constraint(self._kinds[kind or self._default]), mark))
         return found
+
+
+def _lists(entries: Entries) -> int:
+    return sum(mark != "" for _, _, mark in entries)
 
 
 def _constraint(kind: Kind) -> AttrConstraint:

@@ -13,7 +13,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..symbols import VISIBILITY, verify_visibility
-from .assembly_format import Directive, Parsed, directive
+from .assembly_format import Directive, Parsed, PrintsProperty, directive
 from .directives import property_classes
 
 
@@ -23,15 +23,11 @@ def _symbol(definition: OpDef, name: str) -> Directive:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(PrintsProperty):
     """`@name`, kept as a string property, or as a reference."""
 
     name: str
     reference: bool
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         symbol = parser.parse_symbol_name()

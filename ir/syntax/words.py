@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
-from .assembly_format import Parsed, directive
+from .assembly_format import Parsed, PrintsProperty, directive
 
 
 class BracketedWord:
@@ -30,17 +30,13 @@ class BracketedWord:
 
 
 @dataclass(eq=False)
-class Choice:
+class Choice(PrintsProperty):
     """A word that is kept as its place in a list."""
 
     name: str
     words: Sequence[str]
     first: int = 0
     """The number of the first word."""
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         place = self.words.index(parser.parse_keyword_in(self.words))
@@ -59,14 +55,10 @@ class Choice:
 
 @directive("bool")
 @dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(PrintsProperty):
     """`true` or `false`: a property of type i1."""
 
     name: str
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.name,)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         parsed.attributes[self.name] = IntegerAttr(int(parser.parse_boolean()), i1)

@@ -9,11 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl.dialects.builtin import (
-    AnyDenseElement,
-    DenseIntOrFPElementsAttr,
-    RankedStructure,
-)
+from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, RankedStructure
 from xdsl.ir import AttributeInvT, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.lexer import Span

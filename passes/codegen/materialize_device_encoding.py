@@ -17,14 +17,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    ModuleOp,
-    TensorType,
-    i32,
-)
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, ModuleOp, TensorType, i32
 from xdsl.dialects.tensor import ExtractSliceOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -32,20 +25,18 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.dialect import UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
-from ...dialects.iree_tensor_ext import (
-    DispatchTensor,
-    DispatchTensorLoad,
-    DispatchTensorStore,
-)
+from ...dialects.iree_tensor_ext import DispatchTensor, DispatchTensorLoad, DispatchTensorStore
 from ...dialects.linalg.dialect import NAMED_CLASSES
 from ...ir.attribute_access import number_list
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, RETURNS
 from ...ir.index import constant_index
+from ...ir.index_lists import SLICE_LISTS
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ..sizes.dimension_sizes import constant_operand
+from ..stream.kernels.bindings import whole_tensor
 from .packed.accesses import (
     dynamic_dims,
     is_whole,
@@ -53,7 +44,6 @@ from .packed.accesses import (
     load_from,
     memory_sizes,
     sizes_listed,
-    whole_access,
 )
 from .packed.contractions import lower_contraction, lower_convolution
 from .packed.elementwise import lower_elementwise, lower_in_memory, sums_padding
@@ -65,12 +55,7 @@ from .packed.layouts import (
     summed_dimensions,
     target_solver,
 )
-from .packed.signature import (
-    UnknownSizes,
-    has_encoding,
-    stored_type,
-    update_signature,
-)
+from .packed.signature import UnknownSizes, has_encoding, stored_type, update_signature
 from .packed.values import HeldTensor, PackedValues, layout_in_memory, layout_of_tiles
 
 COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
@@ -244,7 +229,7 @@ def _load(kernel: KernelLowering, operation: Operation) -> None:
     sizes = sizes_listed(bound, load.source_dims)
     packed = kernel.values.packed_sizes(sizes, layout)
     stored = cast(Tensor, cast(DispatchTensor, source.type).bound_type)
-    whole = whole_access(stored)
+    whole = whole_tensor(stored)
     dims = [size for size in memory_sizes(packed, stored) if isinstance(size, SSAValue)]
     new = load_from(load, source, (), dims, (), whole, stored, dims)
     form = kernel.values.builder.insert(new).results[0]
@@ -256,10 +241,7 @@ def _load(kernel: KernelLowering, operation: Operation) -> None:
     part = ExtractSliceOp.build(
         operands=[kernel.values.form(form, IDENTITY), load.offsets, load.sizes, load.strides],
         result_types=[plain(load.result.type)],
-        properties={
-            name: load.properties[name]
-            for name in ("static_offsets", "static_sizes", "static_strides")
-        },
+        properties={name: load.properties[name] for name in SLICE_LISTS},
     )
     kernel.replace(load.result, IDENTITY, kernel.values.builder.insert(part).results[0])
 
@@ -281,10 +263,7 @@ def _store(kernel: KernelLowering, operation: Operation) -> None:
                 store.sizes,
                 store.strides,
             ],
-            properties={
-                name: store.properties[name]
-                for name in ("static_offsets", "static_sizes", "static_strides")
-            },
+            properties={name: store.properties[name] for name in SLICE_LISTS},
         )
         kernel.values.builder.insert(new)
         return
@@ -298,7 +277,7 @@ def _store(kernel: KernelLowering, operation: Operation) -> None:
     stored = cast(Tensor, cast(DispatchTensor, target.type).bound_type)
     dims = [size for size in memory_sizes(packed, stored) if isinstance(size, SSAValue)]
     new = type(store).build(
-        operands=[value, target, dims, (), dims, ()], properties=whole_access(stored)
+        operands=[value, target, dims, (), dims, ()], properties=whole_tensor(stored)
     )
     kernel.values.builder.insert(new)
 

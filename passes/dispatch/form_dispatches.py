@@ -42,11 +42,7 @@ from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwarded_to
 from ..imports.import_annotations import import_mesh
 from ..sizes.dimension_sizes import DimensionSizes
-from ..stream.analysis.device_placement import (
-    MOVES,
-    DevicePlacement,
-    boundary_affinity,
-)
+from ..stream.analysis.device_placement import MOVES, DevicePlacement, boundary_affinity
 from .fusion.groups import (
     ENCODES,
     RESHAPES,

@@ -12,11 +12,7 @@ from xdsl.passes import ModulePass
 from ...ir.host_programs import host_operations
 from ...ir.usage_error import UsageError
 from ...tiling.contractions import LHS, Role, has_several
-from .analysis.contraction_matching import (
-    scaled_contraction,
-    tiled_contraction,
-    tiled_convolution,
-)
+from .analysis.contraction_matching import scaled_contraction, tiled_contraction, tiled_convolution
 from .set_encoding import HINT, is_settled
 
 MATMUL, SCALED_MATMUL, CONVOLUTION = "matmul", "scaled_matmul", "convolution"

@@ -43,12 +43,7 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint
 
-from ...dialects.hal.buffers import (
-    BufferViewDimOp,
-    TensorAliasOp,
-    TensorExportOp,
-    TensorImportOp,
-)
+from ...dialects.hal.buffers import BufferViewDimOp, TensorAliasOp, TensorExportOp, TensorImportOp
 from ...dialects.hal.types import BufferType, BufferViewType
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
 from ...dialects.util.functions import CallOp, FuncOp, ReturnOp

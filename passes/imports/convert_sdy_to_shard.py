@@ -69,11 +69,7 @@ from ..sharding.annotations.access import (
     read_annotated,
 )
 from ..sharding.partition.reductions import bits
-from .manual_computation import (
-    inline_manual_calls,
-    inline_manual_computation,
-    nothing_manual,
-)
+from .manual_computation import inline_manual_calls, inline_manual_computation, nothing_manual
 from .mhlo_shardings import import_mhlo_shardings
 
 

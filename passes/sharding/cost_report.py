@@ -26,11 +26,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    ModuleOp,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view

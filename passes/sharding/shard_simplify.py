@@ -37,13 +37,7 @@ from ...sharding.collectives import (
 )
 from ...sharding.sharding import ReductionKind
 from ..imports.import_annotations import import_mesh
-from .annotations.access import (
-    PURE_QUERIES,
-    axes_of,
-    dimension_of,
-    grid_name,
-    kind_of,
-)
+from .annotations.access import PURE_QUERIES, axes_of, dimension_of, grid_name, kind_of
 from .simplify.merge_reductions import merge_reductions
 
 SMALL_BYTES = 8192

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     TensorType,
     i32,
-    i64,
 )
 from xdsl.dialects.tensor import (
     ConcatOp,
@@ -38,6 +37,7 @@ from ...dialects.tensor.dialect import BitcastOp, PadOp
 from ...dialects.tensor.reshapes import ExpandShapeOp, ReshapeOp, collapse_shape
 from ...ir.attribute_access import element_type, is_splat
 from ...ir.index import IndexOrInt, known
+from ...ir.index_lists import slice_properties
 from ...ir.locations import located_builder
 from ..sizes.matching_dimensions import matching_dimensions
 from .scalar_emitter import BOOL, INDEX, ScalarEmitter
@@ -441,15 +441,6 @@ def _slice_properties(
     sizes: Sequence[IndexOrInt],
     strides: Sequence[int],
 ) -> dict[str, Attribute]:
-    def numbers(values: Sequence[IndexOrInt]) -> DenseArrayBase[Any]:
-        return DenseArrayBase.from_list(
-            i64, [each if isinstance(each, int) else DYNAMIC_INDEX for each in values]
-        )
-
     counts = [sum(map(_is_value, each)) for each in (offsets, sizes)]
-    return {
-        "static_offsets": numbers(offsets),
-        "static_sizes": numbers(sizes),
-        "static_strides": numbers(strides),
-        "operandSegmentSizes": DenseArrayBase.from_list(i32, [*[1] * operands, *counts, 0]),
-    }
+    segments = DenseArrayBase.from_list(i32, [*[1] * operands, *counts, 0])
+    return {**slice_properties(offsets, sizes, strides), "operandSegmentSizes": segments}

@@ -16,10 +16,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import ConcatOp
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.stablehlo.attributes import (
-    ChannelHandleAttr,
-    ReplicaGroupMeshAxesAttr,
-)
+from ...dialects.stablehlo.attributes import ChannelHandleAttr, ReplicaGroupMeshAxesAttr
 from ...ir.attribute_access import attribute, element_type, flag, integer
 from ...ir.diagnostics import OperationError
 from ...ir.rules import Rules

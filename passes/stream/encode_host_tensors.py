@@ -14,14 +14,9 @@ from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    IntegerType,
-    ModuleOp,
-    TensorType,
-    i8,
-)
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, ModuleOp, TensorType, i8
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -192,7 +187,7 @@ def position_of(
 ) -> IndexOrInt:
     """How many elements of a row-major tensor come before the one at `indices`."""
     amounts = [builder.known(index) for index in indices]
-    return builder.indices.row_major_position(amounts, sizes_of(tensor, dims, builder))
+    return builder.indices.linear(amounts, sizes_of(tensor, dims, builder))
 
 
 def run_of_bytes(
@@ -233,7 +228,7 @@ def run_of_bytes(
     elements: IndexOrInt = 1
     for length in lengths:
         elements = builder.indices.multiply(elements, length)
-    position = builder.indices.row_major_position(first, sizes)
+    position = builder.indices.linear(first, sizes)
     return (
         builder.indices.bytes_of(position, bits, round_up=False),
         builder.indices.bytes_of(elements, bits, round_up=True),
@@ -247,6 +242,22 @@ def _placed(operation: Operation, **properties: Attribute) -> dict[str, Attribut
     """The properties of an operation that runs where another one did."""
     affinity = operation.properties.get("affinity")
     return properties if affinity is None else {"affinity": affinity, **properties}
+
+
+def _becomes(
+    operation: Operation,
+    made: type[IRDLOperation],
+    operands: Sequence[IndexOrInt],
+    builder: HostBuilder,
+    **properties: Attribute,
+) -> Sequence[SSAValue]:
+    """The result of an operation on bytes that runs where one on tensors did."""
+    new = made.create(
+        operands=[builder.indices.index(operand) for operand in operands],
+        result_types=operation.result_types,
+        properties=_placed(operation, **properties),
+    )
+    return builder.insert(new).results
 
 
 Results = Sequence[SSAValue]
@@ -265,10 +276,7 @@ def _size_of(operation: Operation, builder: HostBuilder) -> Results:
 @lowering("stream.tensor.empty")
 def _empty(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorEmptyOp, operation)
-    new = AsyncAllocaOp.create(
-        operands=[op.result_size], result_types=[op.result.type], properties=_placed(op)
-    )
-    return builder.insert(new).results
+    return _becomes(op, AsyncAllocaOp, [op.result_size], builder)
 
 
 @lowering("stream.tensor.constant")
@@ -280,12 +288,13 @@ def _constant(operation: Operation, builder: HostBuilder) -> Results:
     else:
         value = _stored_constant(op.value)
         plain_tensor(op, tensor)
-    new = AsyncConstantOp.create(
-        operands=[storage_size(tensor, tuple(op.result_encoding_dims), builder)],
-        result_types=[op.result.type],
-        properties=_placed(op, value=value),
+    return _becomes(
+        op,
+        AsyncConstantOp,
+        [storage_size(tensor, tuple(op.result_encoding_dims), builder)],
+        builder,
+        value=value,
     )
-    return builder.insert(new).results
 
 
 def _packed_constant(operation: TensorConstantOp, tensor: Tensor) -> Attribute:
@@ -325,23 +334,18 @@ def _stored_constant(value: Attribute) -> Attribute:
 def _splat(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorSplatOp, operation)
     elements = elements_of(op, require_ranked(op, op.result_encoding))
-    new = AsyncSplatOp.create(
-        operands=[pattern(op.value, elements.stored_bits, op, builder), op.result_size],
-        result_types=[op.result.type],
-        properties=_placed(op),
+    return _becomes(
+        op,
+        AsyncSplatOp,
+        [pattern(op.value, elements.stored_bits, op, builder), op.result_size],
+        builder,
     )
-    return builder.insert(new).results
 
 
 @lowering("stream.tensor.clone")
 def _clone(operation: Operation, builder: HostBuilder) -> Results:
     op = cast(TensorCloneOp, operation)
-    new = AsyncCloneOp.create(
-        operands=[op.source, op.source_size, op.result_size],
-        result_types=[op.result.type],
-        properties=_placed(op),
-    )
-    return builder.insert(new).results
+    return _becomes(op, AsyncCloneOp, [op.source, op.source_size, op.result_size], builder)
 
 
 @lowering("stream.tensor.slice")
@@ -359,18 +363,9 @@ def _slice(operation: Operation, builder: HostBuilder) -> Results:
         is_written=False,
     )
     end = builder.indices.add(start, builder.known(op.result_size))
-    new = AsyncSliceOp.create(
-        operands=[
-            op.source,
-            op.source_size,
-            builder.indices.index(start),
-            builder.indices.index(end),
-            op.result_size,
-        ],
-        result_types=[op.result.type],
-        properties=_placed(op),
+    return _becomes(
+        op, AsyncSliceOp, [op.source, op.source_size, start, end, op.result_size], builder
     )
-    return builder.insert(new).results
 
 
 @lowering("stream.tensor.fill")
@@ -389,8 +384,10 @@ def _fill(operation: Operation, builder: HostBuilder) -> Results:
             builder,
             is_written=True,
         )
-    new = AsyncFillOp.create(
-        operands=[
+    return _becomes(
+        op,
+        AsyncFillOp,
+        [
             op.target,
             op.target_size,
             builder.indices.index(start),
@@ -398,10 +395,8 @@ def _fill(operation: Operation, builder: HostBuilder) -> Results:
             builder.indices.index(length),
             pattern(op.value, elements_of(op, tensor).stored_bits, op, builder),
         ],
-        result_types=[op.result.type],
-        properties=_placed(op),
+        builder,
     )
-    return builder.insert(new).results
 
 
 @lowering("stream.tensor.update")
@@ -419,19 +414,12 @@ def _update(operation: Operation, builder: HostBuilder) -> Results:
         is_written=True,
     )
     end = builder.indices.add(start, builder.known(op.update_size))
-    new = AsyncUpdateOp.create(
-        operands=[
-            op.target,
-            op.target_size,
-            builder.indices.index(start),
-            builder.indices.index(end),
-            op.update,
-            op.update_size,
-        ],
-        result_types=[op.result.type],
-        properties=_placed(op),
+    return _becomes(
+        op,
+        AsyncUpdateOp,
+        [op.target, op.target_size, start, end, op.update, op.update_size],
+        builder,
     )
-    return builder.insert(new).results
 
 
 @lowering("stream.tensor.load")

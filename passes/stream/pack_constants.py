@@ -1,159 +1,323 @@
-"""Pack constants when the program is compiled: an encode of known contents becomes its result.
+"""Keep the constants of a region in buffers of the host, and bring them to the device.
 
-    %0 = stream.tensor.constant : tensor<40x33xf32> in ... = dense<...>
-    %1 = stream.tensor.encode %0 : tensor<40x33xf32> in ... -> tensor<40x33xf32, #layout> in ...
-
-becomes a constant of the packed tensor, `tensor<3x40x16x1xf32>`: the same bytes, so whoever reads
-them as the encoded tensor finds it. Each (contents, layout) is packed once.
-
-Runs behind specialize-encodings, which resolves layouts.
+`stream.resource.constants` becomes parts of one resource, or of several where one would be too
+large. Where the device can read the buffer of the host and nothing writes to it, that is the buffer
+itself, `stream.resource.try_map`; else it is allocated, and the buffer is read into it like a file.
+Parameters are loaded, or gathered to where they can be written to.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from xdsl.builder import Builder
 from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
-    AnyDenseElement,
-    BytesAttr,
+    ArrayAttr,
     DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
     ModuleOp,
+    StringAttr,
     TensorType,
+    UnitAttr,
+    VectorType,
+    i1,
+    i8,
+    i64,
 )
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.dialects.scf import IfOp, YieldOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.iree_encoding.interfaces import EncodingError, Tensor, tensor_encoding
-from ...dialects.stream.tensor_ops import TensorConstantOp, TensorEncodeOp
-from ...ir.attribute_access import is_splat
+from ...dialects.stream.regions import TimepointImmediateOp, TimepointJoinOp
+from ...dialects.stream.resources import (
+    FileConstantOp,
+    FileReadOp,
+    ResourceAllocOp,
+    ResourceSubviewOp,
+    ResourceTryMapOp,
+)
+from ...dialects.stream.types import FileType, NamedParameter, ResourceType, TimepointType
+from ...dialects.util.dialect import BufferConstantOp, CompositeAttr
+from ...dialects.util.types import BufferType
+from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before
-from ...ir.tensor_types import shape_of
-from ...tiling.packed_layouts import PackedLayout
-from .analysis.encoded_globals import COPIES
+from ...ir.index import constant_index, known
+from ...ir.locations import builder_before, located_builder
+from ...ir.slice_packing import aligned
+from ...ir.tensor_types import element_named
+from .analysis.resource_limits import resource_limits
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-LARGEST_SPLAT = 1 << 20
-"""Bytes to which a constant with one value everywhere may grow when it is packed."""
-
-DROPPED = COPIES | {"stream.resource.size", "stream.tensor.constant"}
-"""What only constants that nobody needs leave behind."""
-
-Dense = DenseIntOrFPElementsAttr[AnyDenseElement]
+INDEX, TIMEPOINT = IndexType(), TimepointType()
 
 
 @dataclass(frozen=True)
 class PackConstantsPass(ModulePass):
-    """Replace encodes of constants by packed constants."""
+    """Pack constants into buffers of the host, and bring them to their devices."""
 
-    name = "pack-constants"
+    name = "iree-stream-pack-constants"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        packed: dict[tuple[Attribute, Attribute], Dense | None] = {}
         for operation in tuple(host_operations(op)):
-            if operation.name != "stream.tensor.encode":
-                continue
-            encode = cast(TensorEncodeOp, operation)
-            source = _constant(encode.source)
-            if source is None or source.result_encoding != encode.source_encoding:
-                continue
-            key = source.value, encode.result_encoding
-            if key not in packed:
-                packed[key] = pack_elements(source.value, encode.result_encoding)
-            if (value := packed[key]) is not None:
-                _replace(encode, value)
+            if operation.name == "stream.resource.constants":
+                Packing(ctx, operation).replace()
 
 
-def _constant(value: SSAValue) -> TensorConstantOp | None:
-    """The constant that a resource has the bytes of."""
-    while isinstance(value, OpResult):
-        operation: Operation = value.op
-        if operation.name == "stream.tensor.constant":
-            return cast(TensorConstantOp, operation)
-        if operation.name not in COPIES:
-            return None
-        value = operation.operands[0]
-    return None
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One of the constants of an operation, and its bytes."""
+
+    result: SSAValue
+    size: SSAValue
+    length: int
+    value: Attribute
 
 
-def _replace(encode: TensorEncodeOp, value: Dense) -> None:
-    affinity = encode.properties.get("affinity")
-    constant = TensorConstantOp.create(
-        result_types=[encode.result.type],
-        properties={
-            "value": value,
-            "result_encoding": cast(Attribute, value.type),
-            **({} if affinity is None else {"affinity": affinity}),
-        },
-    )
-    result = builder_before(encode).insert(constant).result
-    read = list(encode.operands)
-    Rewriter.replace_op(encode, [], [result])
-    # Nobody may need the constant as it was.
-    while read:
-        operand = read.pop()
-        if not isinstance(operand, OpResult) or operand.op.parent is None or operand.uses:
-            continue
-        operation: Operation = operand.op
-        if operation.name in DROPPED:
-            read = [*operation.operands, *read]
-            Rewriter.erase_op(operation)
+class Packing:
+    """The buffers, resources and parameters for the constants of one operation."""
+
+    def __init__(self, context: Context, operation: Operation) -> None:
+        self._context = context
+        self._operation = operation
+        self._builder = builder_before(operation)
+        self._limits = resource_limits(operation)
+        place = operation.properties.get("affinity")
+        self._place: dict[str, Attribute] = {} if place is None else {"affinity": place}
+
+    def replace(self) -> None:
+        """Put what brings the constants in the place of the operation."""
+        *results, done = self._operation.results
+        values = cast("ArrayAttr[Attribute]", self._operation.properties["values"])
+        rows = [
+            Constant(result, size, _known_size(self._operation, size), value)
+            for result, size, value in zip(results, self._operation.operands, values, strict=True)
+        ]
+        here = [row for row in rows if not isinstance(row.value, NamedParameter)]
+        ready = [self._pack(chunk) for chunk in self._chunks(here)]
+        scopes: dict[Attribute, list[Constant]] = {}
+        for row in rows:
+            if isinstance(row.value, NamedParameter):
+                scopes.setdefault(row.value.scope, []).append(row)
+        for parameters in scopes.values():
+            writable = any(_is_written(row) for row in parameters)
+            for chunk in self._chunks(parameters) if writable else (parameters,):
+                ready.append(self._gather(chunk) if writable else self._load(chunk))
+        if len(ready) > 1:
+            join = TimepointJoinOp.build(operands=[ready], result_types=[TIMEPOINT])
+            ready = [self._builder.insert(join).result_timepoint]
+        done.replace_all_uses_with(ready[0])
+        Rewriter.erase_op(self._operation)
+
+    def _chunks(self, rows: Sequence[Constant]) -> Iterator[list[Constant]]:
+        """Constants that are in one resource, each as large as it may be."""
+        chunk: list[Constant] = []
+        for row in rows:
+            largest = self._limits.largest
+            if chunk and largest is not None and self._total([*chunk, row]) > largest:
+                yield chunk
+                chunk = []
+            chunk.append(row)
+        if chunk:
+            yield chunk
+
+    def _total(self, rows: Sequence[Constant]) -> int:
+        return sum(aligned(row.length, self._limits.alignment) for row in rows)
+
+    def _offsets(self, rows: Sequence[Constant]) -> list[SSAValue]:
+        lengths = [aligned(row.length, self._limits.alignment) for row in rows]
+        starts = accumulate(lengths[:-1], initial=0)
+        return [constant_index(start, self._builder) for start in starts]
+
+    def _pack(self, rows: Sequence[Constant]) -> SSAValue:
+        """Bring constants of the program; when they are there."""
+        alignment = self._limits.alignment
+        value = _composite(self._operation, rows, alignment)
+        total = constant_index(self._total(rows), self._builder)
+        buffer = self._builder.insert(
+            BufferConstantOp.build(
+                result_types=[BufferType()],
+                properties={"value": value, "alignment": IntegerAttr(alignment, INDEX)},
+            )
+        ).result
+        immediate = TimepointImmediateOp.build(result_types=[TIMEPOINT])
+        start = self._builder.insert(immediate).result_timepoint
+        if any(_is_written(row) for row in rows):
+            resource, ready = self._read(buffer, total, rows[0].result.type, start, self._builder)
+        else:
+            resource, ready = self._map(buffer, total, rows[0].result.type, start)
+        self._part(resource, total, rows, self._offsets(rows))
+        return ready
+
+    def _part(
+        self,
+        resource: SSAValue,
+        total: SSAValue,
+        rows: Sequence[Constant],
+        offsets: Sequence[SSAValue],
+    ) -> None:
+        """Let constants be parts of a resource."""
+        for row, offset in zip(rows, offsets, strict=True):
+            part = ResourceSubviewOp.build(
+                operands=[resource, total, offset, row.size], result_types=[row.result.type]
+            )
+            row.result.replace_all_uses_with(self._builder.insert(part).results[0])
+
+    def _map(
+        self, buffer: SSAValue, total: SSAValue, type_: Attribute, start: SSAValue
+    ) -> tuple[SSAValue, SSAValue]:
+        """The buffer as a resource, or a resource that it is read to; and when it is there."""
+        mapped = self._builder.insert(
+            ResourceTryMapOp.build(
+                operands=[buffer, constant_index(0, self._builder), total],
+                result_types=[i1, type_],
+                properties=self._place,
+            )
+        )
+        there, read = Block([YieldOp(start, mapped.results[1])]), Block()
+        inner = located_builder(InsertPoint.at_end(read), self._operation)
+        resource, copied = self._read(buffer, total, type_, start, inner)
+        inner.insert(YieldOp(copied, resource))
+        chosen = IfOp(mapped.results[0], [TIMEPOINT, type_], [there], [read])
+        ready, found = self._builder.insert(chosen).results
+        return found, ready
+
+    def _read(
+        self,
+        buffer: SSAValue,
+        total: SSAValue,
+        type_: Attribute,
+        start: SSAValue,
+        builder: Builder,
+    ) -> tuple[SSAValue, SSAValue]:
+        """A resource that a buffer is read to like a file, and when that has been done."""
+        resource = self._allocate(total, type_, builder)
+        zero = constant_index(0, builder)
+        file = FileConstantOp.build(
+            operands=[buffer, total, zero, total], result_types=[FileType()], properties=self._place
+        )
+        first = builder.insert(ConstantOp(IntegerAttr(0, i64))).result
+        read = FileReadOp.build(
+            operands=[
+                builder.insert(file).results[0],
+                first,
+                resource,
+                total,
+                zero,
+                total,
+                [start],
+            ],
+            result_types=[TIMEPOINT],
+            properties=self._place,
+        )
+        return resource, builder.insert(read).results[0]
+
+    def _allocate(self, size: SSAValue, type_: Attribute, builder: Builder) -> SSAValue:
+        alloc = ResourceAllocOp.build(
+            operands=[size],
+            result_types=[type_],
+            properties={**self._place, "uninitialized": UnitAttr()},
+        )
+        return builder.insert(alloc).results[0]
+
+    def _load(self, rows: Sequence[Constant]) -> SSAValue:
+        """Load parameters of one scope; when they are there."""
+        sizes = [row.size for row in rows]
+        load = self._parameters(
+            "load", rows, [sizes, []], [[row.result.type for row in rows], TIMEPOINT]
+        )
+        for row, loaded in zip(rows, load.results, strict=False):
+            row.result.replace_all_uses_with(loaded)
+        return load.results[-1]
+
+    def _gather(self, rows: Sequence[Constant]) -> SSAValue:
+        """Gather parameters of one scope in a resource that can be written to."""
+        total = constant_index(self._total(rows), self._builder)
+        resource = self._allocate(total, rows[0].result.type, self._builder)
+        offsets, sizes = self._offsets(rows), [row.size for row in rows]
+        gather = self._parameters(
+            "gather", rows, [resource, total, offsets, sizes, []], [TIMEPOINT]
+        )
+        self._part(resource, total, rows, offsets)
+        return gather.results[-1]
+
+    def _parameters(
+        self,
+        what: str,
+        rows: Sequence[Constant],
+        ends: Sequence[SSAValue | Sequence[SSAValue]],
+        results: Sequence[Attribute | Sequence[Attribute]],
+    ) -> Operation:
+        """An operation on parameters of one scope."""
+        named = [cast(NamedParameter, row.value) for row in rows]
+        scope = named[0].scope
+        scopes = [self._host(scope)] if isinstance(scope, StringAttr) else []
+        keys = [self._host(each.key) for each in named]
+        offsets = [self._builder.insert(ConstantOp(_offset(each))).result for each in named]
+        made = cast("type[IRDLOperation]", self._context.get_op(f"stream.cmd.parameter.{what}"))
+        return self._builder.insert(
+            made.build(
+                operands=[scopes, keys, offsets, *ends],
+                result_types=results,
+                properties=self._place,
+            )
+        )
+
+    def _host(self, text: StringAttr) -> SSAValue:
+        """A text in the memory of the host."""
+        made = BufferConstantOp.build(result_types=[BufferType()], properties={"value": text})
+        return self._builder.insert(made).result
 
 
-def pack_elements(value: Attribute, type_: Attribute) -> Dense | None:
-    """A constant in the layout of an encoded type; `None` where that is left to the program.
-
-    That is so for contents that are not here, layouts that are open or make bytes that are no
-    packed tensor, and for large constants whose value is the same everywhere.
-    """
-    layout = _layout(type_)
-    if layout is None or not isinstance(value, DenseIntOrFPElementsAttr):
-        return None
-    constant = cast(Dense, value)
-    element = constant.get_element_type()
-    shape = constant.get_shape()
-    if not prod(shape):
-        return None
-    from ...tiling.packed_arrays import pack, packed_extents
-
-    extents = packed_extents(shape, layout)
-    packed_type = TensorType(element, extents)
-    data = constant.data.data
-    splat = is_splat(constant) and prod(shape) > 1
-    width = len(data) if splat and len(data) < prod(shape) else len(data) // prod(shape)
-    if splat and prod(extents) == prod(shape):
-        # No tile is filled up, so the value is the same everywhere after packing as well.
-        return DenseIntOrFPElementsAttr(packed_type, BytesAttr(data[:width]))
-    if splat and prod(extents) * width > LARGEST_SPLAT:
-        return None
-    packed = pack(_elements(data, width, tuple(shape)), layout)
-    return DenseIntOrFPElementsAttr(packed_type, BytesAttr(packed.tobytes()))
+def _is_written(row: Constant) -> bool:
+    """Whether something may write to a constant: a variable only starts with its contents."""
+    return cast(ResourceType, row.result.type).lifetime.data != "constant"
 
 
-def _elements(data: bytes, width: int, shape: tuple[int, ...]) -> npt.NDArray[np.void]:
-    """The elements of a constant as so many bytes each, whatever they mean; zero is zero."""
-    import numpy as np
+def _offset(parameter: NamedParameter) -> IntegerAttr:
+    """The byte of its file's entry at which a parameter begins."""
+    config = parameter.config
+    found = config.data.get("offset") if isinstance(config, DictionaryAttr) else None
+    return IntegerAttr(found.value.data if isinstance(found, IntegerAttr) else 0, i64)
 
-    elements = np.frombuffer(data, np.dtype((np.void, width)))
-    return np.broadcast_to(elements, shape) if elements.size == 1 else elements.reshape(shape)
+
+def _known_size(operation: Operation, size: SSAValue) -> int:
+    number = known(size)
+    if not isinstance(number, int):
+        raise OperationError(operation, "keeps a constant in a resource of unknown size")
+    return number
 
 
-def _layout(type_: Attribute) -> PackedLayout | None:
-    """The one layout of an encoded type whose packed tensor has all its bytes."""
-    encoding = tensor_encoding(type_)
-    if encoding is None or None in shape_of(cast(Tensor, type_)):
-        return None
-    tensor = cast(Tensor, type_)
-    try:
-        layouts = {layout.packed_layout(tensor) for layout in encoding.layouts()}
-    except EncodingError:
-        return None
-    (layout,) = layouts if len(layouts) == 1 else (None,)
-    return None if layout is None or layout.is_identity else layout
+def _composite(operation: Operation, rows: Sequence[Constant], alignment: int) -> CompositeAttr:
+    """Constants one after another, each with zeros behind it up to the next."""
+    parts: list[Attribute] = []
+    for row in rows:
+        parts.append(row.value)
+        stored = _stored_bytes(operation, row.value)
+        if stored > row.length:
+            raise OperationError(
+                operation, f"keeps a constant of {stored} bytes in a resource of {row.length}"
+            )
+        if padding := aligned(row.length, alignment) - stored:
+            type_ = VectorType(i8, [padding])
+            parts.append(DenseIntOrFPElementsAttr.from_list(type_, [0]))
+    total = sum(aligned(row.length, alignment) for row in rows)
+    return CompositeAttr(VectorType(i8, [total]), ArrayAttr(parts))
+
+
+def _stored_bytes(operation: Operation, value: Attribute) -> int:
+    """The bytes that constant contents take."""
+    type_ = getattr(value, "type", None)
+    if not isinstance(type_, TensorType | VectorType):
+        raise OperationError(operation, f"keeps {value}: its bytes are not known here")
+    tensor = cast("TensorType[Attribute]", type_)
+    bits = element_named(tensor.element_type).storage_bits
+    return -(-prod(tensor.get_shape()) * bits // 8)

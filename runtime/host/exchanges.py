@@ -12,12 +12,7 @@ from math import prod
 
 import numpy as np
 
-from ...sharding.collective_matching import (
-    ANY_SIZE,
-    OPEN_SIZE,
-    CollectiveSignature,
-    DeviceState,
-)
+from ...sharding.collective_matching import ANY_SIZE, OPEN_SIZE, CollectiveSignature, DeviceState
 from ..collectives import HALO, Collective, Shape
 from ..commands import AnyCommand, Buffer, Bytes, Command, run_commands
 from ..communicator import Communicator, copy_command

@@ -14,13 +14,7 @@ from breadth import NIGHTLY, breadth
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from mesh_opt.dialects.registry import register_dialects
-from mesh_opt.interpreter.run import (
-    Program,
-    argument_types,
-    find_function,
-    run,
-    run_partitioned,
-)
+from mesh_opt.interpreter.run import Program, argument_types, find_function, run, run_partitioned
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.compile import CompilePass

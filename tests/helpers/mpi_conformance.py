@@ -67,14 +67,14 @@ if __name__ == "__main__":
         is_pinned = "-bind-to" in sys.argv
         assert communicator.core_sharers == (1 if is_pinned else communicator.world.size)
     devices = next((int(each) for each in sys.argv[1:] if each.isdecimal()), 1)
-    host = communicator.host(devices)
+    threads = communicator.threads(devices)
     count = communicator.world.size * devices
 
     def check_all() -> None:
-        if host is None:
+        if threads is None:
             check(communicator)
         else:
-            host.run(check)
+            threads.run(check)
 
     check_all()
     if count < (7 if NIGHTLY else 5 if devices > 1 else 4):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.iree_encoding.interfaces import Tensor, tensor_encoding
@@ -15,7 +15,7 @@ from ....dialects.iree_tensor_ext import (
     DispatchTensorStore,
     static_list,
 )
-from ....ir.index_lists import mixed_list
+from ....ir.index_lists import SLICE_LISTS, mixed_list
 from ....ir.tensor_types import element_of, shape_of
 from ....tiling.storage_sizes import dense_formula
 from ...sizes.dimension_sizes import Size, constant_operand
@@ -57,21 +57,8 @@ def load_from(
     return type(load).build(
         operands=[source, load.source_dims if dims is None else dims, offsets, sizes, strides],
         result_types=[result],
-        properties={
-            name: static[name] for name in ("static_offsets", "static_sizes", "static_strides")
-        },
+        properties={name: static[name] for name in SLICE_LISTS},
     )
-
-
-def whole_access(tensor: Tensor) -> dict[str, Attribute]:
-    """The static offsets, sizes and strides of all of a tensor."""
-    shape = tensor.get_shape()
-    lists = {
-        "static_offsets": [0] * len(shape),
-        "static_sizes": list(shape),
-        "static_strides": [1] * len(shape),
-    }
-    return {name: DenseArrayBase.from_list(i64, numbers) for name, numbers in lists.items()}
 
 
 def memory_sizes(packed: Sequence[Size], stored: Tensor) -> list[Size]:

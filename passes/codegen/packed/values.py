@@ -15,12 +15,7 @@ from typing import cast
 from xdsl.builder import Builder
 from xdsl.dialects.affine import ApplyOp
 from xdsl.dialects.arith import CeilDivSIOp
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    AffineMapAttr,
-    IndexType,
-    TensorType,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IndexType, TensorType
 from xdsl.dialects.tensor import CastOp, EmptyOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap

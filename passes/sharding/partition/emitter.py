@@ -11,20 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    LocationAttr,
-    TensorType,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ....dialects.shard.dialect import GridShapeOp
 from ....ir.index import INDEX, IndexOrInt
-from ....ir.index_lists import split_list
+from ....ir.index_lists import slice_properties, split_list
 from ....ir.tensor_types import tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.sharding import Axes
@@ -261,16 +254,11 @@ class Emitter(ProcessArithmetic):
         """A copy of `into` whose rectangle at offsets, of sizes, is `value`."""
         if 0 in sizes or _has_no_elements(value) or _has_no_elements(into):
             return into
-        static_offsets, dynamic_offsets = split_list(offsets)
-        static_sizes, dynamic_sizes = split_list(sizes)
+        dynamic = (split_list(each)[1] for each in (offsets, sizes))
         return self.insert(
             tensor.InsertSliceOp.build(
-                operands=[value, into, dynamic_offsets, dynamic_sizes, []],
-                properties={
-                    "static_offsets": DenseArrayBase.from_list(i64, static_offsets),
-                    "static_sizes": DenseArrayBase.from_list(i64, static_sizes),
-                    "static_strides": DenseArrayBase.from_list(i64, [1] * len(sizes)),
-                },
+                operands=[value, into, *dynamic, []],
+                properties=slice_properties(offsets, sizes),
                 result_types=[into.type],
             )
         )

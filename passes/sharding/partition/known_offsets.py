@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from ....ir.attribute_access import attribute, number_list
-from ....ir.index_lists import mixed_list
+from ....ir.index_lists import SLICE_LISTS, mixed_list
 from ....ir.tensor_types import tensor_shape
 
 Range: TypeAlias = tuple[int, int]
@@ -53,10 +53,7 @@ def fold_known_offsets(module: ModuleOp) -> None:
 
 def _fold(operation: Operation, tensor: int, known: dict[SSAValue, Range]) -> None:
     extents = tensor_shape(operation.operands[tensor])
-    offsets, sizes, strides = (
-        number_list(operation.properties.get(name))
-        for name in ("static_offsets", "static_sizes", "static_strides")
-    )
+    offsets, sizes, strides = (number_list(operation.properties.get(name)) for name in SLICE_LISTS)
     if extents is None or not len(extents) == len(offsets) == len(sizes) == len(strides):
         return
     values = operation.operands[tensor + 1 :]

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.shard.dialect import BroadcastOp
 from ....ir.index import IndexOrInt
-from ....ir.index_lists import mixed_list, split_list
+from ....ir.index_lists import SLICE_LISTS, index_array, mixed_list, split_list
 from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes
@@ -94,8 +94,8 @@ def slice_with(
     properties = dict(operation.properties)
     values: list[SSAValue] = []
     counts = [1] * tensors
-    for name, entries in zip(_LISTS, lists, strict=True):
-        properties[name], found = _mixed(entries)
+    for name, entries in zip(SLICE_LISTS, lists, strict=True):
+        properties[name], found = index_array(entries), split_list(entries)[1]
         counts.append(len(found))
         values += found
     if isinstance(properties.get("operandSegmentSizes"), DenseArrayBase):
@@ -103,17 +103,8 @@ def slice_with(
     return properties, values
 
 
-_LISTS = ("static_offsets", "static_sizes", "static_strides")
-
-
-def _mixed(entries: Sequence[IndexOrInt]) -> tuple[DenseArrayBase, list[SSAValue]]:
-    """Numbers with marks in the place of values, and the values."""
-    numbers, values = split_list(entries)
-    return DenseArrayBase.from_list(i64, numbers), values
-
-
 def slice_lists(
-    operation: Operation, dynamic: Sequence[SSAValue], names: Sequence[str] = _LISTS
+    operation: Operation, dynamic: Sequence[SSAValue], names: Sequence[str] = SLICE_LISTS
 ) -> list[list[IndexOrInt]]:
     """Lists of numbers, with values in the place of their marks: offsets, sizes and strides."""
     values = iter(dynamic)
@@ -133,8 +124,8 @@ def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) 
         low[padding.dimension] = emitter.element([a for a, _ in padding.widths], position)
         high[padding.dimension] = emitter.element([b for _, b in padding.widths], position)
     properties = dict(operation.properties)
-    properties["static_low"], below = _mixed(low)
-    properties["static_high"], above = _mixed(high)
+    properties |= {"static_low": index_array(low), "static_high": index_array(high)}
+    below, above = split_list(low)[1], split_list(high)[1]
     counts = [1, len(below), len(above)]
     properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
     made = copy_local(partitioner, spread, [operands[0], *below, *above], properties)

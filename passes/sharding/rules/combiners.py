@@ -11,13 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, nan
 
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    i1,
-)
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view

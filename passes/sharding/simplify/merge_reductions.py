@@ -11,12 +11,7 @@ from collections.abc import Callable
 from math import prod
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import (
-    IndexType,
-    IntegerAttr,
-    TensorType,
-    i64,
-)
+from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 

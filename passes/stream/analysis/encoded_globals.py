@@ -19,12 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue, Use
 from xdsl.irdl import IRDLOperation
 
-from ....dialects.iree_encoding.interfaces import (
-    Tensor,
-    TensorEncoding,
-    plain,
-    tensor_encoding,
-)
+from ....dialects.iree_encoding.interfaces import Tensor, TensorEncoding, plain, tensor_encoding
 from ....dialects.stream.affinity import TensorPhase
 from ....dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp, TensorSizeOfOp
 from ....dialects.stream.types import NamedParameterAttr

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    IntegerType,
-    StringAttr,
-    TensorType,
-    UnitAttr,
-    i32,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, StringAttr, TensorType, UnitAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.iree_encoding.interfaces import Tensor

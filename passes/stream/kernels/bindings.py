@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IndexType,
-    IntegerAttr,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-    i64,
-)
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
@@ -37,6 +29,7 @@ from ....dialects.iree_tensor_ext import (
     FlowDispatchWorkloadOrdinalOp,
 )
 from ....dialects.stream import executables as stream
+from ....ir.index_lists import slice_properties
 
 INDEX = IndexType()
 
@@ -137,8 +130,4 @@ def whole_tensor(tensor: Tensor) -> dict[str, Attribute]:
 
 @lru_cache(maxsize=1024)
 def _whole(shape: tuple[int, ...]) -> dict[str, Attribute]:
-    return {
-        "static_offsets": DenseArrayBase.from_list(i64, [0] * len(shape)),
-        "static_sizes": DenseArrayBase.from_list(i64, shape),
-        "static_strides": DenseArrayBase.from_list(i64, [1] * len(shape)),
-    }
+    return slice_properties([0] * len(shape), shape)

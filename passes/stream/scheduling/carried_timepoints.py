@@ -30,12 +30,7 @@ from ....ir.locations import builder_before, located_builder
 from ....ir.symbols import fresh_name, names_in, references_of, root_symbol
 from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
-from ..conversion.expansions import (
-    expand_segments,
-    expand_ties,
-    expand_types,
-    retype_function,
-)
+from ..conversion.expansions import expand_segments, expand_ties, expand_types, retype_function
 
 INDEX = IndexType()
 TIMEPOINT = TimepointType()

@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mesh_opt.api import (
-    CompilationError,
-    ExecutionError,
-    InputError,
-    Program,
-    compile,
-)
+from mesh_opt.api import CompilationError, ExecutionError, InputError, Program, compile
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes

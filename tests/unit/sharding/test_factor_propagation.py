@@ -8,12 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from mesh_opt.sharding.factor_propagation import (
-    Direction,
-    TensorSide,
-    common_axes,
-    propagate_step,
-)
+from mesh_opt.sharding.factor_propagation import Direction, TensorSide, common_axes, propagate_step
 from mesh_opt.sharding.factors import FactorRule
 from mesh_opt.sharding.sharding import DimensionAxes
 

@@ -8,14 +8,7 @@ import pytest
 from mesh_opt.ir.machine_files import parse_machine, read_machine
 from mesh_opt.ir.text.source import Source
 from mesh_opt.ir.usage_error import UsageError
-from mesh_opt.sharding.machine import (
-    Device,
-    Machine,
-    MachineError,
-    Network,
-    Topology,
-    machine_text,
-)
+from mesh_opt.sharding.machine import Device, Machine, MachineError, Network, Topology, machine_text
 from mesh_opt.sharding.machine_presets import PRESETS
 
 DEVICE = Device((("f32", 1e12), ("bf16", 4e12)), memory=1e9, memory_bandwidth=1e11)

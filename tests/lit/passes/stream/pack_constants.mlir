@@ -1,52 +1,90 @@
-// RUN: mesh-opt %s --pack-constants | filecheck %s
-// RUN: mesh-opt %s --pack-constants --iree-stream-encode-host-tensors | filecheck %s --check-prefix=BYTES
+// RUN: mesh-opt %s --split-input-file --verify-diagnostics --iree-stream-pack-constants | filecheck %s
 
-#lhs = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {
-  encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [2, 1], outerDimsPerm = [0, 1]}}>]>
-#rhs = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {
-  encoding_info = {innerDimsPos = [1, 0], innerTileSizes = [2, 1], outerDimsPerm = [1, 0]}}>]>
-#on_a = #hal.device.affinity<@a>
+// Constants are parts of one buffer of the host, which the device reads, or which is copied there.
 
-util.global private @w : !stream.resource<constant>
-
-// Rows are filled up with zeros; where the constant was is not asked.
-// CHECK-LABEL: util.initializer
-// CHECK-NOT: tensor<3x2xi32>
-// CHECK: %[[P:.*]] = stream.tensor.constant on({{.*}}@a>) : tensor<2x2x2x1xi32> in !stream.resource<*>
-// CHECK-SAME{LITERAL}: dense<[[[[1], [3]], [[2], [4]]], [[[5], [0]], [[6], [0]]]]>
-// CHECK: stream.async.cast on({{.*}}) %[[P]] : !stream.resource<*>
-// BYTES: arith.constant 32 : index
-// BYTES: stream.async.constant on({{.*}}) : !stream.resource<*>
-util.initializer {
-  %s = arith.constant 24 : index
-  %t = arith.constant 32 : index
-  %0 = stream.tensor.constant on(#on_a) : tensor<3x2xi32> in !stream.resource<constant>
-    = dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi32>
-  %1 = stream.async.cast on(#on_a) %0 : !stream.resource<constant>{%s} -> !stream.resource<*>{%s}
-  %2 = stream.tensor.encode on(#on_a) %1 : tensor<3x2xi32> in !stream.resource<*>{%s}
-    -> tensor<3x2xi32, #lhs> in !stream.resource<*>{%t}
-  %3 = stream.async.cast on(#on_a) %2 : !stream.resource<*>{%t} -> !stream.resource<constant>{%t}
-  util.global.store %3, @w : !stream.resource<constant>
-  util.return
+// CHECK-LABEL: util.func public @constants
+// CHECK: %[[H:.*]] = util.buffer.constant {{ *}}<alignment = 64> : !util.buffer = #util.composite<128xi8, [
+// CHECK-NEXT: dense<1> : tensor<4xi32>,
+// CHECK-NEXT: dense<0> : vector<48xi8>,
+// CHECK-NEXT: dense<2> : tensor<3xi8>,
+// CHECK-NEXT: dense<0> : vector<61xi8>,
+// CHECK: %[[I:.*]] = stream.timepoint.immediate => !stream.timepoint
+// CHECK: %[[M:.*]]:2 = stream.resource.try_map on(#hal.device.affinity<@a>) %[[H]][%{{.*}}] : !util.buffer -> i1, !stream.resource<constant>{%[[N:.*]]}
+// CHECK: %[[R:.*]]:2 = scf.if %[[M]]#0 -> (!stream.timepoint, !stream.resource<constant>) {
+// CHECK:   scf.yield %[[I]], %[[M]]#1
+// CHECK: } else {
+// CHECK:   %[[A:.*]] = stream.resource.alloc uninitialized on(#hal.device.affinity<@a>) : !stream.resource<constant>{%[[N]]}
+// CHECK:   %[[F:.*]] = stream.file.constant on(#hal.device.affinity<@a>) %[[H]]
+// CHECK:   %[[T:.*]] = stream.file.read on(#hal.device.affinity<@a>) await(%[[I]]) => %[[F]]
+// CHECK:   scf.yield %[[T]], %[[A]]
+// CHECK: %[[X:.*]] = stream.resource.subview %[[R]]#1[%{{.*}}] : !stream.resource<constant>{%[[N]]} -> !stream.resource<constant>{%c16}
+// CHECK: %[[Y:.*]] = stream.resource.subview %[[R]]#1[%{{.*}}] : !stream.resource<constant>{%[[N]]} -> !stream.resource<constant>{%c4}
+// CHECK: util.return %[[X]], %[[Y]], %[[R]]#0
+util.func public @constants() -> (!stream.resource<constant>, !stream.resource<constant>, !stream.timepoint) {
+  %c16 = arith.constant 16 : index
+  %c4 = arith.constant 4 : index
+  %0:3 = stream.resource.constants on(#hal.device.affinity<@a>) : !stream.resource<constant>{%c16} = dense<1> : tensor<4xi32>, !stream.resource<constant>{%c4} = dense<2> : tensor<3xi8> => !stream.timepoint
+  util.return %0#0, %0#1, %0#2 : !stream.resource<constant>, !stream.resource<constant>, !stream.timepoint
 }
 
-// The same value everywhere, and no tile to fill up.
-// CHECK-LABEL: util.func public @splat
-// CHECK: stream.tensor.constant : tensor<2x3x2x1xf32> in !stream.resource<*> = dense<2.000000e+00> : tensor<2x3x2x1xf32>
-util.func public @splat() -> !stream.resource<*> {
-  %s = arith.constant 48 : index
-  %0 = stream.tensor.constant : tensor<3x4xf32> in !stream.resource<*> = dense<2.0> : tensor<3x4xf32>
-  %1 = stream.tensor.encode %0 : tensor<3x4xf32> in !stream.resource<*>{%s}
-    -> tensor<3x4xf32, #rhs> in !stream.resource<*>{%s}
-  util.return %1 : !stream.resource<*>
+// -----
+
+util.func public @too_small() -> !stream.resource<constant> {
+  %n = arith.constant 4 : index
+  // expected-error @below {{keeps a constant of 160 bytes in a resource of 4}}
+  %0, %t = stream.resource.constants : !stream.resource<constant>{%n} = dense<1> : tensor<40xi32> => !stream.timepoint
+  util.return %0 : !stream.resource<constant>
 }
 
-// What is known at run time only is encoded then.
-// CHECK-LABEL: util.func public @unknown
-// CHECK: stream.tensor.encode
-util.func public @unknown(%0: !stream.resource<*>) -> !stream.resource<*> {
-  %s = arith.constant 48 : index
-  %1 = stream.tensor.encode %0 : tensor<3x4xf32> in !stream.resource<*>{%s}
-    -> tensor<3x4xf32, #rhs> in !stream.resource<*>{%s}
-  util.return %1 : !stream.resource<*>
+// -----
+
+// What a variable starts with is read to a resource of its own, as somebody may write to it. Parts
+// begin where the device wants them, and no resource is larger than it may be.
+
+#limits = #stream.resource_config<{max_allocation_size = 32, min_buffer_offset_alignment = 16, max_buffer_range = 1024, min_buffer_range_alignment = 16, index_bits = 32}>
+
+// CHECK-LABEL: util.func public @variables
+// CHECK-NOT: try_map
+// CHECK: util.buffer.constant {{ *}}<alignment = 16> : !util.buffer = #util.composite<32xi8, [
+// CHECK: stream.resource.alloc uninitialized : !stream.resource<variable>
+// CHECK: %[[A:.*]] = stream.file.read
+// CHECK: stream.resource.subview
+// CHECK: stream.resource.subview
+// CHECK: util.buffer.constant {{ *}}<alignment = 16> : !util.buffer = #util.composite<16xi8, [
+// CHECK: %[[B:.*]] = stream.file.read
+// CHECK: stream.resource.subview
+// CHECK: %[[J:.*]] = stream.timepoint.join max(%[[A]], %[[B]])
+// CHECK: util.return %{{.*}}, %[[J]]
+util.func public @variables() -> (!stream.resource<variable>, !stream.timepoint) attributes {stream.resources = #limits} {
+  %c4 = arith.constant 4 : index
+  %0:4 = stream.resource.constants : !stream.resource<variable>{%c4} = dense<1> : tensor<1xi32>, !stream.resource<variable>{%c4} = #util.byte_pattern<1> : vector<4xi8>, !stream.resource<variable>{%c4} = dense<2> : tensor<3xi8> => !stream.timepoint
+  util.return %0#0, %0#3 : !stream.resource<variable>, !stream.timepoint
+}
+
+// -----
+
+// Parameters are loaded by their scopes, and gathered where they may be written to.
+
+// CHECK-LABEL: util.func public @parameters
+// CHECK: %[[S:.*]] = util.buffer.constant {{ *}}: !util.buffer = "s"
+// CHECK: %[[A:.*]] = util.buffer.constant {{ *}}: !util.buffer = "a"
+// CHECK: %[[B:.*]] = util.buffer.constant {{ *}}: !util.buffer = "b"
+// CHECK: %[[Z:.*]] = arith.constant 0 : i64
+// CHECK: %[[E:.*]] = arith.constant 8 : i64
+// CHECK: %[[L:.*]]:3 = stream.cmd.parameter.load {%[[S]]::%[[A]][%[[Z]]] : !stream.resource<constant>{%c4}, %[[S]]::%[[B]][%[[E]]] : !stream.resource<constant>{%c4}} => !stream.timepoint
+// CHECK: util.return %[[L]]#0, %[[L]]#1, %[[L]]#2
+util.func public @parameters() -> (!stream.resource<constant>, !stream.resource<constant>, !stream.timepoint) {
+  %c4 = arith.constant 4 : index
+  %0:3 = stream.resource.constants : !stream.resource<constant>{%c4} = #stream.parameter.named<"s"::"a"> : vector<4xi8>, !stream.resource<constant>{%c4} = #stream.parameter.named<"s"::"b", {offset = 8 : i64}> : vector<4xi8> => !stream.timepoint
+  util.return %0#0, %0#1, %0#2 : !stream.resource<constant>, !stream.resource<constant>, !stream.timepoint
+}
+
+// CHECK-LABEL: util.func public @variable_parameter
+// CHECK: %[[R:.*]] = stream.resource.alloc uninitialized : !stream.resource<variable>
+// CHECK: stream.cmd.parameter.gather {%{{.*}}[%{{.*}}] -> %[[R]][%{{.*}} for %c4] : !stream.resource<variable>{%{{.*}}}} => !stream.timepoint
+// CHECK: stream.resource.subview %[[R]]
+util.func public @variable_parameter() -> (!stream.resource<variable>, !stream.timepoint) {
+  %c4 = arith.constant 4 : index
+  %0:2 = stream.resource.constants : !stream.resource<variable>{%c4} = #stream.parameter.named<"a"> : vector<4xi8> => !stream.timepoint
+  util.return %0#0, %0#1 : !stream.resource<variable>, !stream.timepoint
 }

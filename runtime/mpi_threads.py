@@ -1,4 +1,4 @@
-"""MPI ranks with several devices each: a rank is a host, and its devices are threads.
+"""MPI ranks with several devices each, which are threads.
 
 In a collective the devices of a rank meet in its memory, and one of them sends and receives for all
 (`message_steps.py`). They wait in native code, which leaves in each device's context where that is;
@@ -19,14 +19,7 @@ from ..sharding.collective_matching import CollectiveSignature, DeviceState
 from ..sharding.collectives import ALL_GATHER
 from .abi.elements import I64
 from .collectives import Collective, Group
-from .commands import (
-    Buffer,
-    Bytes,
-    Command,
-    DeviceFailed,
-    HostCommand,
-    run_commands,
-)
+from .commands import Buffer, Bytes, Command, DeviceFailed, HostCommand, run_commands
 from .communicator import as_bytes
 from .message_context import HEADER_BYTES, MessageContext, PlainState, Traffic
 from .message_steps import CollectiveSteps, Meeting
@@ -75,7 +68,7 @@ class Rank(Protocol):
         ...
 
 
-class HostGroup(ThreadGroup):
+class MpiThreadGroup(ThreadGroup):
     """The devices of this rank; `communicators` are theirs, in order."""
 
     def __init__(self, rank: Rank, count: int) -> None:
@@ -89,7 +82,7 @@ class HostGroup(ThreadGroup):
         """Held by who uses the rank's mailbox while devices run."""
         first = rank.process * count
         self.processes = range(first, first + count)
-        self._devices = [HostCommunicator(self, process, mpi) for process in self.processes]
+        self._devices = [MpiThreadCommunicator(self, process, mpi) for process in self.processes]
         self.communicators = list[ThreadCommunicator](self._devices)
         self._runs = False
         self._progress: dict[int, tuple[object, float]] = {}
@@ -180,13 +173,13 @@ def _state(wait: Wait | None) -> PlainState | None:
     return None if wait is None else wait.state
 
 
-class HostCommunicator(OfferingCommunicator, ThreadCommunicator):
+class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
     """One device's way to the others of its rank and of other ranks."""
 
-    def __init__(self, host: HostGroup, process: int, mpi: object) -> None:
-        super().__init__(host, process)
-        self._host = host
-        self.context = MessageContext(mpi, process, host.count, host.state)
+    def __init__(self, group: MpiThreadGroup, process: int, mpi: object) -> None:
+        super().__init__(group, process)
+        self._group = group
+        self.context = MessageContext(mpi, process, group.count, group.state)
         self._offers = Offers(process, self.context, self._command)
         self._awaited: PlainState | None = None
         self._boxes: Sequence[tuple[int, int]] = ()
@@ -194,11 +187,11 @@ class HostCommunicator(OfferingCommunicator, ThreadCommunicator):
 
     @property
     def world(self) -> Group:
-        return Group(tuple(range(self._host.ranks.size * self._host.count)), self.process)
+        return Group(tuple(range(self._group.ranks.size * self._group.count)), self.process)
 
     @property
     def core_sharers(self) -> int:
-        return self._host.ranks.core_sharers * self._host.count
+        return self._group.ranks.core_sharers * self._group.count
 
     @property
     def sent_messages(self) -> int:
@@ -215,9 +208,9 @@ class HostCommunicator(OfferingCommunicator, ThreadCommunicator):
         self._sent_before = self._sent
 
     def wait(self) -> Wait | None:
-        """Where this device waits, as another thread that holds the host's lock sees it."""
+        """Where this device waits, as another thread that holds the lock of the group sees it."""
         if self._awaited is not None:
-            has_come = self._host.rank.mail.holds(self._boxes)
+            has_come = self._group.rank.mail.holds(self._boxes)
             return None if has_come else Wait(-1 - self._received, self._awaited)
         found = self.context.wait()
         return None if found is None else Wait(*found)
@@ -247,10 +240,10 @@ class HostCommunicator(OfferingCommunicator, ThreadCommunicator):
         state: DeviceState,
         brought: object,
     ) -> Command:
-        header = self.context.header(self._host.rank.plain(state), brought)
+        header = self.context.header(self._group.rank.plain(state), brought)
         place = header.ctypes.data, header.nbytes
         meeting = self._meeting(collective.group)
-        steps = CollectiveSteps(collective, place, HEADER_BYTES, self._host.count, meeting)
+        steps = CollectiveSteps(collective, place, HEADER_BYTES, self._group.count, meeting)
         written = steps.write(int(header[0]))
         self.context.reserve(written.scratch_bytes, written.messages)
         bindings = (self.context.address, source, result)
@@ -258,7 +251,7 @@ class HostCommunicator(OfferingCommunicator, ThreadCommunicator):
         return Command(native_messages(), bindings, words, state.operation, state, self)
 
     def _meeting(self, group: Group) -> Meeting:
-        words = self._host.meeting(group).ctypes.data
+        words = self._group.meeting(group).ctypes.data
         first = words + 8 * FIRST_SLOT
         return Meeting(words, [first + 8 * SLOT_WORDS * each for each in range(group.size)])
 
@@ -275,11 +268,11 @@ class HostCommunicator(OfferingCommunicator, ThreadCommunicator):
     def send_command(self, source: Buffer, state: DeviceState) -> HostCommand:
         assert state.signature is not None
         (receiver,) = state.signature.group
-        rank, head = self._host.rank, pickle.dumps(self._host.rank.plain(state))
+        rank, head = self._group.rank, pickle.dumps(self._group.rank.plain(state))
         other, channel = rank.address(self.process, receiver, receiver)
 
         def send(data: Bytes) -> None:
-            with self._host.lock:
+            with self._group.lock:
                 rank.posted += 1
                 self._posts += other != rank.process
                 rank.mail.send(other, channel, packed(head, data))
@@ -287,7 +280,7 @@ class HostCommunicator(OfferingCommunicator, ThreadCommunicator):
         return HostCommand(send, (source,))
 
     def receive_command(self, target: Buffer, state: DeviceState) -> HostCommand:
-        rank, own = self._host.rank, self._host.rank.plain(state)
+        rank, own = self._group.rank, self._group.rank.plain(state)
         wanted = CollectiveSignature.parse(own[0])
         assert wanted is not None
         senders = {rank.address(each, self.process, each): each for each in wanted.group}
@@ -306,9 +299,9 @@ class HostCommunicator(OfferingCommunicator, ThreadCommunicator):
         self, boxes: Sequence[tuple[int, int]], own: PlainState, state: DeviceState
     ) -> tuple[tuple[int, int], bytearray]:
         """Wait for a message in one of some boxes. Raises DeviceFailed."""
-        rank = self._host.rank
-        while not self._host.state[0]:
-            with self._host.lock:
+        rank = self._group.rank
+        while not self._group.state[0]:
+            with self._group.lock:
                 rank.mail.poll()
                 found = rank.mail.take(boxes)
                 self._awaited = own if found is None else None
