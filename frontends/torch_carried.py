@@ -23,7 +23,9 @@ def carry(torch: Any, body: str, shape: Sequence[Any], dtype: Any, *operands: An
 
     In the text `{0}`, `{1}`, ... are the types of the operands, and `{r}` that of the result.
     """
-    return _operation(torch, len(operands))(body, list(shape), dtype, *operands)
+    # torch-mlir knows numbers of another order for the types.
+    kind = str(dtype).removeprefix("torch.")
+    return _operation(torch, len(operands))(body, list(shape), kind, *operands)
 
 
 @cache
@@ -32,11 +34,11 @@ def _operation(torch: Any, count: int) -> Any:
     name = f"carried_{count}"
     library = torch.library.Library(_NAMESPACE, "FRAGMENT")
     operands = ", ".join(f"Tensor a{index}" for index in range(count))
-    library.define(f"{name}(str body, SymInt[] shape, ScalarType dtype, {operands}) -> Tensor")
+    library.define(f"{name}(str body, SymInt[] shape, str dtype, {operands}) -> Tensor")
 
-    def traced(body: str, shape: Sequence[Any], dtype: Any, *operands: Any) -> Any:
+    def traced(body: str, shape: Sequence[Any], dtype: str, *operands: Any) -> Any:
         del body
-        return operands[0].new_empty(shape, dtype=dtype)
+        return operands[0].new_empty(shape, dtype=getattr(torch, dtype))
 
     torch.library.register_fake(f"{_NAMESPACE}::{name}", traced, lib=library)
     _LIBRARIES.append(library)

@@ -12,6 +12,7 @@ from typing import Any
 from .torch_carried import call_functions, lower, with_bodies
 from .torch_control import inline_control_flow, refused_control_flow, refused_masks
 from .torch_decompositions import decompositions, known_decompositions
+from .torch_empty import fill_empty_tensors
 from .torch_views import LEGAL, name_joined_dimensions
 
 Table = Mapping[Any, Callable[..., Any]]
@@ -73,7 +74,7 @@ def _attempt(
         said.append((str(diagnostic.message), str(diagnostic.location)))
         return True
 
-    context = ir.Context()
+    context, found = ir.Context(), None
     dialect.register_dialect(context)
     handler = context.attach_diagnostic_handler(hear)
     try:
@@ -83,6 +84,7 @@ def _attempt(
         if control:
             return _refusal(output, control)
         name_joined_dimensions(torch, taken_apart.graph_module)
+        fill_empty_tensors(torch, taken_apart.graph_module)
         found = fx.export_and_import(
             taken_apart,
             output_type="raw",
@@ -94,14 +96,29 @@ def _attempt(
             bodies = call_functions(found)
         lower(found, output, LEGAL, calls=bool(bodies))
     # Its importer raises whatever its Python code meets.
-    except (failure, ValueError, NotImplementedError, AssertionError, RuntimeError) as problem:
+    except (failure, ValueError, LookupError, AssertionError, RuntimeError) as problem:
         operations = refused_operations([message for message, _ in said])
+        if not operations and found is not None and said and _CONSTANT in said[0][0]:
+            operations = _unconverted(ir, found)
         lines = dict.fromkeys(line for _, place in said if (line := user_line(place)))
         first = said[0][0] if said else str(problem).strip()
         return _Refusal(output, tuple(operations), tuple(lines), first.partition("\n")[0])
     finally:
         handler.detach()
     return with_bodies(found.operation.get_asm(), bodies)
+
+
+def _unconverted(ir: Any, module: Any) -> list[str]:
+    """The operations of PyTorch that conversions left in a module, each once."""
+    names: dict[str, None] = {}
+
+    def visit(operation: Any) -> Any:
+        if operation.name.startswith("torch.aten."):
+            names[operation.name.removeprefix("torch.")] = None
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return list(names)
 
 
 def _refusal(output: str, found: Mapping[str, str]) -> _Refusal:
@@ -128,6 +145,9 @@ def _refused(refusals: Sequence[_Refusal]) -> str:
 
 _OPERATOR = re.compile(r'"torch\.operator".*?name = "torch\.([\w.]+)"', re.DOTALL)
 _OPERATION = re.compile(r"failed to legalize operation 'torch\.([\w.]+)'")
+_CONSTANT = "failed to legalize operation 'torch.constant."
+"""What torch-mlir says of an operand, where it means the operation that takes it."""
+
 _INNER = ("constant.", "runtime.", "prim.", "prims.")
 """Operations of torch-mlir's own, which stay where what they belong to could not be converted."""
 

@@ -145,6 +145,23 @@ for _name in ("max", "min"):
     _extremum(_name)
 
 
+def _of_one_number(name: str) -> None:
+    @decomposition(name)
+    def reduce(torch: Any, x: Any, *options: Any, **more: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        """Numbers have no dimension, whatever PyTorch says; torch-mlir refuses it, or crashes."""
+        if x.dim():
+            return NotImplemented
+        base, _, overload = name.partition(".")
+        operation = getattr(getattr(torch.ops.aten, base), overload)
+        return operation(x.reshape(1), *options, **more).reshape(())
+
+
+for _name in ("amax", "amin", "argmax", "argmin", "linalg_vector_norm"):
+    _of_one_number(f"{_name}.default")
+for _name in ("prod.dim_int", "norm.ScalarOpt_dim"):
+    _of_one_number(_name)
+
+
 @decomposition("kthvalue.default")
 def kthvalue(torch: Any, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     del k, dim, keepdim
