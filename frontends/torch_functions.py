@@ -53,9 +53,11 @@ def zeta(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("polygamma.default")
 def polygamma(torch: Any, n: int, x: Any) -> Any:
-    x = _real(torch, x)
     if n == 0:
         return digamma(torch, x)
+    if x.dtype in (torch.bfloat16, torch.float16):
+        return polygamma(torch, n, x.to(torch.float32)).to(x.dtype)
+    x = _real(torch, x)
     if n > 1:
         found = _of_pairs(torch, "chlo.polygamma", torch.full_like(x, n), x)
         pole = torch.inf if n % 2 else -torch.inf

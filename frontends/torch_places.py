@@ -123,51 +123,6 @@ def mode(torch: Any, x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     return tuple(each.squeeze(-1) for each in found)
 
 
-# Extrema -----------------------------------------------------------------------------------------
-
-
-def _extremum(name: str) -> None:
-    @decomposition(f"{name}.dim")
-    def of_dimension(  # pyright: ignore[reportUnusedFunction]
-        torch: Any, x: Any, dim: int, keepdim: bool = False
-    ) -> Any:
-        """torch-mlir compares booleans as numbers with a sign, and numbers have no dimension."""
-        operation = getattr(torch.ops.aten, name).dim
-        if x.dim() == 0:
-            return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-        if x.dtype != torch.bool:
-            return NotImplemented
-        values, places = operation(x.to(torch.int32), dim, keepdim)
-        return values.to(torch.bool), places
-
-
-for _name in ("max", "min"):
-    _extremum(_name)
-
-
-def _of_one_number(name: str) -> None:
-    @decomposition(name)
-    def reduce(torch: Any, x: Any, *options: Any, **more: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        """Numbers have no dimension, whatever PyTorch says; torch-mlir refuses it, or crashes."""
-        if x.dim():
-            return NotImplemented
-        base, _, overload = name.partition(".")
-        operation = getattr(getattr(torch.ops.aten, base), overload)
-        return operation(x.reshape(1), *options, **more).reshape(())
-
-
-for _name in ("amax", "amin", "argmax", "argmin", "linalg_vector_norm"):
-    _of_one_number(f"{_name}.default")
-for _name in ("prod.dim_int", "norm.ScalarOpt_dim"):
-    _of_one_number(_name)
-
-
-@decomposition("kthvalue.default")
-def kthvalue(torch: Any, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    del k, dim, keepdim
-    return NotImplemented if x.dim() else (x.clone(), torch.zeros_like(x, dtype=torch.int64))
-
-
 # Pools -------------------------------------------------------------------------------------------
 
 

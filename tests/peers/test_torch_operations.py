@@ -83,6 +83,8 @@ for mode in ("sum", "mean", "max"):
          bags)
     same(lambda w, i, o: functional.embedding_bag(i, w, o, mode=mode, include_last_offset=True),
          table, rows, tensor([0, 2, 5]))
+same(lambda w, i, o: functional.embedding_bag(i, w, o, mode="sum", padding_idx=-7), table, rows,
+     bags)
 same(lambda w, i, s: functional.embedding_bag(i, w, per_sample_weights=s, mode="sum"), table,
      rows[:4].view(2, 2), torch.rand(2, 2))
 
@@ -199,6 +201,7 @@ same(lambda x, i: (i.to(torch.complex128), (x.real > 0).to(torch.complex64) * x,
                    torch.view_as_complex(torch.view_as_real(x)), torch.polar(x.real, x.imag[0]),
                    torch.complex(x.real, x.imag[0]), torch.angle(x.real), torch.fft.ihfft(x.real)),
      z, numbers)
+same(lambda x: (torch.linalg.vector_norm(x), x.norm(dim=0)), z)
 same(lambda x: torch.fft.hfft2(x > 0), torch.randn(2, 4))
 
 # Whole numbers.
@@ -210,7 +213,10 @@ same(lambda a, b, c: (torch.addbmm(a, b, c), torch.addbmm(a, b, c, beta=2, alpha
 images = torch.randint(0, 9, (1, 2, 3, 6, 5), dtype=torch.int32)
 same(lambda x: functional.max_pool3d(x, 3, 2, return_indices=True), images)
 bytes = tensor([[1, 200, 255], [0, 3, 128]], dtype=torch.uint8)
-same(lambda x: (x.abs(), torch.cumsum(x, 0)), bytes)
+same(lambda x: (x.abs(), torch.cumsum(x, 0), torch.cumsum(x, 0, dtype=torch.uint8)), bytes)
+same(lambda x: (x.max(), x.max(1), x.amin(0), x.argmax(1), x.topk(2), x.sort(descending=True)),
+     bytes)
+same(lambda x: (x[:, :1].max(), x[:, :1].amax(1), x[:, 2:].min()), bytes)
 
 # Poles and limits.
 edge = tensor([0.0, -0.0, -1, -2.5, 0.3, 4, nan, inf])
@@ -219,6 +225,21 @@ same(lambda x: (torch.digamma(x), *(torch.polygamma(n, x) for n in (1, 2, 3)),
 same(lambda x: (torch.logcumsumexp(x * 1e4, 0), torch.logcumsumexp(x, 1)),
      tensor([[-inf, -inf, 1, 2], [3, inf, inf, 1]]))
 
+same(lambda x: torch.polygamma(1, x), tensor([-0.3, 0.02, 5], dtype=torch.bfloat16))
+
+# Loops, with others inside, and with one value.
+from torch._higher_order_ops import while_loop
+
+def halved(i, x):
+    def body(i, x):
+        j, y = while_loop(lambda j, y: j < i, lambda j, y: (j + 1, y + j), (i * 0, x))
+        return i + 1, y * 0.5
+    return while_loop(lambda i, x: i < 4, body, (i, x))
+
+same(halved, tensor(0), torch.randn(4, 6))
+same(lambda x, w: while_loop(lambda x: x.abs().max() > 0.1, lambda x: (torch.erfc(x) * x @ w,),
+                             (x,)), torch.randn(4, 6), torch.rand(6, 6) / 9)
+
 # As many elements as data says.
 few = torch.randint(0, 4, (3, 4))
 same(lambda x: (torch.unique(x), torch.unique_consecutive(x)), few)
@@ -226,6 +247,7 @@ same(lambda x: (torch.unique(x, return_inverse=True, return_counts=True),
                 torch.unique_consecutive(x, return_inverse=True, return_counts=True)), few)
 same(lambda x: (torch.nonzero_static(x > 1, size=5),
                 torch.nonzero_static(x > 1, size=30, fill_value=-2)), few)
+same(lambda x, i: (x.take(i), x[i]), few, tensor(-2))
 same(lambda x: x.repeat_interleave(tensor([2, 0, 3]), 0, output_size=5), few)
 
 # Images made smaller and larger.
