@@ -28,6 +28,7 @@ from .. import api
 from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
 from ..ir.text.parser import parse_module
 from ..ir.text.source import Source
+from ..runtime.abi.value_types import ValueType
 from ..tools.driver import new_context
 from .entry_points import MAIN, EntryPoint, OfRank, annotate, axes_phrase, main_function, split_axes
 from .torch_import import import_program
@@ -71,8 +72,9 @@ def compile(
     # The kernel for CPUs lays its result out as the sum that stands for it does not, so views of it
     # would fail.
     with attention.sdpa_kernel(attention.SDPBackend.MATH), without_torch_logs():
+        caller = _caller(torch, module)
         exported = torch.export.export(
-            _caller(torch, module),
+            caller,
             (weights, tuple(examples), dict(keywords)),
             dynamic_shapes=_open_sizes(dynamic_shapes, weights, names, keywords),
         )
@@ -92,7 +94,9 @@ def compile(
         called = [f"result {index}" for index in range(count)]
         annotate(function, "res_attrs", _of_results(count, results, parsed_mesh), called)
     entry = EntryPoint(program, pipeline, backend, names)
-    return Compiled(entry, module, tuple(keywords), exported.call_spec.out_spec)
+    found = [node.meta["val"] for node in exported.graph.output_node().args[0]]
+    dtypes = [each.dtype for each in found]
+    return Compiled(entry, module, tuple(keywords), caller.results, dtypes)
 
 
 def _with_examples(
@@ -126,7 +130,8 @@ class Compiled:
         entry: EntryPoint,
         module: Any,
         keywords: tuple[str, ...],
-        out_spec: Any,
+        tree: _Tree,
+        dtypes: Sequence[Any],
     ) -> None:
         self.text = entry.text
         """The program before all passes, with its annotations: StableHLO, or linalg if sizes are
@@ -134,7 +139,7 @@ class Compiled:
         self._entry = entry
         self._module = module
         self._keywords = keywords
-        self._out_spec = out_spec
+        self._tree, self._dtypes = tree, dtypes
         self._placed: list[Any] | None = None
 
     def __repr__(self) -> str:
@@ -162,6 +167,10 @@ class Compiled:
         """What the interpreter makes of the program before all passes."""
         return self._results(self.program[MAIN].reference(self._arrays(inputs, keywords)))
 
+    @property
+    def _kinds(self) -> Sequence[ValueType]:
+        return self._entry.function.types.arguments
+
     def place_weights(self) -> None:
         """Copy the module's weights to the devices, where they stay for all calls from now on.
 
@@ -169,15 +178,18 @@ class Compiled:
         """
         torch = _torch()
         self._placed = [
-            self._entry.function.put(_as_array(torch, weight), index)
-            for index, weight in enumerate(_weights(self._module).values())
+            self._entry.function.put(_as_array(torch, weight, kind), index)
+            for index, (weight, kind) in enumerate(
+                zip(_weights(self._module).values(), self._kinds, strict=False)
+            )
         ]
 
     def _arrays(self, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
         torch = _torch()
         weights = self._placed
         if weights is None:
-            weights = [_as_array(torch, each) for each in _weights(self._module).values()]
+            held = _weights(self._module).values()
+            weights = [_as_array(torch, *pair) for pair in zip(held, self._kinds, strict=False)]
         count = len(self._entry.names) - len(weights) - len(self._keywords)
         if len(inputs) != count or set(keywords) != set(self._keywords):
             raise TypeError(
@@ -185,11 +197,13 @@ class Compiled:
                 f" {len(inputs)} and {list(keywords)}"
             )
         ordered = [keywords[name] for name in self._keywords]
-        return [*weights, *(_as_array(torch, each) for each in (*inputs, *ordered))]
+        given = zip((*inputs, *ordered), self._kinds[len(weights) :], strict=True)
+        return [*weights, *(_as_array(torch, *pair) for pair in given)]
 
     def _results(self, arrays: Sequence[Array]) -> Any:
         torch = _torch()
-        return self._out_spec.unflatten([_as_tensor(torch, each) for each in arrays])
+        pairs = zip(arrays, self._dtypes, strict=True)
+        return self._tree.put(_as_tensor(torch, *pair) for pair in pairs)
 
     @property
     def placements(self) -> dict[str, list[tuple[str, ...]]]:
@@ -232,14 +246,42 @@ def _tied_names(module: Any) -> list[list[str]]:
     return list(found.values())
 
 
+class _Tree:
+    """What a module returned: tensors in some structure, with what is no tensor."""
+
+    def __init__(self) -> None:
+        self._pytree = import_module("torch.utils._pytree")
+
+    def take(self, value: Any) -> tuple[Any, ...]:
+        """Remember the structure of a value; return its tensors."""
+        self._leaves, self._spec = self._pytree.tree_flatten(value)
+        return tuple(each for each in self._leaves if not _is_plain(each))
+
+    def put(self, tensors: Iterable[Any]) -> Any:
+        """The same structure with other tensors."""
+        given = iter(tensors)
+        leaves = [each if _is_plain(each) else next(given) for each in self._leaves]
+        return self._pytree.tree_unflatten(leaves, self._spec)
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
+
+
 def _caller(torch: Any, module: Any) -> Any:
-    """The module as one that takes its weights and, as a tuple and a dictionary, its inputs."""
+    """The module as one that takes its weights and, as a tuple and a dictionary, its inputs.
+
+    Its `results` tell what becomes of the tensors that it returns.
+    """
+    results = _Tree()
 
     class Caller(torch.nn.Module):
         def forward(self, weights: Any, inputs: Any, keywords: Any) -> Any:
-            return torch.func.functional_call(module, weights, inputs, keywords)
+            return results.take(torch.func.functional_call(module, weights, inputs, keywords))
 
-    return Caller()
+    caller = Caller()
+    caller.results = results
+    return caller
 
 
 def _input_names(module: Any, examples: Sequence[Any], keywords: Mapping[str, Any]) -> list[str]:
@@ -298,14 +340,20 @@ def _open_sizes(
     }
 
 
-def _as_array(torch: Any, tensor: Any) -> Array:
+def _as_array(torch: Any, tensor: Any, kind: ValueType) -> Array:
+    """The elements of a tensor, for an argument of a type."""
     tensor = torch.as_tensor(tensor).detach().cpu().contiguous()
+    if tensor.dtype == torch.uint8 and kind.element == "i8":
+        # Linalg says by its operations whether integers have signs.
+        tensor = tensor.view(torch.int8)
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     return tensor.numpy()
 
 
-def _as_tensor(torch: Any, array: Array) -> Any:
+def _as_tensor(torch: Any, array: Array, dtype: Any) -> Any:
+    if dtype == torch.uint8:
+        array = array.view(np.uint8)
     array = np.ascontiguousarray(array).reshape(array.shape)
     if array.dtype == ml_dtypes.bfloat16:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)

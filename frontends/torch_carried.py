@@ -9,13 +9,12 @@ Each passes through torch-mlir as a call of a function without a body:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 _NAMESPACE = "mesh_opt"
-_PREFIX = "mesh_opt.carried_"
+_OPERATIONS = ("torch.mesh_opt.carried_", "torch.mesh_opt.looped_")
 
 
 def carry(torch: Any, body: str, shape: Sequence[Any], dtype: Any, *operands: Any) -> Any:
@@ -23,34 +22,54 @@ def carry(torch: Any, body: str, shape: Sequence[Any], dtype: Any, *operands: An
 
     In the text `{0}`, `{1}`, ... are the types of the operands, and `{r}` that of the result.
     """
-    return _operation(torch, len(operands))(body, list(shape), dtype, *operands)
+    # torch-mlir knows numbers of another order for the types.
+    kind = str(dtype).removeprefix("torch.")
+    return _operation(torch, len(operands))(body, list(shape), kind, *operands)
 
 
-@cache
-def _operation(torch: Any, count: int) -> Any:
-    """An operation of PyTorch of so many operands, which is traced and cannot be run."""
-    name = f"carried_{count}"
-    library = torch.library.Library(_NAMESPACE, "FRAGMENT")
-    operands = ", ".join(f"Tensor a{index}" for index in range(count))
-    library.define(f"{name}(str body, SymInt[] shape, ScalarType dtype, {operands}) -> Tensor")
+def looped(torch: Any, count: int, carried: int) -> Any:
+    """An operation whose text makes `%r` of `count` operands: values like the first `carried`."""
 
-    def traced(body: str, shape: Sequence[Any], dtype: Any, *operands: Any) -> Any:
+    def traced(body: str, *operands: Any) -> Any:
         del body
-        return operands[0].new_empty(shape, dtype=dtype)
+        found = [each.new_empty(each.shape) for each in operands[:carried]]
+        return found[0] if carried == 1 else tuple(found)
 
-    torch.library.register_fake(f"{_NAMESPACE}::{name}", traced, lib=library)
-    _LIBRARIES.append(library)
+    results = f"({', '.join(['Tensor'] * carried)})" if carried > 1 else "Tensor"
+    return _defined(torch, f"looped_{count}_{carried}", "", count, results, traced)
+
+
+def _operation(torch: Any, count: int) -> Any:
+    def traced(body: str, shape: Sequence[Any], dtype: str, *operands: Any) -> Any:
+        del body
+        return operands[0].new_empty(shape, dtype=getattr(torch, dtype))
+
+    return _defined(
+        torch, f"carried_{count}", "SymInt[] shape, str dtype, ", count, "Tensor", traced
+    )
+
+
+def _defined(
+    torch: Any, name: str, options: str, count: int, results: str, traced: Callable[..., Any]
+) -> Any:
+    """An operation of PyTorch of so many operands, which is traced and cannot be run."""
+    if name not in _DEFINED:
+        library = torch.library.Library(_NAMESPACE, "FRAGMENT")
+        operands = ", ".join(f"Tensor a{index}" for index in range(count))
+        library.define(f"{name}(str body, {options}{operands}) -> {results}")
+        torch.library.register_fake(f"{_NAMESPACE}::{name}", traced, lib=library)
+        _DEFINED[name] = library
     return getattr(getattr(torch.ops, _NAMESPACE), name).default
 
 
-_LIBRARIES: list[Any] = []
-"""Operations are forgotten with their library."""
+_DEFINED: dict[str, Any] = {}
+"""Operations by their names: they are forgotten with their library."""
 
 
-def call_functions(module: Any) -> dict[str, str]:
+def call_functions(module: Any, name: str) -> dict[str, str]:
     """Make calls of functions of the operations in a module of torch-mlir.
 
-    Returns what is to become of each function.
+    Returns what is to become of each function, whose names contain that of the module's own.
     """
     ir = import_module("torch_mlir.ir")
     found: list[Any] = []
@@ -63,16 +82,19 @@ def call_functions(module: Any) -> dict[str, str]:
     module.operation.walk(visit)
     bodies: dict[str, str] = {}
     for operation in found:
-        if _PREFIX not in str(operation.attributes["name"]):
+        kind = ir.StringAttr(operation.attributes["name"]).value
+        if not kind.startswith(_OPERATIONS):
             continue
-        text, _, _, *operands = operation.operands
-        name = f"{_PREFIX}{len(bodies)}"
-        bodies[name] = ir.StringAttr(text.owner.attributes["value"]).value
+        text, *operands = operation.operands
+        if kind.startswith(_OPERATIONS[0]):
+            del operands[:2]
+        called = f"{_NAMESPACE}.{name}_carried_{len(bodies)}"
+        bodies[called] = ir.StringAttr(text.owner.attributes["value"]).value
         results = [each.type for each in operation.results]
-        kind = ir.FunctionType.get([each.type for each in operands], results)
+        function_type = ir.FunctionType.get([each.type for each in operands], results)
         attributes = {
-            "sym_name": ir.StringAttr.get(name),
-            "function_type": ir.TypeAttr.get(kind),
+            "sym_name": ir.StringAttr.get(called),
+            "function_type": ir.TypeAttr.get(function_type),
             "sym_visibility": ir.StringAttr.get("private"),
         }
         with operation.location:
@@ -81,11 +103,12 @@ def call_functions(module: Any) -> dict[str, str]:
             with ir.InsertionPoint(operation):
                 call = ir.Operation.create(
                     "func.call",
-                    attributes={"callee": ir.FlatSymbolRefAttr.get(name)},
+                    attributes={"callee": ir.FlatSymbolRefAttr.get(called)},
                     results=results,
                     operands=operands,
                 )
-        operation.results[0].replace_all_uses_with(call.results[0])
+        for old, new in zip(operation.results, call.results, strict=True):
+            old.replace_all_uses_with(new)
         operation.erase()
     return bodies
 
@@ -115,7 +138,10 @@ def lower(module: Any, output: str, legal: Sequence[str], *, calls: bool) -> Non
     utilities.run_pipeline_with_repro_report(module, passes, "Lowering Torch Backend IR")
 
 
-_DECLARED = re.compile(r"^ *func\.func private @([\w.]+)\((.*)\) -> (\S+)( attributes .*)?$", re.M)
+_DECLARED = re.compile(
+    r"^ *func\.func private @([\w.]+)\((.*)\) -> (\S+|\(.*\))( attributes .*)?$", re.M
+)
+_TENSOR = re.compile(r"tensor<[^<>]*(?:<[^<>]*>)?>")
 
 
 def with_bodies(text: str, bodies: Mapping[str, str]) -> str:
@@ -125,10 +151,18 @@ def with_bodies(text: str, bodies: Mapping[str, str]) -> str:
         name, operands, result, _ = match.groups()
         if name not in bodies:
             return match[0]
-        types = re.findall(r"tensor<[^<>]*(?:<[^<>]*>)?>", operands)
+        types, results = _TENSOR.findall(operands), _TENSOR.findall(result)
         arguments = ", ".join(f"%a{index}: {kind}" for index, kind in enumerate(types))
         body = bodies[name].format(*types, r=result)
+        values = ", ".join(f"%r#{at}" for at in range(len(results))) if len(results) > 1 else "%r"
         head = f"func.func private @{name}({arguments}) -> {result}"
-        return f"{head} {{\n{body}\nfunc.return %r : {result}\n}}"
+        return f"{head} {{\n{body}\nfunc.return {values} : {', '.join(results)}\n}}"
 
     return _DECLARED.sub(define, text)
+
+
+def with_functions(text: str, functions: Sequence[str]) -> str:
+    """A program with the functions of others, which have no aliases, at its end."""
+    end = text.rindex("}", 0, text.find("{-#") if "{-#" in text else len(text))
+    inner = [each[each.index("{\n") + 2 : each.rindex("}")] for each in functions]
+    return "".join((text[:end], *inner, text[end:]))

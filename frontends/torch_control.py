@@ -136,7 +136,7 @@ def refused_masks(torch: Any, graph_module: Any) -> dict[str, str]:
 def refused_control_flow(torch: Any, importer: Any, graph_module: Any) -> dict[str, str]:
     """What the importer of torch-mlir has nothing for, and where it is written.
 
-    Loops, too, since no conversion of what it makes of them ends.
+    Loops, too, that `call_loops` left: no conversion of what it makes of them ends.
     """
     found: dict[str, str] = {}
     for node in graph_module.graph.nodes:

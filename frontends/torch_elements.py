@@ -33,6 +33,20 @@ def hypot(torch: Any, x: Any, y: Any) -> Any:
     return torch.where(torch.isinf(x) | torch.isinf(y), torch.inf, found)
 
 
+@decomposition("_assert_tensor_metadata.default")
+def assert_metadata(torch: Any, x: Any, *options: Any, **more: Any) -> None:
+    """Holds since the program was traced; torch-mlir compares numbers of its own for the types."""
+    del torch, x, options, more
+
+
+@decomposition("reciprocal.default")
+def reciprocal(torch: Any, x: Any) -> Any:
+    """torch-mlir refuses zeros among whole numbers when the program runs."""
+    if x.dtype.is_floating_point or x.is_complex():
+        return NotImplemented
+    return 1.0 / x.to(torch.get_default_dtype())
+
+
 @decomposition("roll.default")
 def roll(torch: Any, x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
     """Without dimensions, all elements one after the other."""
@@ -47,6 +61,17 @@ def put(torch: Any, x: Any, index: Any, source: Any, accumulate: bool = False) -
     return torch.index_put(flat, [index.reshape(-1)], source.reshape(-1), accumulate).reshape(
         x.shape
     )
+
+
+@decomposition("scatter_reduce.two")
+def scatter_reduce(
+    torch: Any, x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """torch-mlir crashes on dimensions that count from the end."""
+    if dim >= 0:
+        return NotImplemented
+    operation = torch.ops.aten.scatter_reduce.two
+    return operation(x, dim + x.dim(), index, source, reduce, include_self=include_self)
 
 
 @decomposition("index_reduce.default")
@@ -70,6 +95,22 @@ def _comparison(name: str) -> None:
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     _comparison(_name)
+
+
+@decomposition("addbmm.default")
+def addbmm(torch: Any, x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    found = torch.bmm(a, b).sum(0, dtype=x.dtype)
+    found = found if alpha == 1 else found * alpha
+    # Without the operand, its infinite and undefined numbers do not count.
+    return found if beta == 0 else found + (x if beta == 1 else x * beta)
+
+
+@decomposition("abs.default")
+def magnitude(torch: Any, x: Any) -> Any:
+    if x.is_complex():
+        body = "%r = stablehlo.abs %a0 : ({0}) -> {r}"
+        return carry(torch, body, x.shape, x.dtype.to_real(), x)
+    return NotImplemented if x.dtype.is_signed else x.clone()
 
 
 # Division ----------------------------------------------------------------------------------------
@@ -140,6 +181,48 @@ def _without_nan(name: str, extremum: str) -> None:
 
 _without_nan("fmax", "maximum")
 _without_nan("fmin", "minimum")
+
+
+# Divisors ----------------------------------------------------------------------------------------
+
+
+_EUCLID = """
+%none = stablehlo.constant dense<0> : tensor<{kind}>
+%w:2 = stablehlo.while(%x = %a0, %y = %a1) : {{r}}, {{r}}
+cond {{{{
+  %most = stablehlo.reduce(%y init: %none) applies stablehlo.maximum across dimensions = {dims}
+    : ({{r}}, tensor<{kind}>) -> tensor<{kind}>
+  %more = stablehlo.compare NE, %most, %none : (tensor<{kind}>, tensor<{kind}>) -> tensor<i1>
+  stablehlo.return %more : tensor<i1>
+}}}} do {{{{
+  %divisor = stablehlo.maximum %y, %a2 : {{r}}
+  %rest = stablehlo.remainder %x, %divisor : {{r}}
+  // What is done stays: x * (1 - min(y, 1)) + y.
+  %least = stablehlo.minimum %y, %a2 : {{r}}
+  %done = stablehlo.subtract %a2, %least : {{r}}
+  %old = stablehlo.multiply %x, %done : {{r}}
+  %new = stablehlo.add %old, %y : {{r}}
+  stablehlo.return %new, %rest : {{r}}, {{r}}
+}}}}
+%r = stablehlo.add %w#0, %w#1 : {{r}}
+"""
+
+
+@decomposition("gcd.default")
+def gcd(torch: Any, x: Any, y: Any) -> Any:
+    """Euclid's, until nothing is left of any pair."""
+    x, y = (torch.abs(each) for each in _broadcast(torch, x, y))
+    signed = "i" if x.dtype.is_signed else "ui"
+    kind = f"{signed}{torch.iinfo(x.dtype).bits}"
+    body = _EUCLID.format(kind=kind, dims=list(range(x.dim())))
+    return carry(torch, body, x.shape, x.dtype, x, y, torch.ones_like(x))
+
+
+@decomposition("lcm.default")
+def lcm(torch: Any, x: Any, y: Any) -> Any:
+    x, y = _broadcast(torch, x, y)
+    common = gcd(torch, x, y)
+    return torch.abs(torch.div(x, torch.where(common == 0, 1, common), rounding_mode="trunc") * y)
 
 
 # Bits --------------------------------------------------------------------------------------------

@@ -9,9 +9,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .torch_carried import call_functions, lower, with_bodies
+from .torch_carried import call_functions, lower, with_bodies, with_functions
 from .torch_control import inline_control_flow, refused_control_flow, refused_masks
 from .torch_decompositions import decompositions, known_decompositions
+from .torch_empty import fill_empty_tensors
+from .torch_loops import call_loops
 from .torch_views import LEGAL, name_joined_dimensions
 
 Table = Mapping[Any, Callable[..., Any]]
@@ -30,8 +32,12 @@ class _Refusal:
     """The first that torch-mlir said."""
 
 
-def import_program(torch: Any, fx: Any, exported: Any, outputs: Sequence[str], name: str) -> str:
+def import_program(
+    torch: Any, fx: Any, exported: Any, outputs: Sequence[str], name: str, *, inner: bool = False
+) -> str:
     """The text of an exported program, its function under `name`.
+
+    An `inner` one is part of another, so it has no aliases and no constants that are resources.
 
     Of the `outputs` the first counts to which torch-mlir converts the program. Operations without
     a conversion are taken apart as PyTorch takes them apart, if it does.
@@ -42,14 +48,24 @@ def import_program(torch: Any, fx: Any, exported: Any, outputs: Sequence[str], n
     masks = refused_masks(torch, exported.graph_module)
     if masks:
         raise ValueError(_refused([_refusal(each, masks) for each in outputs]))
+
+    def called(loop: Any, function: str) -> str:
+        return import_program(torch, fx, loop, outputs, function, inner=True)
+
+    functions = call_loops(torch, exported.graph_module, called, name)
     refusals: list[_Refusal] = []
     for output in outputs:
         table = {**fx.get_decomposition_table(), **decompositions(torch)}
         first: _Refusal | None = None
         while True:
-            found = _attempt(torch, fx, exported, output, name, table)
+            found = _attempt(torch, fx, exported, output, name, table, inner)
             if isinstance(found, str):
-                return found
+                if inner and "dense_resource" in found:
+                    raise ValueError(
+                        "a loop has a constant tensor in its condition or body: make it before the"
+                        " loop, and pass it among the operands"
+                    )
+                return with_functions(found, functions)
             # What the user wrote is refused first, parts of it afterwards.
             first = first or found
             known = known_decompositions(torch, found.operations)
@@ -62,7 +78,7 @@ def import_program(torch: Any, fx: Any, exported: Any, outputs: Sequence[str], n
 
 
 def _attempt(
-    torch: Any, fx: Any, exported: Any, output: str, name: str, table: Table
+    torch: Any, fx: Any, exported: Any, output: str, name: str, table: Table, inner: bool
 ) -> str | _Refusal:
     """The text of a program after the decompositions of `table`, or what was said against it."""
     ir, dialect = import_module("torch_mlir.ir"), import_module("torch_mlir.dialects.torch")
@@ -73,7 +89,7 @@ def _attempt(
         said.append((str(diagnostic.message), str(diagnostic.location)))
         return True
 
-    context = ir.Context()
+    context, found = ir.Context(), None
     dialect.register_dialect(context)
     handler = context.attach_diagnostic_handler(hear)
     try:
@@ -83,6 +99,7 @@ def _attempt(
         if control:
             return _refusal(output, control)
         name_joined_dimensions(torch, taken_apart.graph_module)
+        fill_empty_tensors(torch, taken_apart.graph_module)
         found = fx.export_and_import(
             taken_apart,
             output_type="raw",
@@ -91,17 +108,32 @@ def _attempt(
             decomposition_table={},
         )
         with context:
-            bodies = call_functions(found)
+            bodies = call_functions(found, name)
         lower(found, output, LEGAL, calls=bool(bodies))
     # Its importer raises whatever its Python code meets.
-    except (failure, ValueError, NotImplementedError, AssertionError, RuntimeError) as problem:
+    except (failure, ValueError, LookupError, AssertionError, RuntimeError) as problem:
         operations = refused_operations([message for message, _ in said])
+        if not operations and found is not None and said and _CONSTANT in said[0][0]:
+            operations = _unconverted(ir, found)
         lines = dict.fromkeys(line for _, place in said if (line := user_line(place)))
         first = said[0][0] if said else str(problem).strip()
         return _Refusal(output, tuple(operations), tuple(lines), first.partition("\n")[0])
     finally:
         handler.detach()
-    return with_bodies(found.operation.get_asm(), bodies)
+    return with_bodies(found.operation.get_asm(use_local_scope=inner), bodies)
+
+
+def _unconverted(ir: Any, module: Any) -> list[str]:
+    """The operations of PyTorch that conversions left in a module, each once."""
+    names: dict[str, None] = {}
+
+    def visit(operation: Any) -> Any:
+        if operation.name.startswith("torch.aten."):
+            names[operation.name.removeprefix("torch.")] = None
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return list(names)
 
 
 def _refusal(output: str, found: Mapping[str, str]) -> _Refusal:
@@ -128,6 +160,9 @@ def _refused(refusals: Sequence[_Refusal]) -> str:
 
 _OPERATOR = re.compile(r'"torch\.operator".*?name = "torch\.([\w.]+)"', re.DOTALL)
 _OPERATION = re.compile(r"failed to legalize operation 'torch\.([\w.]+)'")
+_CONSTANT = "failed to legalize operation 'torch.constant."
+"""What torch-mlir says of an operand, where it means the operation that takes it."""
+
 _INNER = ("constant.", "runtime.", "prim.", "prims.")
 """Operations of torch-mlir's own, which stay where what they belong to could not be converted."""
 

@@ -35,6 +35,12 @@ def as_strided(
     return NotImplemented
 
 
+@decomposition("take.default")
+def take(torch: Any, x: Any, index: Any) -> Any:
+    """PyTorch's rule would ask for the number where there is one index."""
+    return torch.ops.aten.index.Tensor(x.reshape(-1), [index])
+
+
 def _counted(torch: Any, x: Any, indices: Sequence[Any]) -> list[Any]:
     found: list[Any] = []
     dimension = 0
@@ -90,9 +96,16 @@ for _name in ("index.Tensor", "index_put.default"):
     _from_the_start(_name)
 
 
-@decomposition(
-    "embedding_bag.padding_idx", "_embedding_bag.default", "_embedding_bag_forward_only.default"
-)
+@decomposition("embedding_bag.padding_idx")
+def embedding_bag_of(torch: Any, table: Any, *options: Any) -> Any:
+    """A row of padding may be counted from the end here; below, -1 is none."""
+    *others, padding_idx = options
+    if padding_idx is not None and padding_idx < 0:
+        padding_idx += table.shape[0]
+    return embedding_bag(torch, table, *others, padding_idx)
+
+
+@decomposition("_embedding_bag.default", "_embedding_bag_forward_only.default")
 def embedding_bag(
     torch: Any,
     table: Any,

@@ -169,8 +169,7 @@ def qr(torch: Any, x: Any, mode: str = "reduced") -> Any:
     if not _known(torch, x) or mode != "reduced":
         return NotImplemented
     least = min(x.shape[-2:])
-    sides = (*x.shape[:-2], least)
-    packed, tau = _of_lapack(torch, "geqrf", [x], [x.shape, sides])
+    packed, tau = geqrf(torch, x)
     reflectors = packed[..., :least]
     (q,) = _of_lapack(torch, "orgqr", [reflectors, tau], [reflectors.shape])
     return q, packed[..., :least, :].triu()
@@ -179,11 +178,17 @@ def qr(torch: Any, x: Any, mode: str = "reduced") -> Any:
 @decomposition("linalg_pinv.atol_rtol_tensor")
 def pinv(torch: Any, x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """Singular values up to `atol`, or `rtol` of the largest one, count as 0."""
-    del hermitian
-    found = svd(torch, x)
-    if found is NotImplemented:
-        return NotImplemented
-    u, s, v = found
+    if hermitian:
+        found = eigh(torch, x)
+        if found is NotImplemented:
+            return NotImplemented
+        values, u = found
+        s, v = torch.abs(values), (u * torch.sign(values)[..., None, :]).mT
+    else:
+        found = svd(torch, x)
+        if found is NotImplemented:
+            return NotImplemented
+        u, s, v = found
     if rtol is None:
         rtol = 0.0 if atol is not None else torch.finfo(x.dtype).eps * max(x.shape[-2:])
     least = s.amax(-1, keepdim=True) * _column(rtol)
@@ -195,6 +200,14 @@ def pinv(torch: Any, x: Any, *, atol: Any = None, rtol: Any = None, hermitian: b
 
 def _column(tolerance: Any) -> Any:
     return tolerance if isinstance(tolerance, float) else tolerance[..., None]
+
+
+@decomposition("geqrf.default")
+def geqrf(torch: Any, x: Any) -> Any:
+    """Reflectors and their factors."""
+    if not _known(torch, x):
+        return NotImplemented
+    return tuple(_of_lapack(torch, "geqrf", [x], [x.shape, (*x.shape[:-2], min(x.shape[-2:]))]))
 
 
 # LU ----------------------------------------------------------------------------------------------

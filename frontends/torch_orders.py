@@ -99,6 +99,36 @@ def cummin(torch: Any, x: Any, dim: int) -> Any:
     return _running(torch, x, dim, operator.le)
 
 
+@decomposition("logsumexp.default")
+def logsumexp(torch: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
+    """Of one number, which has no dimension."""
+    del dim, keepdim
+    if x.dim():
+        return NotImplemented
+    return x.clone() if x.dtype.is_floating_point else x.to(torch.get_default_dtype())
+
+
+@decomposition("logcumsumexp.default")
+def logcumsumexp(torch: Any, x: Any, dim: int) -> Any:
+    """In steps that each double how many elements are summed; sums of exponentials overflow."""
+    if x.dim() == 0:
+        return x.clone()
+    size = x.shape[dim]
+    if not isinstance(size, int) or x.is_complex():
+        return NotImplemented
+    found, step = x, 1
+    while step < size:
+        before, after = found.narrow(dim, 0, size - step), found.narrow(dim, step, size - step)
+        most, least = torch.maximum(before, after), torch.minimum(before, after)
+        # Infinite numbers that are equal have no difference.
+        sums = torch.where(
+            torch.isinf(most) & (most == least), most, most + torch.log1p(torch.exp(least - most))
+        )
+        found = torch.cat((found.narrow(dim, 0, step), sums), dim)
+        step *= 2
+    return found
+
+
 @decomposition("multilabel_margin_loss_forward.default")
 def multilabel(torch: Any, x: Any, target: Any, reduction: int) -> Any:
     # PyTorch's own rule counts the targets after the first that is negative.

@@ -123,34 +123,6 @@ def mode(torch: Any, x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     return tuple(each.squeeze(-1) for each in found)
 
 
-# Extrema -----------------------------------------------------------------------------------------
-
-
-def _extremum(name: str) -> None:
-    @decomposition(f"{name}.dim")
-    def of_dimension(  # pyright: ignore[reportUnusedFunction]
-        torch: Any, x: Any, dim: int, keepdim: bool = False
-    ) -> Any:
-        """torch-mlir compares booleans as numbers with a sign, and numbers have no dimension."""
-        operation = getattr(torch.ops.aten, name).dim
-        if x.dim() == 0:
-            return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-        if x.dtype != torch.bool:
-            return NotImplemented
-        values, places = operation(x.to(torch.int32), dim, keepdim)
-        return values.to(torch.bool), places
-
-
-for _name in ("max", "min"):
-    _extremum(_name)
-
-
-@decomposition("kthvalue.default")
-def kthvalue(torch: Any, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    del k, dim, keepdim
-    return NotImplemented if x.dim() else (x.clone(), torch.zeros_like(x, dtype=torch.int64))
-
-
 # Pools -------------------------------------------------------------------------------------------
 
 

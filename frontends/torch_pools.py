@@ -19,14 +19,17 @@ def _pool(name: str, rank: int) -> None:
         dilation: Sequence[int] = (1,),
         ceil_mode: bool = False,
     ) -> Any:
-        # torch-mlir rounds sizes down, whatever it is told.
         sizes = tuple(x.shape[-rank:])
-        if not ceil_mode or not all(isinstance(size, int) for size in sizes):
-            return NotImplemented
         window, stride, padding, dilation = (
             list(each) * (rank // len(each))
             for each in (window, stride or window, padding, dilation)
         )
+        if rank == 3 and not x.dtype.is_floating_point:
+            options = (window, stride, padding, dilation, ceil_mode)
+            return _of_integers(torch, name, x, *options)
+        # torch-mlir rounds sizes down, whatever it is told.
+        if not ceil_mode or not all(isinstance(size, int) for size in sizes):
+            return NotImplemented
         ends = _ends(sizes, window, stride, padding, dilation)
         pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
         least = -torch.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
@@ -46,6 +49,16 @@ def _pool(name: str, rank: int) -> None:
             at = at + (places % pad - before) * step
             places, step = places // pad, step * size
         return found[0], at
+
+
+def _of_integers(torch: Any, name: str, x: Any, *options: Any) -> Any:
+    """torch-mlir crashes on whole numbers, which float64 has up to 2^53."""
+    if torch.iinfo(x.dtype).bits > 32:
+        raise NotImplementedError(f"{name} of {x.dtype}, which has numbers that float64 has not")
+    found = getattr(torch.ops.aten, name).default(x.to(torch.float64), *options)
+    if isinstance(found, torch.Tensor):
+        return found.to(x.dtype)
+    return found[0].to(x.dtype), found[1]
 
 
 def _ends(

@@ -135,7 +135,9 @@ def _with_mean(name: str, rule: Callable[..., Any]) -> None:
     ) -> Any:
         found = rule(torch, x, dim, keepdim=keepdim, **options)
         if found is NotImplemented:
-            return NotImplemented
+            found = getattr(torch.ops.aten, name.removesuffix("_mean")).correction(
+                x, dim, keepdim=keepdim, **options
+            )
         return found, x.mean(dim or list(range(x.dim())), keepdim=keepdim)
 
 

@@ -167,8 +167,8 @@ class Masked(nn.Module):
 
 class Loop(nn.Module):
     def forward(self, a):
-        again, step = lambda i, a: i.sum() < 3, lambda i, a: (i + 1, a * 2)
-        return torch._higher_order_ops.while_loop(again, step, (torch.zeros(1), a))
+        again, step = lambda i, a: i < 3, lambda i, a: (i + 1, a * 2)
+        return torch._higher_order_ops.while_loop(again, step, (0, a))
 
 class Scan(nn.Module):
     def forward(self, a):

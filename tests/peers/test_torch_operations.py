@@ -83,6 +83,8 @@ for mode in ("sum", "mean", "max"):
          bags)
     same(lambda w, i, o: functional.embedding_bag(i, w, o, mode=mode, include_last_offset=True),
          table, rows, tensor([0, 2, 5]))
+same(lambda w, i, o: functional.embedding_bag(i, w, o, mode="sum", padding_idx=-7), table, rows,
+     bags)
 same(lambda w, i, s: functional.embedding_bag(i, w, per_sample_weights=s, mode="sum"), table,
      rows[:4].view(2, 2), torch.rand(2, 2))
 
@@ -181,6 +183,96 @@ same(lambda x: (torch.linalg.matrix_exp(x), torch.matrix_exp(3 * x)), torch.rand
 """
 
 
+RARE = """
+# Numbers, which have no dimension, and tensors without elements.
+one, three = tensor(2.5), tensor(3)
+same(lambda x, y: (x.amax(0), x.argmax(), y.argmin(0), torch.logsumexp(x, (0,), True),
+                   torch.logsumexp(y, 0), x.prod(0, keepdim=True),
+                   torch.linalg.vector_norm(x, 3, 0), torch.logcumsumexp(x, 0),
+                   functional.normalize(x, 1.2, 0), torch.nonzero(x)),
+     one, three)
+same(lambda x: functional.unfold(x, 2), torch.ones(0, 1, 5, 5))
+same(lambda x, y, z: functional.bilinear(x, y, z), torch.ones(0, 3), torch.ones(0, 4),
+     torch.ones(5, 3, 4))
+
+# Complex numbers of all kinds.
+z, numbers = torch.randn(3, 4, dtype=torch.complex64), torch.arange(4)
+same(lambda x, i: (i.to(torch.complex128), (x.real > 0).to(torch.complex64) * x, x + i,
+                   torch.view_as_complex(torch.view_as_real(x)), torch.polar(x.real, x.imag[0]),
+                   torch.complex(x.real, x.imag[0]), torch.angle(x.real), torch.fft.ihfft(x.real)),
+     z, numbers)
+same(lambda x: (torch.linalg.vector_norm(x), x.norm(dim=0)), z)
+same(lambda x: torch.fft.hfft2(x > 0), torch.randn(2, 4))
+
+# Whole numbers.
+whole = tensor([0, 6, -4, 12, 35, 2**40, 7])
+same(lambda x: (torch.gcd(x[:, None], x), torch.lcm(x[:5, None], x[:4]), 1 / x, x.reciprocal()),
+     whole)
+a, b, c = (torch.arange(n).view(s) for n, s in ((12, (3, 4)), (12, (2, 3, 2)), (16, (2, 2, 4))))
+same(lambda a, b, c: (torch.addbmm(a, b, c), torch.addbmm(a, b, c, beta=2, alpha=3)), a, b, c)
+images = torch.randint(0, 9, (1, 2, 3, 6, 5), dtype=torch.int32)
+same(lambda x: functional.max_pool3d(x, 3, 2, return_indices=True), images)
+bytes = tensor([[1, 200, 255], [0, 3, 128]], dtype=torch.uint8)
+same(lambda x: (x.abs(), torch.cumsum(x, 0), torch.cumsum(x, 0, dtype=torch.uint8)), bytes)
+same(lambda x: (x.max(), x.max(1), x.amin(0), x.argmax(1), x.topk(2), x.sort(descending=True)),
+     bytes)
+same(lambda x: (x[:, :1].max(), x[:, :1].amax(1), x[:, 2:].min()), bytes)
+
+# Poles and limits.
+edge = tensor([0.0, -0.0, -1, -2.5, 0.3, 4, nan, inf])
+same(lambda x: (torch.digamma(x), *(torch.polygamma(n, x) for n in (1, 2, 3)),
+                torch.special.zeta(torch.full_like(x, 3), x)), edge)
+same(lambda x: (torch.logcumsumexp(x * 1e4, 0), torch.logcumsumexp(x, 1)),
+     tensor([[-inf, -inf, 1, 2], [3, inf, inf, 1]]))
+
+same(lambda x: torch.polygamma(1, x), tensor([-0.3, 0.02, 5], dtype=torch.bfloat16))
+
+# Loops, with others inside, and with one value.
+from torch._higher_order_ops import while_loop
+
+def halved(i, x):
+    def body(i, x):
+        j, y = while_loop(lambda j, y: j < i, lambda j, y: (j + 1, y + j), (i * 0, x))
+        return i + 1, y * 0.5
+    return while_loop(lambda i, x: i < 4, body, (i, x))
+
+same(halved, tensor(0), torch.randn(4, 6))
+same(lambda x, w: while_loop(lambda x: x.abs().max() > 0.1, lambda x: (torch.erfc(x) * x @ w,),
+                             (x,)), torch.randn(4, 6), torch.rand(6, 6) / 9)
+
+# As many elements as data says.
+few = torch.randint(0, 4, (3, 4))
+same(lambda x: (torch.unique(x), torch.unique_consecutive(x)), few)
+same(lambda x: (torch.unique(x, return_inverse=True, return_counts=True),
+                torch.unique_consecutive(x, return_inverse=True, return_counts=True)), few)
+same(lambda x: (torch.nonzero_static(x > 1, size=5),
+                torch.nonzero_static(x > 1, size=30, fill_value=-2)), few)
+same(lambda x, i: (x.take(i), x[i]), few, tensor(-2))
+same(lambda x: x.repeat_interleave(tensor([2, 0, 3]), 0, output_size=5), few)
+
+# Images made smaller and larger.
+image = torch.randn(1, 2, 8, 9)
+same(lambda x: [functional.interpolate(x, mode=mode, antialias=True, **each)
+                for mode in ("bilinear", "bicubic")
+                for each in (dict(size=(5, 12)), dict(scale_factor=0.4),
+                             dict(size=(5, 12), align_corners=True))], image)
+
+# Dimensions that count from the end, and what else torch-mlir refuses.
+rows, at = torch.randn(10, 5), torch.randint(0, 5, (5, 5))
+same(lambda x, i: x.scatter_reduce(-1, i, x[:5], "amin"), rows, at)
+same(lambda x: (torch.std_mean(x, 0), torch.std_mean(x, True), torch.geqrf(x),
+                torch.linalg.norm(x[0])), rows)
+same(lambda x: torch.linalg.pinv(x @ x.T, hermitian=True), torch.randn(4, 2))
+
+# Results that are no tensors.
+class Mixed(torch.nn.Module):
+    def forward(self, x):
+        return {"a": (x + 1, None), "b": x.shape[0], "c": x * 2}
+found = mesh_opt.torch.compile(Mixed(), rows, backend="interpreter")(rows)
+torch.testing.assert_close(found, Mixed()(rows))
+"""
+
+
 def test_operations(torch_python: Callable[[str], str]) -> None:
     """What torch-mlir refuses or takes for something else."""
     torch_python(SAME + OPERATIONS)
@@ -189,3 +281,8 @@ def test_operations(torch_python: Callable[[str], str]) -> None:
 def test_elements(torch_python: Callable[[str], str]) -> None:
     """Numbers at the edges, places in tensors, and what PyTorch has kernels for."""
     torch_python(SAME + ELEMENTS)
+
+
+def test_rare(torch_python: Callable[[str], str]) -> None:
+    """Numbers without dimensions, nothing at all, and sizes that depend on data."""
+    torch_python(SAME + RARE)

@@ -1,0 +1,97 @@
+"""Elements that are chosen by what they are, so that data decides how many there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .torch_rules import decomposition
+
+
+def _starts(torch: Any, x: Any) -> Any:
+    """Whether each element of a vector is another than that before it."""
+    return torch.cat((torch.ones_like(x[:1], dtype=torch.bool), x[1:] != x[:-1]))
+
+
+def _runs(torch: Any, x: Any, starts: Any) -> tuple[Any, Any, Any]:
+    """The first elements of runs, the number of the run of each element, and their lengths."""
+    places = torch.nonzero(starts).squeeze(1)
+    ends = torch.cat((places[1:], torch.full_like(places[:1], x.shape[0])))
+    return x.index_select(0, places), torch.cumsum(starts.to(torch.int64), 0) - 1, ends - places
+
+
+@decomposition("_unique2.default")
+def unique(
+    torch: Any,
+    x: Any,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> Any:
+    """What is not asked for has no elements."""
+    del sorted
+    flat = x.reshape(-1)
+    if not x.numel():
+        return NotImplemented
+    kind = torch.uint8 if x.dtype == torch.bool else x.dtype
+    ordered, places = torch.ops.aten.sort.default(flat.to(kind), 0, False)
+    values, numbers, counts = _runs(torch, ordered, _starts(torch, ordered))
+    none = places[:0]
+    inverse = torch.zeros_like(places).scatter(0, places, numbers).reshape(x.shape)
+    return (
+        values.to(x.dtype),
+        inverse if return_inverse else none,
+        counts if return_counts else none,
+    )
+
+
+@decomposition("unique_consecutive.default")
+def unique_consecutive(
+    torch: Any,
+    x: Any,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    if dim is not None or not x.numel():
+        return NotImplemented
+    flat = x.reshape(-1)
+    values, numbers, counts = _runs(torch, flat, _starts(torch, flat))
+    none = numbers[:0]
+    return (
+        values,
+        numbers.reshape(x.shape) if return_inverse else none,
+        counts if return_counts else none,
+    )
+
+
+@decomposition("nonzero.default")
+def nonzero(torch: Any, x: Any) -> Any:
+    """torch-mlir crashes on a number, whose places have no coordinates."""
+    return NotImplemented if x.dim() else torch.nonzero(x.reshape(1))[:, :0]
+
+
+@decomposition("nonzero_static.default")
+def nonzero_static(torch: Any, x: Any, *, size: int, fill_value: int = -1) -> Any:
+    """The first `size` places of elements that are not 0, and rows of `fill_value` behind them."""
+    if not x.dim() or not x.numel():
+        return NotImplemented
+    hits = (x != 0).reshape(-1)
+    # Numbers of the elements that count, and behind them those of the others.
+    _, order = torch.ops.aten.sort.stable(hits.to(torch.int32), stable=True, dim=0, descending=True)
+    more = max(size - hits.shape[0], 0)
+    places = torch.nn.functional.pad(order[:size], (0, more))
+    columns: list[Any] = []
+    for extent in reversed(x.shape):
+        columns.append(places % extent)
+        places = torch.div(places, extent, rounding_mode="floor")
+    found = torch.stack(columns[::-1], 1)
+    return torch.where((torch.arange(size) < hits.sum())[:, None], found, fill_value)
+
+
+@decomposition("repeat_interleave.Tensor")
+def repeat_interleave(torch: Any, repeats: Any, *, output_size: Any = None) -> Any:
+    """Each number as often as `repeats` says."""
+    ends = torch.cumsum(repeats, 0)
+    if output_size is None:
+        return NotImplemented
+    return torch.searchsorted(ends, torch.arange(output_size), right=True).to(repeats.dtype)

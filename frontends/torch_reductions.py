@@ -1,0 +1,103 @@
+"""Reductions and orders of what torch-mlir takes for something else.
+
+Numbers have no dimension, whatever PyTorch says: torch-mlir refuses it, or crashes. It compares
+booleans and bytes as if their first bit were a sign, and takes complex numbers for their real
+parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .torch_rules import decomposition
+
+
+def _operation(torch: Any, name: str) -> Any:
+    base, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, base), overload)
+
+
+def _as_integers(
+    torch: Any, operation: Callable[..., Any], x: Any, *options: Any, **more: Any
+) -> Any:
+    """What an operation makes of bytes or booleans; places stay as they are."""
+    found = operation(x.to(torch.int32), *options, **more)
+    if isinstance(found, torch.Tensor):
+        return found.to(x.dtype) if found.dtype == torch.int32 else found
+    return tuple(each.to(x.dtype) if each.dtype == torch.int32 else each for each in found)
+
+
+def _reduction(name: str) -> None:
+    @decomposition(name)
+    def reduce(torch: Any, x: Any, *options: Any, **more: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        operation = _operation(torch, name)
+        if not x.dim():
+            return operation(x.reshape(1), *options, **more).reshape(())
+        if x.dtype in (torch.bool, torch.uint8):
+            return _as_integers(torch, operation, x, *options, **more)
+        return NotImplemented
+
+
+for _name in ("amax", "amin", "argmax", "argmin"):
+    _reduction(f"{_name}.default")
+
+
+def _with_places(name: str) -> None:
+    @decomposition(name)
+    def order(torch: Any, x: Any, *options: Any, **more: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        if not x.dim():
+            return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+        if x.dtype in (torch.bool, torch.uint8):
+            return _as_integers(torch, _operation(torch, name), x, *options, **more)
+        return NotImplemented
+
+
+for _name in ("max.dim", "min.dim", "kthvalue.default", "topk.default", "sort.default"):
+    _with_places(_name)
+
+
+def _of_all(name: str) -> None:
+    @decomposition(f"{name}.default")
+    def reduce(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        if x.dtype not in (torch.bool, torch.uint8):
+            return NotImplemented
+        return _as_integers(torch, _operation(torch, f"{name}.default"), x)
+
+
+for _name in ("max", "min"):
+    _of_all(_name)
+
+
+def _running(name: str) -> None:
+    @decomposition(f"{name}.default")
+    def run(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:  # pyright: ignore[reportUnusedFunction]
+        """torch-mlir crashes on results in bytes."""
+        if dtype != torch.uint8:
+            return NotImplemented
+        return _operation(torch, f"{name}.default")(x, dim, dtype=torch.int32).to(dtype)
+
+
+for _name in ("cumsum", "cumprod"):
+    _running(_name)
+
+
+def _of_numbers(name: str) -> None:
+    @decomposition(name)
+    def reduce(torch: Any, x: Any, *options: Any, **more: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        operation = _operation(torch, name)
+        if not x.dim():
+            return operation(x.reshape(1), *options, **more).reshape(())
+        # Norms have to do with how large numbers are.
+        return operation(torch.abs(x), *options, **more) if x.is_complex() else NotImplemented
+
+
+for _name in ("linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar"):
+    _of_numbers(_name)
+
+
+@decomposition("prod.dim_int")
+def prod(torch: Any, x: Any, dim: int, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    if x.dim():
+        return NotImplemented
+    return torch.prod(x.reshape(1), 0, dtype=dtype)
