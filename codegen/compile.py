@@ -346,15 +346,15 @@ def _raise_located(error: Exception, entry: Entry, communicator: Communicator | 
     """Raise what went wrong in a run, at an operation and on a device, if its caller is to see it
     so."""
     assert isinstance(entry, HostEntry)
-    if isinstance(error, MemoryError):
-        if communicator is not None:
-            raise MemoryError(f"{error} on device {communicator.process}") from error
-        return
     if isinstance(error, CommandFailed):
         located = _located(error, entry.target)
     elif isinstance(error, VirtualMachineError):
         source = error.source if isinstance(error.source, Operation) else entry.target
         located = OperationError(source, error.message)
+    elif isinstance(error, MemoryError):
+        if communicator is not None:
+            raise MemoryError(f"{error} on device {communicator.process}") from error
+        return
     elif isinstance(error, OperationError):
         located = error
     else:

@@ -132,7 +132,7 @@ def _write_pointwise(writer: KernelWriter) -> TileCount:
         for result, element in zip(results, elements, strict=True):
             writer.store(result, position, element)
 
-    if all(is_flat(result, writer.is_inline, root=True) for result in results):
+    if are_flat(results, writer.is_inline):
         with flat_loop(code, code.product(shape), FLAT_CHUNK) as position:
             store_all(FlatIndices.at(position, len(shape)), position)
         return TileCount(((shape, FLAT_CHUNK),))
@@ -147,43 +147,58 @@ def _write_pointwise(writer: KernelWriter) -> TileCount:
     return found or write_tiled_loops(code, shape, inner, breaks)
 
 
-def is_flat(value: SSAValue, is_inline: Callable[[SSAValue], bool], root: bool = False) -> bool:
-    """Whether a tensor's elements depend only on elements at the same row-major position."""
-    if not isinstance(value.type, TensorType):
-        return True
-    operation = value.owner
-    if isinstance(operation, Block) or not (root or is_inline(value)):
-        return True
+def are_flat(results: Sequence[SSAValue], is_inline: Callable[[SSAValue], bool]) -> bool:
+    """Whether elements of all depend only on elements at the same row-major position."""
+    pending, seen = list(results), set(results)
+    roots = frozenset(results)
+    while pending:
+        value = pending.pop()
+        operation = value.owner
+        if (
+            not isinstance(value.type, TensorType)
+            or isinstance(operation, Block)
+            or not (value in roots or is_inline(value))
+        ):
+            continue
+        read = _read_in_place(operation, is_inline)
+        if read is None:
+            return False
+        # A value that is read twice has been looked at once: chains of them are long.
+        pending += [each for each in dict.fromkeys(read) if each not in seen]
+        seen.update(read)
+    return True
+
+
+def _read_in_place(
+    operation: Operation, is_inline: Callable[[SSAValue], bool]
+) -> Sequence[SSAValue] | None:
+    """The operands that an operation reads at the position where it writes; `None` if elsewhere."""
     if is_scalar_operation(operation.name) or operation.name == "tensor.bitcast":
-        return all(is_flat(operand, is_inline) for operand in operation.operands)
+        return operation.operands
     if operation.name in ELEMENTWISE:
-        return all(
-            (not may_broadcast(operation, operand) or all(size == 1 for size in shape_of(operand)))
-            and is_flat(operand, is_inline)
-            for operand in operation.operands
-            if is_read(operation, operand)
+        read = [operand for operand in operation.operands if is_read(operation, operand)]
+        stays = all(
+            not may_broadcast(operation, operand) or all(size == 1 for size in shape_of(operand))
+            for operand in read
         )
+        return read if stays else None
     if operation.name in ("tensor.empty", "tensor.splat"):
-        return True
+        return ()
     if operation.name == "tensor.cast":
-        return is_flat(operation.operands[0], is_inline)
-    if operation.name in RULES:
-        return False
-    view = structured_view(operation)
+        return operation.operands[:1]
+    view = None if operation.name in RULES else structured_view(operation)
     if view is None or not is_pointwise_view(view):
-        return False
+        return None
     identity = AffineMap.identity(len(view.iterators))
     for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
         single = all(size == 1 for size in shape_of(operand)) and not is_inline(operand)
         if affine_map != identity and not single:
-            return False
+            return None
         if affine_map == identity and single and len(shape_of(operand)):
-            return False
-        if not is_flat(operand, is_inline):
-            return False
-    return not any(
-        inner.name in ("linalg.index", "tensor.extract", "scf.if") for inner in view.body.ops
-    )
+            return None
+    if any(inner.name in ("linalg.index", "tensor.extract", "scf.if") for inner in view.body.ops):
+        return None
+    return (*view.inputs, *view.outputs)
 
 
 # Softmax --------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from mesh_opt import api
 from mesh_opt.codegen import cache as kernel_cache
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.kernels.fusion import plan_block
+from mesh_opt.codegen.kernels.loop_nests import are_flat
+from xdsl.ir import SSAValue
 
 MODELS = Path(__file__).parents[2] / "cases" / "models"
 
@@ -97,3 +99,23 @@ func.func @main(%a: tensor<3x7xf32>, %b: tensor<3x7xf32>) -> (tensor<3x7xf32>, t
     CompiledProgram(api.compile(text, stages=False).module).run("main", [zeros, zeros])
     assert len(kernel_cache._loaded) == before
     assert compiled.statistics[0].commands == 2
+
+
+def test_what_is_read_twice_is_looked_at_once() -> None:
+    """Each of 16 sums adds a value to itself: there are 2^16 ways to the argument."""
+    lines = ["%v0 = math.absf %a : tensor<4xf32>"]
+    lines += [f"%v{n} = arith.addf %v{n - 1}, %v{n - 1} : tensor<4xf32>" for n in range(1, 17)]
+    text = "\n  ".join(lines)
+    type_ = "tensor<4xf32>"
+    text = f"func.func @main(%a: {type_}) -> {type_} {{\n  {text}\n  return %v16 : {type_}\n}}"
+    (function,) = api.compile(text, stages=False).module.ops
+    asked: list[SSAValue] = []
+
+    def is_inline(value: SSAValue) -> bool:
+        asked.append(value)
+        return True
+
+    last = function.regions[0].block.last_op
+    assert last is not None
+    assert are_flat(last.operands, is_inline)
+    assert len(asked) < 100
