@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import cast
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from ..attribute_access import attribute
@@ -29,9 +30,10 @@ def _name_of(constant: Operation) -> str:
     value = attribute(constant, "value")
     if not isinstance(value, IntegerAttr):
         return "cst"
-    number = value.value.data
-    if not isinstance(value.type, IntegerType):
+    integer = cast("IntegerAttr[IntegerType | IndexType]", value)
+    number, kind = integer.value.data, integer.type
+    if isinstance(kind, IndexType):
         return f"c{number}"
-    if value.type.width.data == 1:
+    if kind.width.data == 1:
         return "true" if number else "false"
-    return f"c{number}_{value.type}"
+    return f"c{number}_{kind}"
