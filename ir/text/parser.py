@@ -30,11 +30,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, TypeAttribute
 from xdsl.parser import Parser, ParserState
 from xdsl.traits import IsolatedFromAbove
-from xdsl.utils.exceptions import ParseError, PyRDLError
+from xdsl.utils.exceptions import ParseError, PyRDLError, VerifyException
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from ..attribute_access import operation_name
+from ..constraint_errors import refused_while_reading
 from ..garbage_collection import without_garbage_collection
 from ..nesting_limits import (
     MAXIMUM_ALIAS_SIZE,
@@ -54,6 +55,7 @@ _TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*+(?:<(?:[^<>\"-]++|<[^<>\"-]*+>)*
 _INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
 
 _LOCATION_ALIAS = re.compile(r"^(#[\w$.-]+)\s*=\s*loc\(", re.MULTILINE | re.ASCII)
+_NAME = re.compile(r"[\w.]+")
 
 _TYPE_STARTS = frozenset((MLIRTokenKind.BARE_IDENT, MLIRTokenKind.EXCLAMATION_IDENT))
 _CLOSERS = frozenset((MLIRTokenKind.CARET_IDENT, MLIRTokenKind.R_BRACE))
@@ -145,6 +147,10 @@ class SourceParser(ScopeParser):
             # A byte that is no UTF-8 was read as a lone surrogate.
             start = self.source.content.find(error.object[error.start])
             message = f"byte {ord(error.object[error.start]) & 0xFF:#x} is not UTF-8"
+        elif isinstance(error, VerifyException):
+            refused = refused_while_reading(error)
+            if refused is not None and (name := _NAME.match(self.source.content, start)):
+                message = f"'{name[0]}' op {refused}"
         elif "set_int_max_str_digits" in message:
             before = self.source.content[: self.pos].rstrip()
             start, message = len(before.rstrip(digits)), "integer constant out of range"
