@@ -257,7 +257,8 @@ class ShardOp(NamedResults):
             raise VerifyException("needs a sharding, either as an operand or as an attribute")
         if self.src.type != self.result.type:
             raise VerifyException(
-                f"result has type {self.result.type}, expected that of the source, {self.src.type}"
+                "failed to verify that all of {result, src} have same type, got "
+                f"{self.result.type} and {self.src.type}"
             )
         if self.shard is not None:
             mesh = resolve_grid(self, self.shard.mesh, MESH_SPELLING)

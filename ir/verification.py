@@ -10,6 +10,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTab
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from .attribute_access import symbol_name
+from .constraint_errors import constraint_error
 from .diagnostics import Note, OperationError
 from .foreign_code import culprit, told
 from .nesting_limits import deep_recursion
@@ -209,13 +210,13 @@ def _verify_properties(operation: IRDLOperation) -> None:
         found = operation.properties.get(name)
         if found is None:
             if not isinstance(definition, OptPropertyDef):
-                message = f"property '{name}' expected in operation '{operation.name}'"
-                raise OperationError(operation, message)
+                raise OperationError(operation, f"requires attribute '{name}'")
             continue
         try:
             definition.constr.verify(found, context)
         except VerifyException as failure:
-            raise OperationError(operation, str(failure)) from failure
+            message = constraint_error(operation) or str(failure)
+            raise OperationError(operation, message) from failure
 
 
 def _verify_invariants(operation: Operation) -> None:
@@ -226,7 +227,9 @@ def _verify_invariants(operation: Operation) -> None:
     except OperationError:
         raise
     except DiagnosticException as failure:
-        message = str(failure).strip().removeprefix("Operation does not verify: ")
+        message = constraint_error(operation) if isinstance(operation, IRDLOperation) else None
+        if message is None:
+            message = str(failure).strip().removeprefix("Operation does not verify: ")
         raise OperationError(operation, message) from failure
     except Exception as failure:
         raise OperationError(operation, _said_of(failure)) from failure

@@ -97,6 +97,27 @@ def agree(
     _compare_inputs(inputs, given, inputs_per_rank)
 
 
+def agree_on_steps(steps: int, done: int) -> None:
+    """Compare how many steps all ranks want, and after which their checkpoints are.
+
+    Raises InputError where ranks differ: one would wait for calls that others do not make.
+    """
+    communicator = join_ranks()
+    communicator.begin()
+    found = communicator.exchange(communicator.world, ENDED, (steps, done))
+    for rank, (wanted, begun) in enumerate(found):
+        if wanted != found[0][0]:
+            raise InputError(
+                f"rank {rank} wants {wanted} steps, rank 0 wants {found[0][0]}: give all ranks the"
+                " same --steps"
+            )
+        if begun != found[0][1]:
+            raise InputError(
+                f"rank {rank} goes on after step {begun}, rank 0 after step {found[0][1]}: give"
+                " all ranks a --checkpoint folder that they share"
+            )
+
+
 def _compare_inputs(
     inputs: Sequence[Array], given: Sequence[Sequence[int]], inputs_per_rank: bool
 ) -> None:

@@ -86,7 +86,7 @@ class Information:
     help_list: bool = flag("print the options without groups, sorted")
     version: bool = flag("print the versions of mesh-opt and xDSL")
     shell_completion: str | None = optional(
-        "print a completion script to source, for bash or zsh", "bash", "SHELL"
+        "print a completion script to source, for bash, zsh or fish", "bash", "SHELL"
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..ir.usage_error import UsageError
@@ -50,13 +51,15 @@ _OF_PASSES = ("help-pass", "mlir-print-ir-before", "mlir-print-ir-after", "passe
 
 
 def completion_script(tool: str, shell: str, table: type[Any], passes: Iterable[str]) -> str:
-    """What to `source` in a shell, which is `bash` or `zsh`. Raises UsageError for another.
+    """What to `source` in a shell: `bash`, `zsh` or `fish`. Raises UsageError for another.
 
     `table` has the options; `passes` are options of `mesh-opt` as well.
     """
-    if shell not in ("bash", "zsh"):
-        raise UsageError(f"completion is for bash or zsh, not '{shell}'")
+    if shell not in ("bash", "zsh", "fish"):
+        raise UsageError(f"completion is for bash, zsh or fish, not '{shell}'")
     passes, options = sorted(passes), option_names(table)
+    if shell == "fish":
+        return "".join(f"{line}\n" for line in _fish(tool, table, passes))
     known = {*options, *passes} if tool == "mesh-opt" else options
     script = _BASH.format(
         function=f"_{tool.replace('-', '_')}",
@@ -80,3 +83,28 @@ def _cases(table: type[Any], options: Iterable[str], passes: Iterable[str]) -> I
         ends = ("=",) if field.metadata["bare"] else ("=", "")
         patterns = [f"{dash}{name}{end}" for name in names for dash in ("-", "--") for end in ends]
         yield f'    {"|".join(patterns)}) words="{" ".join(field.metadata["choices"])}" ;;'
+
+
+def _fish(tool: str, table: type[Any], passes: Sequence[str]) -> Iterator[str]:
+    """A line for each option: its name, what it is for, and what may stand behind it."""
+    known = set(option_names(table))
+    for field in dataclasses.fields(table):
+        kind = field.metadata["kind"]
+        if kind in ("positional", "passes"):
+            continue
+        names = (field.name.replace("_", "-"), *field.metadata["names"])
+        options = " ".join(f"-{'s' if len(name) == 1 else 'l'} {name}" for name in names)
+        value = ""
+        if any(name in _OF_PASSES for name in names):
+            value = f" -x -a {_quoted(' '.join(passes))}"
+        elif kind == "choice" and not field.metadata["bare"]:
+            value = f" -x -a {_quoted(' '.join(field.metadata['choices']))}"
+        elif kind not in ("flag", "optional", "choice"):
+            value = " -r"
+        yield f"complete -c {tool} {options}{value} -d {_quoted(field.metadata['help'])}"
+    if tool == "mesh-opt":
+        yield from (f"complete -c {tool} -l {name}" for name in passes if name not in known)
+
+
+def _quoted(text: str) -> str:
+    return '"' + re.sub(r'(["$\\])', r"\\\1", text) + '"'

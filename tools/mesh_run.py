@@ -306,9 +306,10 @@ def _run_function(
     is_heard: bool,
 ) -> tuple[list[Array], int]:
     """Run a function, and write and compare what it gives; returns that and the exit code."""
-    from .run_results import compare_expected, write_results, write_statistics
+    from .run_results import check_outputs, compare_expected, write_results, write_statistics
     from .run_steps import run_as_asked
 
+    check_outputs(function, options)
     stdout.write(f"EXEC @{_printable(function.name)}\n")
     results = run_as_asked(options, function, inputs, is_heard)
     if any(RANK in text for text in options.output):
@@ -414,7 +415,9 @@ def _function(options: RunOptions, program: Program | LoadedProgram) -> AnyFunct
         if len(public) != 1 and MAIN in public:
             public = [MAIN]
         if len(public) != 1:
-            known = ", ".join(f"@{each}" for each in public) or "none"
+            if not public:
+                raise UsageError(f"'{options.file}' has no public function to run")
+            known = ", ".join(f"@{each}" for each in public)
             raise UsageError(f"--function= must say which function to run; there are {known}")
         (name,) = public
     try:

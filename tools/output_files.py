@@ -33,6 +33,15 @@ def open_output(path: str, *, append: bool = False) -> Generator[BinaryIO]:
         raise
 
 
+def check_folder(path: str) -> None:
+    """Raise UsageError if a file of this name has no folder to be in, or is one itself."""
+    folder = os.path.dirname(path)
+    if os.path.isdir(path):
+        raise UsageError(f"cannot write '{path}': it is a folder")
+    if folder and not os.path.isdir(folder):
+        raise UsageError(f"cannot write '{path}': there is no folder '{folder}'")
+
+
 def _undo(path: str, length: int) -> None:
     """Leave no half-written file; devices and pipes are left alone."""
     try:

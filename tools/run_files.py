@@ -54,7 +54,7 @@ def read_values(
             continue
         if len(arrays) >= len(types):
             raise UsageError(
-                f"expected {len(types)} {role.noun}s, but {role.option}={_short(text)} is one more"
+                f"expected {_counted(types, role)}, but {role.option}={_short(text)} is one more"
             )
         if role is EXPECTED and text == "(ignored)":
             arrays.append(None)
@@ -78,6 +78,10 @@ def read_value(text: str, expected: ValueType, role: str) -> Array:
         return parse_value(text, expected)
     except TextError as problem:
         raise UsageError(f"{role} ({_short(text)}) {problem}") from problem
+
+
+def _counted(types: Sequence[ValueType], role: Role) -> str:
+    return f"{len(types)} {role.noun}" + "s" * (len(types) != 1)
 
 
 def _short(text: str) -> str:
@@ -104,7 +108,7 @@ def _read_file(
             found = stored_arrays(path, wanted)
         if len(found) > wanted:
             raise UsageError(
-                f"expected {len(types)} {role.noun}s, but {role.option}={text} holds more"
+                f"expected {_counted(types, role)}, but {role.option}={text} holds more"
             )
         for stored in found:
             arrays.append(_loaded(stored, types[len(arrays)], f"{role.noun} {len(arrays)}"))

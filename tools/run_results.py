@@ -11,7 +11,7 @@ from ..ir.usage_error import UsageError
 from ..runtime.abi.arrays import Array
 from ..runtime.abi.compare import compare, tolerance
 from ..runtime.host.entry import DeviceStatistics
-from .output_files import open_output
+from .output_files import check_folder, open_output
 from .run_files import EXPECTED, read_values
 from .run_options import RANK, RunOptions
 from .value_text import format_array, format_result
@@ -23,13 +23,42 @@ if TYPE_CHECKING:
     AnyFunction = Function | LoadedFunction
 
 
+def check_outputs(function: AnyFunction, options: RunOptions) -> None:
+    """Look before a run at what could not be written after it. Raises UsageError."""
+    count = len(function.types.results)
+    if is_archive(options.output):
+        check_folder(options.output[0].lstrip("@+"))
+    elif len(options.output) > count:
+        raise UsageError(f"{len(options.output)} outputs are asked for, but there are {count}")
+    else:
+        for text in options.output:
+            if RANK in text:
+                continue
+            if text.startswith(("@", "+")):
+                check_folder(text[1:])
+            elif text not in ("", "-"):
+                known = "@file.npy, +file.npy, - (print), and nothing"
+                raise UsageError(f"--output={text} is none of {known}; did you mean @{text}?")
+    for path in (options.trace, options.report):
+        if path is not None:
+            check_folder(path)
+
+
+def is_archive(outputs: Sequence[str]) -> bool:
+    """Whether all results go to one file."""
+    return len(outputs) == 1 and outputs[0].endswith(".npz")
+
+
 def write_results(
     function: AnyFunction,
     results: Sequence[Array],
     options: RunOptions,
     stdout: TextIO,
 ) -> None:
-    """Print results, or write them where `--output` says. Raises UsageError."""
+    """Print results, or write them where `--output` says, which `check_outputs` has looked at.
+
+    Raises UsageError for a file that cannot be written.
+    """
     if not options.output and not options.expected_output:
         for index, (array, value_type) in enumerate(
             zip(results, function.types.results, strict=False)
@@ -38,13 +67,9 @@ def write_results(
                 format_result(index, array, value_type, options.output_max_element_count) + "\n"
             )
         return
-    if len(options.output) == 1 and options.output[0].endswith(".npz"):
+    if is_archive(options.output):
         write_archive(options.output[0].lstrip("@+"), results)
         return
-    if len(options.output) > len(results):
-        raise UsageError(
-            f"{len(options.output)} outputs are asked for, but there are {len(results)}"
-        )
     for index, text in enumerate(options.output):
         if RANK in text:
             # Each rank writes its own part.
@@ -59,8 +84,6 @@ def write_results(
                 options.output_max_element_count,
             )
             stdout.write(line.partition(": ")[2] + "\n")
-        elif text:
-            raise UsageError(f"--output={text} is none of @file.npy, +file.npy, -, and nothing")
 
 
 def write_array(path: str, array: Array, *, append: bool) -> None:

@@ -57,6 +57,8 @@ def _results(
     is_heard: bool,
 ) -> list[Array]:
     if options.steps is None:
+        if options.backend == MPI:
+            _agree_on_steps(1, None)
         with activity(f"running @{function.name}"):
             return function.run(inputs)
 
@@ -68,10 +70,21 @@ def _results(
         checkpoints = None
         if options.checkpoint is not None:
             checkpoints = Checkpoints(options.checkpoint, writes=is_heard)
+        if options.backend == MPI:
+            _agree_on_steps(options.steps, checkpoints)
         found = run_repeatedly(function, call, inputs, options.steps, checkpoints, options.every)
     except OSError as problem:
         if options.checkpoint is None or problem.filename is None:
             raise
         message = f"cannot write '{problem.filename}': {problem.strerror}"
+        if isinstance(problem, FileExistsError):
+            message = f"--checkpoint={options.checkpoint} is a file, and must be a folder, or new"
         raise UsageError(message) from problem
     return list(map(np.asarray, found))
+
+
+def _agree_on_steps(steps: int, checkpoints: Checkpoints | None) -> None:
+    from ..runtime.rank_calls import agree_on_steps
+
+    last = None if checkpoints is None else checkpoints.last()
+    agree_on_steps(steps, 0 if last is None else last.step)

@@ -354,7 +354,8 @@ class ShardDefinition(NamedResults, ABC):
         check_spelling(self, self.SPELLING)
         if self.src.type != self.result.type:
             raise VerifyException(
-                f"result has type {self.result.type}, expected that of the source, {self.src.type}"
+                "failed to verify that all of {result, src} have same type, got "
+                f"{self.result.type} and {self.src.type}"
             )
         if self.priority is not None and self.priority.value.data < 0:
             raise VerifyException(

@@ -172,7 +172,9 @@ def check_compatible_shape(source: Attribute, result: Attribute) -> None:
 def check_ranked_above_zero(source: Attribute) -> None:
     """Upstream gives some collectives no meaning on tensors of rank 0."""
     if not shape_of(source):
-        raise VerifyException(f"operand #0 must be non-0-ranked, got {source}")
+        raise VerifyException(
+            f"operand #0 must be non-0-ranked.tensor of any type values, but got '{source}'"
+        )
 
 
 def check_shape(found: Shape, expected: Shape) -> None:
@@ -331,8 +333,8 @@ def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed, word:
     if not grid.is_static:
         plural = "meshes" if word == "mesh" else f"{word}s"
         raise VerifyException(
-            f"sharded dims offsets are not allowed for device {plural} with dynamic shape, as "
-            f"@{grid.name}"
+            f"sharded dims offsets are not allowed for device {plural} with dynamic shape. "
+            f"@{grid.name} has one"
         )
     expected = sum((grid.size(axes) or 0) + 1 for axes in split_axes if axes)
     if len(offsets) != expected:

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -176,11 +176,17 @@ _EXPECTED = "expected dimensions such as 2x?x4"
 
 
 @directive("dimensions")
+def _dimensions(definition: OpDef, name: str) -> Dimensions:
+    return Dimensions(name, definition.name)
+
+
 @dataclass(frozen=True, slots=True)
 class Dimensions(PrintsProperty):
     """`2x?x4`, or `[]` for none."""
 
     name: str
+    operation: str
+    """The name of the operation, for errors."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         dimensions: list[int] = []
@@ -194,10 +200,18 @@ class Dimensions(PrintsProperty):
             if is_list and (rest := parser.parse_optional_identifier()) is not None:
                 end = parser.pos
                 text = rest.removeprefix("x")
-                parser.raise_error(f"'{text}' is no dimension; {_EXPECTED}", start + 1, end)
+                parser.raise_error(f"invalid dimension '{text}', {_EXPECTED}", start + 1, end)
         if not is_list:
-            parser.raise_error(_EXPECTED)
+            parser.raise_error(
+                self._no_list() if not dimensions else f"invalid dimension, {_EXPECTED}"
+            )
         parsed.attributes[self.name] = indices_attribute(dimensions)
+
+    def _no_list(self) -> str:
+        return (
+            f"custom op '{self.operation}' Failed parsing dimension list. Did you mean an empty "
+            f'list? It must be denoted by "[]". {_EXPECTED.capitalize()}'
+        )
 
     def print(self, printer: Printer, operation: Operation) -> None:
         dimensions = cast(IndicesAttr, operation.properties[self.name]).get_values()

@@ -25,16 +25,26 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     ModuleOp,
     StringAttr,
+    UnregisteredAttr,
     UnregisteredOp,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, TypeAttribute
+from xdsl.ir import (
+    Attribute,
+    Block,
+    Data,
+    Operation,
+    ParametrizedAttribute,
+    Region,
+    TypeAttribute,
+)
 from xdsl.parser import Parser, ParserState
 from xdsl.traits import IsolatedFromAbove
-from xdsl.utils.exceptions import ParseError, PyRDLError
+from xdsl.utils.exceptions import ParseError, PyRDLError, VerifyException
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from ..attribute_access import operation_name
+from ..constraint_errors import refused_while_reading
 from ..garbage_collection import without_garbage_collection
 from ..nesting_limits import (
     MAXIMUM_ALIAS_SIZE,
@@ -46,6 +56,7 @@ from .aliases import AliasSizes
 from .lexer import SourceLexer
 from .scope_parser import ScopeParser
 from .source import Source
+from .unknown_names import unknown_attribute, unknown_operation
 from .xdsl_compat.func_syntax import PARSERS, UNKNOWN_PROPERTIES
 
 _TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*+(?:<(?:[^<>\"-]++|<[^<>\"-]*+>)*+>)?", re.ASCII)
@@ -54,6 +65,8 @@ _TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*+(?:<(?:[^<>\"-]++|<[^<>\"-]*+>)*
 _INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
 
 _LOCATION_ALIAS = re.compile(r"^(#[\w$.-]+)\s*=\s*loc\(", re.MULTILINE | re.ASCII)
+_UNREGISTERED = re.compile(r"'(.*)' is not registered")
+_NAME = re.compile(r"[\w.]+")
 
 _TYPE_STARTS = frozenset((MLIRTokenKind.BARE_IDENT, MLIRTokenKind.EXCLAMATION_IDENT))
 _CLOSERS = frozenset((MLIRTokenKind.CARET_IDENT, MLIRTokenKind.R_BRACE))
@@ -145,6 +158,10 @@ class SourceParser(ScopeParser):
             # A byte that is no UTF-8 was read as a lone surrogate.
             start = self.source.content.find(error.object[error.start])
             message = f"byte {ord(error.object[error.start]) & 0xFF:#x} is not UTF-8"
+        elif isinstance(error, VerifyException):
+            refused = refused_while_reading(error)
+            if refused is not None and (name := _NAME.match(self.source.content, start)):
+                message = f"'{name[0]}' op {refused}"
         elif "set_int_max_str_digits" in message:
             before = self.source.content[: self.pos].rstrip()
             start, message = len(before.rstrip(digits)), "integer constant out of range"
@@ -214,7 +231,7 @@ class SourceParser(ScopeParser):
             self._consume_token()
             operation_type = self._get_op_by_name(token.text)
             if issubclass(operation_type, UnregisteredOp):
-                self.raise_error(self._unknown_operation_message(token.text), start)
+                self.raise_error(unknown_operation(self.ctx, token.text), start)
             self._isolated = operation_type.has_trait(IsolatedFromAbove)
             dialect_stack.append(operation_type.dialect_name())
             mended = PARSERS.get(operation_type.name)
@@ -270,25 +287,24 @@ class SourceParser(ScopeParser):
         if operation_type is not None:
             return operation_type
         start = self._operation_start if self._operation_start is not None else self.pos
-        self.raise_error(self._unknown_operation_message(name), start)
+        self.raise_error(unknown_operation(self.ctx, name), start)
 
-    def _unknown_operation_message(self, name: str) -> str:
-        from difflib import get_close_matches
-
-        dialect = name.partition(".")[0]
-        if "." in name and self.ctx.get_optional_dialect(dialect) is None:
-            names = [*self.ctx.registered_dialect_names]
-            matches = get_close_matches(dialect, names, 1)
-            hint = f"; did you mean the dialect '{matches[0]}'?" if matches else ""
-            return (
-                f"unknown operation '{name}': there is no dialect '{dialect}'{hint} "
-                "(operations of unknown dialects are read in the generic form alone, "
-                "and with --allow-unregistered-dialect)"
+    def _parse_dialect_type_or_attribute_body(
+        self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: int | None
+    ) -> UnregisteredAttr | ParametrizedAttribute | Data[Any]:
+        mark = "!" if is_type else "#"
+        start = self.source.content.rfind(mark + attr_name.partition(".")[0], 0, self.pos)
+        try:
+            return super()._parse_dialect_type_or_attribute_body(
+                attr_name, is_type, is_opaque, starting_opaque_pos
             )
-        names = [operation.name for operation in self.ctx.loaded_ops]
-        matches = get_close_matches(name, names, 1)
-        hint = f"; did you mean '{matches[0]}'?" if matches else ""
-        return f"unknown operation '{name}'{hint}"
+        except ParseError as failure:
+            unknown = _UNREGISTERED.fullmatch(failure.msg)
+            if unknown is None:
+                raise
+            name = unknown[1]
+            message = unknown_attribute(self.ctx, name, is_type)
+            raise ParseError(Span(start, start, self.source), message) from failure
 
     def _location(self, offset: int) -> LocationAttr:
         """A `FileLineColLoc`, put together without xDSL's check of its three parameters."""

@@ -29,6 +29,7 @@ from ..attribute_access import is_splat
 from ..nesting_limits import deep_recursion
 from .affine_text import affine_text
 from .aliases import LOCATION, AliasDefinitions, alias_name
+from .constant_names import constant_name
 from .dense_literals import to_stored
 from .print_style import PrintStyle, location_name, pretty_location
 from .value_users import UserComments
@@ -110,7 +111,7 @@ class ModulePrinter(Printer):
 
     def _hint(self, value: SSAValue) -> str | None:
         named = location_name(value) if self._style.name_locations else None
-        return named or value.name_hint
+        return named or constant_name(value) or value.name_hint
 
     def _is_packed(self, op: Operation) -> bool:
         """Whether the results of an operation share one name, `%x:2`: they were not told apart."""

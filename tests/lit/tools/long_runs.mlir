@@ -26,7 +26,7 @@
 // STEPS: mesh-run: --checkpoint and --every need --steps
 // EVERY: mesh-run: --every=N writes checkpoints: --checkpoint=DIR says where
 // NONE: mesh-run: --steps must be at least 1, and is 0
-// FILE: mesh-run: cannot write '{{.*}}long_runs.mlir': File exists
+// FILE: mesh-run: --checkpoint={{.*}}long_runs.mlir is a file, and must be a folder, or new
 // NATIVE: mesh-run: --trace needs --backend=numba
 
 shard.grid @g(shape = 2)

@@ -18,7 +18,7 @@ REFUSED = {
         '%b = "test.op"() : () -> !hal.buffer_view\n'
         '%0 = "hal.tensor.import"(%b) <{consume = 1 : i32, target_encoding = tensor<4xf32>, '
         "operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!hal.buffer_view) -> tensor<4xf32>",
-        "1 : i32 should be of base attribute unit",
+        "attribute 'consume' must be unit attribute, but got '1 : i32'",
     ),
     "reassociation of another type": (
         '%0 = "test.op"() : () -> tensor<8x6xf32>\n'
@@ -58,7 +58,7 @@ REFUSED = {
     "a function of no function type": (
         '"util.func"() <{sym_name = "f", function_type = [1 : index]}> ({\n'
         '  "util.return"() : () -> ()\n}) : () -> ()',
-        "[1 : index] should be of base attribute fun",
+        "must be function type, but got '[1 : index]'",
     ),
     "attributes of arguments that there are not": (
         '"func.func"() <{sym_name = "f", function_type = (index) -> (), arg_attrs = []}> ({\n'
@@ -74,7 +74,7 @@ REFUSED = {
         '%0 = "linalg.transpose"(%a, %a) <{permutation = array<i32: 1, 0>}> ({\n'
         '^bb0(%x: f32, %y: f32):\n  "linalg.yield"(%x) : (f32) -> ()\n'
         "}) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>",
-        "Expected attribute i64 but got i32",
+        "must be array of i64, but got 'array<i32: 1, 0>'",
     ),
     "two blocks": (
         '%0 = "stream.async.execute"() <{operandSegmentSizes = array<i32: 0, 0, 0, 0>}> ({\n'

@@ -152,6 +152,10 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
             ),
             "mesh-run: rank 1 has another program than rank 0",
         ),
+        "different numbers of steps": (
+            (*mesh_run(1, *inputs[0], "--steps=2"), ":", *mesh_run(1, *inputs[0], "--steps=3")),
+            "mesh-run: rank 1 wants 3 steps, rank 0 wants 2: give all ranks the same --steps",
+        ),
         "what is read from standard input": (
             mesh_run(2, "-", "--backend=mpi"),
             "mesh-run: only one rank has standard input: name the file of the program",
@@ -163,7 +167,11 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
     }
 
 
-SAMPLE = ("an operation of one rank", "an option of one rank")
+SAMPLE = (
+    "an operation of one rank",
+    "an option of one rank",
+    "different numbers of steps",
+)
 """The others take a second each, and run with MESH_OPT_NIGHTLY=1."""
 
 

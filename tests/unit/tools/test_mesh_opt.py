@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import subprocess
 import sys
 import threading
@@ -92,7 +93,7 @@ def test_reads_standard_input() -> None:
         (["--cse=max=1"], "no option 'max'"),
         (["-p", "cse,cost-report"], "--cost-report is an option, which stands beside the passes"),
         (["--run-reproducer"], "stores no pipeline"),
-        (["--shell-completion=fish"], "bash or zsh"),
+        (["--shell-completion=tcsh"], "bash, zsh or fish"),
         (["--help-pass=spdm"], "there is no pass 'spdm'; did you mean 'spmd'?"),
         (["--mlir-print-ir-before=cze"], "there is no pass 'cze'; did you mean"),
         (["--mlir-print-ir-after=cse,nothing-like-it"], "there is no pass 'nothing-like-it'"),
@@ -250,6 +251,16 @@ def test_completion_script_completes(words: list[str], found: str | None) -> Non
     )
     # Without an answer the shell looks for files.
     assert (found in done.stdout.split()) if found else not done.stdout.split(), done.stderr
+
+
+def test_completion_script_for_fish() -> None:
+    """Each line is one `complete` with an option; fish quotes here as a POSIX shell does."""
+    lines = [shlex.split(line) for line in run("--shell-completion=fish")[1].splitlines()]
+    assert all(words[:3] == ["complete", "-c", "mesh-opt"] for words in lines)
+    assert ["complete", "-c", "mesh-opt", "-l", "spmd"] in lines
+    told = {words[words.index("-l") + 1]: words for words in lines}
+    assert "program" in told["emit"][told["emit"].index("-a") + 1].split()
+    assert "spmd" in told["passes"][told["passes"].index("-a") + 1].split()
 
 
 def test_long_lines_are_cut_around_the_error() -> None:

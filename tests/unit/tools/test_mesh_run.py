@@ -149,7 +149,7 @@ def test_expected_outputs_from_files(run: Run, tmp_path: Path) -> None:
     assert "[FAILED] result[0]: element at index [1]" in out
     more.write_bytes(held.read_bytes() * 2)
     assert (
-        "expected 1 results, but --expected_output=@" in run(*call, f"--expected_output=@{more}")[2]
+        "expected 1 result, but --expected_output=@" in run(*call, f"--expected_output=@{more}")[2]
     )
 
 
@@ -256,11 +256,14 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
         (("--function=double", "--input=2x2xf32=1"), "has shape 2x2, expected ?xf32"),
         (
             ("--function=double", "--input=1xf32", "--input=2"),
-            "expected 1 inputs, but --input=2 is",
+            "expected 1 input, but --input=2 is",
         ),
         (("--function=double", "--input=1xf32", "--output=x"), "--output=x is none of"),
         (("--function=double", "--input=1xf32", "--output=", "--output="), "2 outputs are asked"),
         (("--function=double", "--input=1xf32", "--output=@/nope/x.npy"), "cannot write '/nope/x"),
+        (("--function=double", "--input=1xf32", "--output=x.npy"), "did you mean @x.npy?"),
+        (("--function=double", "--input=1xf32", "--output=@/"), "cannot write '/': it is a folder"),
+        (("--function=double", "--input=1xf32", "--trace=/nope/t"), "no folder '/nope'"),
         (("--backend=gpu",), "there is no backend 'gpu'; there are interpreter"),
         (("--strange",), "there is no option '--strange'"),
         (("--random-input=1",), "did you mean '--random-inputs'?"),

@@ -179,7 +179,7 @@ func.func @f(%x3: tensor<2x8x4xf32>, %y3: tensor<3x4x5xf32>, %z3: tensor<2x6x5xf
 // -----
 
 func.func @f(%x3: tensor<2x8x4xf32>, %y3: tensor<3x4x5xf32>, %z3: tensor<2x6x5xf32>) {
-  // expected-error @+1 {{'linalg.conv_1d_nwc_wcf' op 3 : i64 should be of base attribute dense}}
+  // expected-error @+1 {{'linalg.conv_1d_nwc_wcf' op attribute 'strides' must be dense, but got '3 : i64'}}
   %r = linalg.conv_1d_nwc_wcf {strides = 3 : i64} ins(%x3, %y3 : tensor<2x8x4xf32>, tensor<3x4x5xf32>) outs(%z3 : tensor<2x6x5xf32>) -> tensor<2x6x5xf32>
   return
 }
@@ -205,7 +205,7 @@ func.func @f(%x: tensor<4x4xf32>) {
 func.func @position_of_another_type(%t: tensor<4xf32>) {
   %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%t : tensor<4xf32>) {
   ^bb0(%x: f32):
-    // expected-error @+1 {{Expected attribute i64 but got index}}
+    // expected-error @+1 {{attribute 'dim' must be integer of i64, but got '0 : index'}}
     %i = "linalg.index"() <{dim = 0 : index}> : () -> index
     linalg.yield %x : f32
   } -> tensor<4xf32>

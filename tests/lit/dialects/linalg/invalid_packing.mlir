@@ -99,7 +99,7 @@ func.func @f(%d: tensor<16x8x8x32xf32>, %q: tensor<1x1xf32>) {
 // -----
 
 func.func @f(%m: memref<128x256xf32>, %n: memref<16x8x8x32xf32>) {
-  // expected-error @+1 {{'linalg.pack' op operand 'source' at position 0 does not verify:}}
+  // expected-error @+1 {{'linalg.pack' op operand #0 must be ranked tensor, but got 'memref<128x256xf32>'}}
   linalg.pack %m inner_dims_pos = [0,1] inner_tiles = [8,32] into %n : memref<128x256xf32> -> memref<16x8x8x32xf32>
   return
 }

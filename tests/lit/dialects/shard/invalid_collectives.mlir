@@ -94,7 +94,7 @@ func.func @f(%t: tensor<?x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<f32>) {
-  // expected-error @+1 {{operand #0 must be non-0-ranked, got tensor<f32>}}
+  // expected-error @+1 {{operand #0 must be non-0-ranked.tensor of any type values, but got 'tensor<f32>'}}
   %r = shard.all_gather %t on @g gather_axis = 0 : tensor<f32> -> tensor<f32>
   return
 }
@@ -335,7 +335,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<f32>) {
-  // expected-error @+1 {{operand #0 must be non-0-ranked, got tensor<f32>}}
+  // expected-error @+1 {{operand #0 must be non-0-ranked.tensor of any type values, but got 'tensor<f32>'}}
   %r = shard.send %t on @g grid_axes = [0] destination = [0] : (tensor<f32>) -> tensor<f32>
   return
 }

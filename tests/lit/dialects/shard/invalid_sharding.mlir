@@ -153,7 +153,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 shard.grid @g(shape = ?)
 func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{sharded dims offsets are not allowed for device grids with dynamic shape}}
+  // expected-error @+1 {{sharded dims offsets are not allowed for device grids with dynamic shape.}}
   %s = shard.sharding @g split_axes = [[0]] sharded_dims_offsets = [0, 4, 8] : !shard.sharding
   return
 }
@@ -228,7 +228,7 @@ func.func @f(%t: tensor<7x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>, %s: !shard.sharding) {
-  // expected-error @+1 {{result has type tensor<8x8xf32>, expected that of the source, tensor<8x16xf32>}}
+  // expected-error @+1 {{failed to verify that all of {result, src} have same type, got tensor<8x8xf32> and tensor<8x16xf32>}}
   %a = "shard.shard"(%t, %s) : (tensor<8x16xf32>, !shard.sharding) -> tensor<8x8xf32>
   return
 }

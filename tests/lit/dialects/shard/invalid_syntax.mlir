@@ -2,22 +2,22 @@
 
 // Text that does not parse.
 
-// expected-error @+1 {{expected dimensions such as 2x?x4}}
+// expected-error @+1 {{custom op 'shard.grid' Failed parsing dimension list. Did you mean an empty list? It must be denoted by "[]".}}
 shard.grid @g(shape = -1)
 
 // -----
 
-// expected-error @+1 {{'q' is no dimension; expected dimensions such as 2x?x4}}
+// expected-error @+1 {{invalid dimension 'q', expected dimensions such as 2x?x4}}
 shard.grid @g(shape = 2xq)
 
 // -----
 
-// expected-error @+1 {{expected dimensions such as 2x?x4}}
+// expected-error @+1 {{Failed parsing dimension list.}}
 shard.grid @g(shape = [2, 2])
 
 // -----
 
-// expected-error @+1 {{expected dimensions such as 2x?x4}}
+// expected-error @+1 {{invalid dimension, expected dimensions such as 2x?x4}}
 shard.grid @g(shape = 2x)
 
 // -----

@@ -19,7 +19,7 @@ func.func @f(%x: tensor<4x4xf32>, %v: tensor<4xf32>) {
 // -----
 
 func.func @f(%f: f32) {
-  // expected-error @+1 {{'tensor.rank' op operand 'tensor' at position 0 does not verify:}}
+  // expected-error @+1 {{'tensor.rank' op operand #0 must be ranked tensor or unranked tensor, but got 'f32'}}
   %r = tensor.rank %f : f32
   return
 }

@@ -107,7 +107,7 @@ func.func @f(%x: tensor<2x4x6xf32>) {
 // -----
 
 func.func @f(%x: tensor<2x4x6xf32>) {
-  // expected-error @+1 {{'tosa.reduce_sum' op property 'axis' expected in operation 'tosa.reduce_sum'}}
+  // expected-error @+1 {{'tosa.reduce_sum' op requires attribute 'axis'}}
   %r = tosa.reduce_sum %x : (tensor<2x4x6xf32>) -> tensor<2x6xf32>
   return
 }

@@ -35,7 +35,7 @@ func.func @f(%f: f32) {
 // -----
 
 func.func @f(%x: tensor<4x4xf32>) {
-  // expected-error @+1 {{'tosa.clamp' op property 'max_val' expected in operation 'tosa.clamp'}}
+  // expected-error @+1 {{'tosa.clamp' op requires attribute 'max_val'}}
   %r = tosa.clamp %x {min_val = 0.0 : f32} : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return
 }

@@ -31,9 +31,9 @@ shard.grid @g(shape = 2)
 // not neutral takes part once, at the end.
 
 // CHECK-LABEL: func.func @matmul_scattered(%a: tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [0]]>}}, %b: tensor<4x6xf32> {shard.boundary = {global_type = tensor<8x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}, %c: tensor<4x6xf32>) -> (tensor<2x6xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
-// CHECK-NEXT:  %0 = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT:  %1 = tensor.splat %0 : tensor<4x6xf32>
-// CHECK-NEXT:  %d = linalg.matmul ins(%a, %b : tensor<4x4xf32>, tensor<4x6xf32>) outs(%1 : tensor<4x6xf32>) -> tensor<4x6xf32>
+// CHECK-NEXT:  %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:  %0 = tensor.splat %cst : tensor<4x6xf32>
+// CHECK-NEXT:  %d = linalg.matmul ins(%a, %b : tensor<4x4xf32>, tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT:  %reduce_scatter = shard.reduce_scatter %d on @g grid_axes = [0] scatter_axis = 0 : tensor<4x6xf32> -> tensor<2x6xf32>
 // CHECK-NEXT:  %all_slice = shard.all_slice %c on @g grid_axes = [0] slice_axis = 0 : tensor<4x6xf32> -> tensor<2x6xf32>
 // CHECK-NEXT:  %d_1 = arith.addf %all_slice, %reduce_scatter : tensor<2x6xf32>
@@ -56,11 +56,11 @@ shard.grid @g(shape = 2)
 
 // CHECK-LABEL: func.func @unsigned_maximum(%x: tensor<4x3xi32> {shard.boundary = {global_type = tensor<4x6xi32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [0]]>}}, %init: tensor<4xi32>) -> tensor<4xi32> {
 // CHECK-NEXT:  %r = linalg.reduce { arith.maxui } ins(%x : tensor<4x3xi32>) outs(%init : tensor<4xi32>) dimensions = [1]
-// CHECK-NEXT:  %0 = arith.constant -2147483648 : i32
-// CHECK-NEXT:  %1 = tensor.splat %0 : tensor<4xi32>
-// CHECK-NEXT:  %r_1 = arith.xori %r, %1 : tensor<4xi32>
+// CHECK-NEXT:  %c-2147483648_i32 = arith.constant -2147483648 : i32
+// CHECK-NEXT:  %0 = tensor.splat %c-2147483648_i32 : tensor<4xi32>
+// CHECK-NEXT:  %r_1 = arith.xori %r, %0 : tensor<4xi32>
 // CHECK-NEXT:  %all_reduce = shard.all_reduce %r_1 on @g grid_axes = [0] reduction =  max : tensor<4xi32> -> tensor<4xi32>
-// CHECK-NEXT:  %r_2 = arith.xori %all_reduce, %1 : tensor<4xi32>
+// CHECK-NEXT:  %r_2 = arith.xori %all_reduce, %0 : tensor<4xi32>
 // CHECK-NEXT:  func.return %r_2 : tensor<4xi32>
 func.func @unsigned_maximum(%x: tensor<4x6xi32>, %init: tensor<4xi32>) -> tensor<4xi32> {
   %columns = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
@@ -79,11 +79,11 @@ shard.grid @g(shape = 2)
 // CHECK-NEXT:  %r = linalg.reduce { arith.maxnumf } ins(%x : tensor<4x3xf32>) outs(%init : tensor<4xf32>) dimensions = [1]
 // CHECK-NEXT:  %0 = tensor.expand_shape %r {{\[\[}}0, 1]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
 // CHECK-NEXT:  %all_gather = shard.all_gather %0 on @g grid_axes = [0] gather_axis = 0 : tensor<1x4xf32> -> tensor<2x4xf32>
-// CHECK-NEXT:  %1 = arith.constant 0x7fc00000 : f32
-// CHECK-NEXT:  %2 = tensor.splat %1 : tensor<4xf32>
-// CHECK-NEXT:  %r_1 = linalg.reduce ins(%all_gather : tensor<2x4xf32>) outs(%2 : tensor<4xf32>) dimensions = [0] (%3: f32, %4: f32) {
-// CHECK-NEXT:  %5 = arith.maxnumf %3, %4 : f32
-// CHECK-NEXT:  linalg.yield %5 : f32
+// CHECK-NEXT:  %cst = arith.constant 0x7fc00000 : f32
+// CHECK-NEXT:  %1 = tensor.splat %cst : tensor<4xf32>
+// CHECK-NEXT:  %r_1 = linalg.reduce ins(%all_gather : tensor<2x4xf32>) outs(%1 : tensor<4xf32>) dimensions = [0] (%2: f32, %3: f32) {
+// CHECK-NEXT:  %4 = arith.maxnumf %2, %3 : f32
+// CHECK-NEXT:  linalg.yield %4 : f32
 // CHECK-NEXT:  }
 // CHECK-NEXT:  func.return %r_1 : tensor<4xf32>
 func.func @maximum_of_numbers(%x: tensor<4x6xf32>, %init: tensor<4xf32>) -> tensor<4xf32> {
@@ -103,14 +103,14 @@ shard.grid @g(shape = 2)
 // CHECK-DAG: #map1 = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func.func @look_up(%table: tensor<8x4xf32> {shard.boundary = {global_type = tensor<16x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}, %at: tensor<4xindex> {shard.boundary = {global_type = tensor<8xindex>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0]]>}}) -> (tensor<4x4xf32> {shard.boundary = {global_type = tensor<8x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
 // CHECK-NEXT:  %proc_linear_idx = shard.process_multi_index on @g axes = [0] : index
-// CHECK-NEXT:  %0 = arith.constant 4 : index
-// CHECK-NEXT:  %1 = arith.muli %proc_linear_idx, %0 : index
-// CHECK-NEXT:  %2 = tensor.empty() : tensor<4x4xf32>
+// CHECK-NEXT:  %c4 = arith.constant 4 : index
+// CHECK-NEXT:  %0 = arith.muli %proc_linear_idx, %c4 : index
+// CHECK-NEXT:  %1 = tensor.empty() : tensor<4x4xf32>
 // CHECK-NEXT:  %all_gather = shard.all_gather %table on @g grid_axes = [0] gather_axis = 0 : tensor<8x4xf32> -> tensor<16x4xf32>
-// CHECK-NEXT:  %r = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "parallel"]} ins(%at : tensor<4xindex>) outs(%2 : tensor<4x4xf32>) {
+// CHECK-NEXT:  %r = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "parallel"]} ins(%at : tensor<4xindex>) outs(%1 : tensor<4x4xf32>) {
 // CHECK-NEXT:  ^bb0(%i: index, %out: f32):
 // CHECK-NEXT:  %row = linalg.index 0 : index
-// CHECK-NEXT:  %row_1 = arith.addi %row, %1 : index
+// CHECK-NEXT:  %row_1 = arith.addi %row, %0 : index
 // CHECK-NEXT:  %sum = arith.addi %i, %row_1 : index
 // CHECK-NEXT:  %column = linalg.index 1 : index
 // CHECK-NEXT:  %e = tensor.extract %all_gather[%sum, %column] : tensor<16x4xf32>
@@ -144,12 +144,12 @@ shard.grid @g(shape = 2)
 // CHECK-NEXT:  %0 = tensor.empty() : tensor<7xf32>
 // CHECK-NEXT:  %1 = tensor.insert_slice %x into %0[1] [5] [1] : tensor<5xf32> into tensor<7xf32>
 // CHECK-NEXT:  %2 = shard.update_halo %1 on @g split_axes = {{\[\[}}0]] halo_sizes = [1, 1] : tensor<7xf32>
-// CHECK-NEXT:  %3 = arith.constant -1 : index
-// CHECK-NEXT:  %4 = arith.muli %proc_linear_idx, %3 : index
-// CHECK-NEXT:  %5 = arith.constant 1 : index
-// CHECK-NEXT:  %6 = arith.addi %4, %5 : index
-// CHECK-NEXT:  %7 = tensor.extract_slice %2[%6] [6] [1] : tensor<7xf32> to tensor<6xf32>
-// CHECK-NEXT:  %r = linalg.conv_1d ins(%7, %w : tensor<6xf32>, tensor<3xf32>) outs(%o : tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT:  %c-1 = arith.constant -1 : index
+// CHECK-NEXT:  %3 = arith.muli %proc_linear_idx, %c-1 : index
+// CHECK-NEXT:  %c1 = arith.constant 1 : index
+// CHECK-NEXT:  %4 = arith.addi %3, %c1 : index
+// CHECK-NEXT:  %5 = tensor.extract_slice %2[%4] [6] [1] : tensor<7xf32> to tensor<6xf32>
+// CHECK-NEXT:  %r = linalg.conv_1d ins(%5, %w : tensor<6xf32>, tensor<3xf32>) outs(%o : tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:  func.return %r : tensor<4xf32>
 func.func @stencil(%x: tensor<10xf32>, %w: tensor<3xf32>, %o: tensor<8xf32>) -> tensor<8xf32> {
   %rows = shard.sharding @g split_axes = [[0]] : !shard.sharding
@@ -188,15 +188,15 @@ shard.grid @g(shape = 2)
 
 // CHECK-LABEL: func.func @dynamic(%x: tensor<?x4xf32> {shard.boundary = {global_type = tensor<?x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) -> (tensor<?x4xf32> {shard.boundary = {global_type = tensor<?x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}, index) {
 // CHECK-NEXT:  %c0 = arith.constant 0 : index
-// CHECK-NEXT:  %0 = arith.constant 0 : index
-// CHECK-NEXT:  %1 = tensor.dim %x, %0 : tensor<?x4xf32>
-// CHECK-NEXT:  %2 = arith.index_cast %1 : index to i64
-// CHECK-NEXT:  %3 = tensor.from_elements %2 : tensor<1xi64>
-// CHECK-NEXT:  %all_reduce = shard.all_reduce %3 on @g grid_axes = [0] : tensor<1xi64> -> tensor<1xi64>
-// CHECK-NEXT:  %4 = tensor.extract %all_reduce[%0] : tensor<1xi64>
-// CHECK-NEXT:  %d = arith.index_cast %4 : i64 to index
-// CHECK-NEXT:  %5 = tensor.empty(%1) : tensor<?x4xf32>
-// CHECK-NEXT:  %y = linalg.exp ins(%x : tensor<?x4xf32>) outs(%5 : tensor<?x4xf32>) -> tensor<?x4xf32>
+// CHECK-NEXT:  %c0_1 = arith.constant 0 : index
+// CHECK-NEXT:  %0 = tensor.dim %x, %c0_1 : tensor<?x4xf32>
+// CHECK-NEXT:  %1 = arith.index_cast %0 : index to i64
+// CHECK-NEXT:  %2 = tensor.from_elements %1 : tensor<1xi64>
+// CHECK-NEXT:  %all_reduce = shard.all_reduce %2 on @g grid_axes = [0] : tensor<1xi64> -> tensor<1xi64>
+// CHECK-NEXT:  %3 = tensor.extract %all_reduce[%c0_1] : tensor<1xi64>
+// CHECK-NEXT:  %d = arith.index_cast %3 : i64 to index
+// CHECK-NEXT:  %4 = tensor.empty(%0) : tensor<?x4xf32>
+// CHECK-NEXT:  %y = linalg.exp ins(%x : tensor<?x4xf32>) outs(%4 : tensor<?x4xf32>) -> tensor<?x4xf32>
 // CHECK-NEXT:  func.return %y, %d : tensor<?x4xf32>, index
 func.func @dynamic(%x: tensor<?x4xf32>) -> (tensor<?x4xf32>, index) {
   %rows = shard.sharding @g split_axes = [[0]] : !shard.sharding

@@ -9,18 +9,18 @@ shard.grid @g(shape = 2x4)
 // CHECK-LABEL: func.func @f(%t: tensor<16x4xf32> {shard.boundary = {global_type = tensor<64x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}1], []]>}}, %i: tensor<4xindex> {shard.boundary = {global_type = tensor<8xindex>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0]]>}}) -> (tensor<4x4xf32> {shard.boundary = {global_type = tensor<8x4xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
 // CHECK-NEXT:  %0 = tensor.empty() : tensor<4x4xf32>
 // CHECK-NEXT:  %proc_linear_idx = shard.process_multi_index on @g axes = [1] : index
-// CHECK-NEXT:  %1 = arith.constant 16 : index
-// CHECK-NEXT:  %2 = arith.muli %proc_linear_idx, %1 : index
-// CHECK-NEXT:  %3 = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT:  %4 = arith.constant 0 : index
+// CHECK-NEXT:  %c16 = arith.constant 16 : index
+// CHECK-NEXT:  %1 = arith.muli %proc_linear_idx, %c16 : index
+// CHECK-NEXT:  %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:  %c0 = arith.constant 0 : index
 // CHECK-NEXT:  %r = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "parallel"]} ins(%i : tensor<4xindex>) outs(%0 : tensor<4x4xf32>) {
 // CHECK-NEXT:  ^bb0(%a: index, %c: f32):
 // CHECK-NEXT:  %j = linalg.index 1 : index
-// CHECK-NEXT:  %5 = arith.subi %a, %2 : index
-// CHECK-NEXT:  %6 = arith.cmpi ult, %5, %1 : index
-// CHECK-NEXT:  %7 = arith.select %6, %5, %4 : index
-// CHECK-NEXT:  %m = tensor.extract %t[%7, %j] : tensor<16x4xf32>
-// CHECK-NEXT:  %m_1 = arith.select %6, %m, %3 : f32
+// CHECK-NEXT:  %2 = arith.subi %a, %1 : index
+// CHECK-NEXT:  %3 = arith.cmpi ult, %2, %c16 : index
+// CHECK-NEXT:  %4 = arith.select %3, %2, %c0 : index
+// CHECK-NEXT:  %m = tensor.extract %t[%4, %j] : tensor<16x4xf32>
+// CHECK-NEXT:  %m_1 = arith.select %3, %m, %cst : f32
 // CHECK-NEXT:  linalg.yield %m_1 : f32
 // CHECK-NEXT:  } -> tensor<4x4xf32>
 // CHECK-NEXT:  %all_reduce = shard.all_reduce %r on @g grid_axes = [1] : tensor<4x4xf32> -> tensor<4x4xf32>

@@ -114,9 +114,9 @@ func.func @no_endomorphism(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf3
 // CHECK-NEXT:  %4 = tensor.extract_slice %all_reduce[0] [8] [1] : tensor<9xf32> to tensor<8xf32>
 // CHECK-NEXT:  %a = tensor.expand_shape %4 {{\[\[}}0, 1]] output_shape [4, 2] : tensor<8xf32> into tensor<4x2xf32>
 // CHECK-NEXT:  %5 = tensor.extract_slice %all_reduce[8] [1] [1] : tensor<9xf32> to tensor<1xf32>
-// CHECK-NEXT:  %6 = arith.constant 0 : index
-// CHECK-NEXT:  %7 = tensor.extract %5[%6] : tensor<1xf32>
-// CHECK-NEXT:  %b = tensor.from_elements %7 : tensor<f32>
+// CHECK-NEXT:  %c0 = arith.constant 0 : index
+// CHECK-NEXT:  %6 = tensor.extract %5[%c0] : tensor<1xf32>
+// CHECK-NEXT:  %b = tensor.from_elements %6 : tensor<f32>
 // CHECK-NEXT:  %s = tensor.extract %b[] : tensor<f32>
 // CHECK-NEXT:  %f = tensor.splat %s : tensor<4x2xf32>
 // CHECK-NEXT:  %r = arith.divf %a, %f : tensor<4x2xf32>
