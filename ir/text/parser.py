@@ -28,15 +28,7 @@ from xdsl.dialects.builtin import (
     UnregisteredAttr,
     UnregisteredOp,
 )
-from xdsl.ir import (
-    Attribute,
-    Block,
-    Data,
-    Operation,
-    ParametrizedAttribute,
-    Region,
-    TypeAttribute,
-)
+from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, Region, TypeAttribute
 from xdsl.parser import Parser, ParserState
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import ParseError, PyRDLError, VerifyException

@@ -370,9 +370,7 @@ class VirtualMachine:
             case state.MEMORY:
                 raise OutOfMemory(instruction.source, f"a tensor of {self._bytes(at)} bytes")
             case state.OVERFLOW:
-                raise OutOfMemory(
-                    instruction.source, "a tensor of more bytes than can be counted"
-                )
+                raise OutOfMemory(instruction.source, "a tensor of more bytes than can be counted")
             case _:
                 raise ValueError(f"the loop returned {reason}")
 
