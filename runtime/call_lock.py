@@ -8,6 +8,11 @@ from collections.abc import Callable
 
 from .abi.errors import ExecutionError
 
+_forks: list[int] = []
+"""The forks that led to this process, by which it is told from others without a system call."""
+
+os.register_at_fork(after_in_child=lambda: _forks.append(os.getpid()))
+
 
 class CallLock:
     """What a call of a program holds while it runs: others wait, on whatever thread they are.
@@ -21,11 +26,11 @@ class CallLock:
         self._is_inside = is_inside
         self._lock = threading.Lock()
         self._owner: int | None = None
-        self._process = os.getpid()
+        self._forks = len(_forks)
 
     def __enter__(self) -> None:
         if self._lock.locked():
-            if self._process != os.getpid():
+            if self._forks != len(_forks):
                 raise ExecutionError(
                     "the program was in a call when this process was forked, which the fork does"
                     " not end: compile or load it here, or fork between calls"
@@ -37,7 +42,7 @@ class CallLock:
                 )
         self._lock.acquire()
         self._owner = threading.get_ident()
-        self._process = os.getpid()
+        self._forks = len(_forks)
 
     def __exit__(self, *_: object) -> None:
         self._owner = None

@@ -38,13 +38,14 @@ SMALLEST_PRODUCT = 1 << 19
 """Multiplications below which packing costs more than it gains."""
 
 ROW_BLOCK = 8
-"""Row panels of one tile of work: with a depth of 1024 floats they fit the second-level cache."""
+"""Row panels of one tile of work: with a depth of 1024 floats 384 KiB, for which the second-level
+cache has room beside a column panel."""
 
 COLUMN_BLOCK = 4
 """Column panels of one tile of work: enough of them for several threads in each section."""
 
 SECTION_COLUMNS = 32
-"""Column panels that are packed at a time at most: with a depth of 1024 floats, 2 MiB."""
+"""Column panels that are packed at a time at most: with a depth of 1024 floats, 4 MiB."""
 
 FIRST_PANEL, PANEL_COUNT = Portion("first panel"), Portion("panels")
 """What a kernel packs: panels of all matrices of the batch, one after the other."""

@@ -65,6 +65,10 @@ MOST_COPIED = 18
 ROW_CHUNK = 32
 """Tiles of rows that are one tile of work, where no loop is around them."""
 
+SHALLOW = 8
+"""Terms of a sum up to which storing it bounds the time: then a tile of rows is stored over all
+strips before the next one. Strips are so small that copying them again for each costs little."""
+
 STRIP_CHUNK = 4
 """Strips of columns that are one tile of work."""
 
@@ -196,14 +200,16 @@ class RegisterTiles:
         """Loops that are cut into tiles of work, outermost first, and how long the pieces are."""
         cuts = [(loop, 1) for loop in self.outer if self.sizes[loop] != 1][:2]
         long = [loop for loop in self.repeated if self.sizes[loop] != 1]
+        depth = prod(self._steps(loop) for loop in self.reductions)
+        rows = self.tile.rows * (1 if depth <= SHALLOW else ROW_CHUNK)
         if long:
             inner = 1
             for loop in (*long[1:], self.fold):
                 size = 0 if loop is None else self.sizes[loop]
                 inner *= size if isinstance(size, int) else 64
-            cuts.append((long[0], max(1, ROW_CHUNK * self.tile.rows // max(1, inner))))
+            cuts.append((long[0], max(1, rows // max(1, inner))))
         elif self.fold is not None:
-            cuts.append((self.fold, ROW_CHUNK * self.tile.rows))
+            cuts.append((self.fold, rows))
         cuts.append((self.row, STRIP_CHUNK * self.tile.columns))
         return cuts
 
