@@ -21,9 +21,10 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import with_element
-from ..ir.dialect_extension import extended
-from ..ir.syntax.assembly_format import Parsed, Syntax
+from ..ir.dialect_extension import extended, variant
+from ..ir.syntax.assembly_format import Syntax
 from ..ir.syntax.operations import SyntaxOperation
+from .arith.flags import FAST_MATH
 
 _NONE = FastMathFlagsAttr("none")
 
@@ -37,29 +38,12 @@ class ErfcOp(FloatingPointLikeUnaryMathOperation):
     traits = traits_def(Pure())
 
 
-class _FastMath:
-    """` fastmath<fast>`, or nothing."""
-
-    printed_attributes = ("fastmath",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        flags = _NONE
-        if parser.parse_optional_keyword("fastmath"):
-            flags = FastMathFlagsAttr(FastMathFlagsAttr.parse_parameter(parser))
-        parsed.attributes["fastmath"] = flags
-
-    def print(self, printer: Printer, operation: object) -> None:
-        flags = getattr(operation, "fastmath", _NONE)
-        if flags != _NONE:
-            printer.print_string(" fastmath")
-            flags.print_parameter(printer)
-
-
-_FAST_MATH = _FastMath()
-
-
+@irdl_op_definition
 class _ClassificationOp(IRDLOperation):
-    """Base of the questions about a float."""
+    """A question about a float: whether it is finite, infinite, NaN, or none of these, nor zero or
+    subnormal."""
+
+    name = "math.isfinite"
 
     operand = operand_def()
     result = result_def()
@@ -99,34 +83,6 @@ class _ClassificationOp(IRDLOperation):
 
 
 @irdl_op_definition
-class IsFiniteOp(_ClassificationOp):
-    """Whether a float is neither infinite nor NaN."""
-
-    name = "math.isfinite"
-
-
-@irdl_op_definition
-class IsInfOp(_ClassificationOp):
-    """Whether a float is infinite."""
-
-    name = "math.isinf"
-
-
-@irdl_op_definition
-class IsNanOp(_ClassificationOp):
-    """Whether a float is NaN."""
-
-    name = "math.isnan"
-
-
-@irdl_op_definition
-class IsNormalOp(_ClassificationOp):
-    """Whether a float is neither zero, subnormal, infinite nor NaN."""
-
-    name = "math.isnormal"
-
-
-@irdl_op_definition
 class ClampFOp(SyntaxOperation):
     """A float, or the bound that it is beyond."""
 
@@ -142,7 +98,7 @@ class ClampFOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         " $value to [$min, $max]",
-        _FAST_MATH,
+        FAST_MATH,
         " attr-dict : type($value, $min, $max, $result)",
     )
 
@@ -162,12 +118,23 @@ class SincosOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         " $operand",
-        _FAST_MATH,
+        FAST_MATH,
         " attr-dict : type($operand, $sin, $cos)",
     )
 
 
+_KINDS = ("finite", "inf", "nan", "normal")
+"""Of floats, about which there are questions."""
+
 ExtendedMath = extended(
     Math,
-    [ClampFOp, ErfcOp, IsFiniteOp, IsInfOp, IsNanOp, IsNormalOp, SincosOp],
+    [
+        ClampFOp,
+        ErfcOp,
+        *(
+            variant(_ClassificationOp, f"math.is{kind}")
+            for kind in ("finite", "inf", "nan", "normal")
+        ),
+        SincosOp,
+    ],
 )

@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 
 from ..api import Function, Program, compile
 from ..dialects.sdy.attributes import Mesh, ShardingAttr, TensorSharding
-from ..dialects.sdy.dialect import MeshOp
+from ..dialects.sdy.meshes import MeshOp
 from ..dialects.shard.checks import AXIS_NAMES
 from ..dialects.shard.dialect import GridOp
 from ..interpreter.run import boundaries

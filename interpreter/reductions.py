@@ -77,7 +77,6 @@ def find_reductions(plan: Plan, input_count: int) -> tuple[Reduction, ...] | Non
 
 def reduce_by_halves(
     reductions: Sequence[Reduction],
-    plan: Plan,
     reads: Sequence[Array],
     starts: Sequence[Array],
     sequential: Sequence[int],

@@ -54,7 +54,7 @@ def run_structured(nest: StructuredView, operands: Sequence[Value], frame: Frame
         return results
     distinct = distinct_loops(nest.output_maps, len(extents))
     if len(distinct) == len(extents) or not _run_reduction(
-        op, plan, reads, writes, distinct, extents, frame
+        plan, reads, writes, distinct, extents, frame
     ):
         _run_sequentially(plan, reads, writes, distinct, extents, frame)
     return results
@@ -81,7 +81,6 @@ def check_output_map(op: Operation, indexing_map: AffineMap) -> None:
 
 
 def _run_reduction(
-    op: Operation,
     plan: Plan,
     reads: Sequence[Array],
     writes: Sequence[Array],
@@ -102,7 +101,7 @@ def _run_reduction(
     reductions = find_reductions(plan, len(reads))
     if reductions is None:
         return False
-    totals = reduce_by_halves(reductions, plan, reads, writes, sequential, extents, frame)
+    totals = reduce_by_halves(reductions, reads, writes, sequential, extents, frame)
     for write, total in zip(writes, totals, strict=True):
         write[...] = total
     return True

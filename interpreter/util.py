@@ -70,7 +70,7 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     values: dict[Operation, Value] = yield _initialized(frame)
     definition = _global(op, symbol(op, "global"), frame)
     if definition not in values:
-        values[definition] = _initial_value(op, definition)
+        values[definition] = _initial_value(definition)
     return (values[definition],)
 
 
@@ -91,7 +91,7 @@ def _load_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> Ro
     values: dict[Operation, Value] = yield _initialized(frame)
     definition: Operation = operands[0]
     if definition not in values:
-        values[definition] = _initial_value(op, definition)
+        values[definition] = _initial_value(definition)
     return (values[definition],)
 
 
@@ -109,7 +109,7 @@ def _global(op: Operation, name: str, frame: Frame) -> Operation:
     return found
 
 
-def _initial_value(op: Operation, definition: Operation) -> Value:
+def _initial_value(definition: Operation) -> Value:
     value, value_type = attribute(definition, "initial_value"), required(definition, "type")
     if not holds_numbers(value_type):
         # A device or another thing that programs only pass around.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import TypeVar, cast
@@ -17,14 +17,18 @@ KindT = TypeVar("KindT", Operation, Attribute)
 
 
 def dialect_of(
-    name: str, *modules: ModuleType, interfaces: Sequence[DialectInterface] = ()
+    name: str,
+    *modules: ModuleType | Mapping[str, object],
+    interfaces: Sequence[DialectInterface] = (),
 ) -> Dialect:
-    """The dialect of the operations and attributes that modules define under its name.
+    """The dialect of the operations and attributes that modules define under its name; the module
+    that asks is its `globals()`.
 
     Those in a list `ROWS` count; classes whose Python names begin with an underscore do not.
     """
-    defined = [value for module in modules for value in vars(module).values()]
-    defined += [row for module in modules for row in getattr(module, "ROWS", ())]
+    spaces = [vars(each) if isinstance(each, ModuleType) else each for each in modules]
+    defined = [value for space in spaces for value in space.values()]
+    defined += [row for space in spaces for row in cast("Sequence[object]", space.get("ROWS", ()))]
     classes = dict.fromkeys(value for value in defined if isinstance(value, type))
     prefix = f"{name}."
 

@@ -81,7 +81,7 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
     rules = same_sizes(len(shape)) if len(shape) == len(given.shape) else None
     lowering.check(op, [*given.shape, *shape], check, rules)
     contents = HostResource(given.address, given.block, size, owner)
-    bound = bind_tensor(lowering, op, contents, tensor, shape)
+    bound = bind_tensor(op, contents, tensor, shape)
     there = given.bytes(lowering.builder)
     is_larger = isinstance(size, int) and isinstance(there, int) and size > there
     if in_place(op, bound) is not None and not is_larger:
@@ -89,11 +89,11 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
         count(lowering, owner, INPUTS, there)
         if size != there:
             contents = _grown(lowering, contents, there)
-        write_tensor(lowering, op, bind_tensor(lowering, op, contents, tensor, shape), given)
+        write_tensor(lowering, op, bind_tensor(op, contents, tensor, shape), given)
         lowering.bind(op.results[0], contents)
         return
     contents = allocate(lowering, size, owner)
-    write_tensor(lowering, op, bind_tensor(lowering, op, contents, tensor, shape), given)
+    write_tensor(lowering, op, bind_tensor(op, contents, tensor, shape), given)
     lowering.bind(op.results[0], contents)
 
 
@@ -117,7 +117,7 @@ def _export(lowering: FunctionLowering, op: Operation) -> None:
     reach(lowering, op, source, lowering.program.device(op))
     tensor = ranked(op, required(op, "source_encoding"))
     shape = mixed_list(static_shape(tensor) or (), [lowering.number(e) for e in op.operands[1:-1]])
-    bound = bind_tensor(lowering, op, source, tensor, shape)
+    bound = bind_tensor(op, source, tensor, shape)
     found = read_tensor(lowering, op, bound)
     if found.block is not None and found.block == source.block:
         # The result lies in the resource.

@@ -69,9 +69,7 @@ def bind_results(lowering: FunctionLowering, op: Operation, registers: Sequence[
 # Choices --------------------------------------------------------------------------------------
 
 
-def lower_choice(
-    lowering: FunctionLowering, op: Operation, region: Region, results: Sequence[Register]
-) -> None:
+def lower_choice(lowering: FunctionLowering, region: Region, results: Sequence[Register]) -> None:
     """Lower a region that gives the results of its operation."""
 
     def leave(end: Operation, contents: Sequence[HostValue]) -> None:
@@ -93,12 +91,12 @@ def _if(lowering: FunctionLowering, op: Operation) -> None:
     otherwise, end = builder.label(), builder.label()
     builder.jump_unless(condition, otherwise)
     with lowering.branch():
-        lower_choice(lowering, op, op.regions[0], results)
+        lower_choice(lowering, op.regions[0], results)
         builder.jump(end)
     builder.place(otherwise)
     if op.regions[1].blocks:
         with lowering.branch():
-            lower_choice(lowering, op, op.regions[1], results)
+            lower_choice(lowering, op.regions[1], results)
     builder.place(end)
     bind_results(lowering, op, results)
 
@@ -114,11 +112,11 @@ def _index_switch(lowering: FunctionLowering, op: Operation) -> None:
         following = builder.label()
         builder.jump_unless(builder.compare("eq", chosen, case), following)
         with lowering.branch():
-            lower_choice(lowering, op, region, results)
+            lower_choice(lowering, region, results)
             builder.jump(end)
         builder.place(following)
     with lowering.branch():
-        lower_choice(lowering, op, op.regions[0], results)
+        lower_choice(lowering, op.regions[0], results)
     builder.place(end)
     bind_results(lowering, op, results)
 
@@ -129,7 +127,7 @@ def _execute_region(lowering: FunctionLowering, op: Operation) -> None:
     if block is not None and len(block.args):
         raise NotLowered(op, "has arguments, which have no host code")
     results = registers_for(lowering, op, op.results)
-    lower_choice(lowering, op, op.regions[0], results)
+    lower_choice(lowering, op.regions[0], results)
     bind_results(lowering, op, results)
 
 

@@ -107,7 +107,7 @@ def dispatched_tensor(
     tensor: Any = getattr(load.operands[0].type, "encoded_tensor", lambda: None)()
     if tensor is None or lowering.number(starts[0]) != 0 or resolved_layout(op, tensor) is None:
         return None
-    bound = bind_tensor(lowering, load, content, tensor, tensor.get_shape())
+    bound = bind_tensor(load, content, tensor, tensor.get_shape())
     return None if has_spare_bits(tensor) else in_place(load, bound)
 
 
@@ -196,7 +196,7 @@ def _subspan(lowering: FunctionLowering, op: Operation) -> None:
     lowering.check(op, [offset, binding.size], lambda found: check_offset(op, *found), at_start)
     part = part_of(lowering, op, binding, offset, binding.size)
     shape = mixed_list(tensor.get_shape(), dims)
-    lowering.values[op.results[0]] = bind_tensor(lowering, op, part, tensor, shape)
+    lowering.values[op.results[0]] = bind_tensor(op, part, tensor, shape)
 
 
 def _bound(lowering: FunctionLowering, op: Operation, position: int) -> BoundTensor:

@@ -70,7 +70,7 @@ def overlapped(schedule: Schedule, kernel_of: KernelOf) -> Schedule:
         starts = dispatched_collective(op, kernel_of) is not None
         if not starts and op.name not in (SENDS, RECEIVES):
             continue
-        begin = _ready(op, steps, defined, earliest) if op.name != RECEIVES else position
+        begin = _ready(op, defined, earliest) if op.name != RECEIVES else position
         end = position
         if op.name != SENDS:
             later = range(free, len(steps))
@@ -104,9 +104,7 @@ def can_start(op: Operation) -> bool:
     return all(size >= 0 for shape in shapes for size in shape) and all(numbers)
 
 
-def _ready(
-    op: Operation, steps: Sequence[Step], defined: dict[SSAValue, int], earliest: int
-) -> int | None:
+def _ready(op: Operation, defined: dict[SSAValue, int], earliest: int) -> int | None:
     """Before which step all operands are there, from a step on; `None` if that is not known."""
     for operand in op.operands:
         if operand in defined:

@@ -39,7 +39,6 @@ from .values import BoundTensor, HostResource, HostTensor, NotLowered, Shape
 
 
 def bind_tensor(
-    lowering: FunctionLowering,
     op: Operation,
     contents: HostResource,
     tensor: TensorType[Attribute],

@@ -229,7 +229,7 @@ def _write_pattern(
 def _update(lowering: FunctionLowering, op: Operation) -> None:
     start, end = (lowering.number(each) for each in op.operands[2:4])
     size = lowering.builder.subtract(end, start)
-    _copy_part(lowering, op, (start, end), 4, (0, size))
+    _copy_part(lowering, op, (start, end), (0, size))
 
 
 @lowers("stream.async.copy")
@@ -245,18 +245,17 @@ def _copy(lowering: FunctionLowering, op: Operation) -> None:
     subtract = lowering.builder.subtract
     sizes = [subtract(source_end, source_start), subtract(end, start), length]
     lowering.check(op, sizes, check, SizeRules(((Word(0), Word(1)), (Word(1), Word(2)))))
-    _copy_part(lowering, op, (start, end), 4, (source_start, source_end))
+    _copy_part(lowering, op, (start, end), (source_start, source_end))
 
 
 def _copy_part(
     lowering: FunctionLowering,
     op: Operation,
     into: tuple[IndexOrInt, IndexOrInt],
-    position: int,
     taken: tuple[IndexOrInt, IndexOrInt],
 ) -> None:
     here = lowering.program.device(op)
-    source = resource_of(lowering, op, position)
+    source = resource_of(lowering, op, 4)
     reach(lowering, op, resource_of(lowering, op, 0), here)
     reach(lowering, op, source, here)
     part = part_of(lowering, op, source, *taken)

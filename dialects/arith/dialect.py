@@ -20,7 +20,7 @@ from ...ir.dialect_extension import extended, variant
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from .comparisons import CmpfOp, CmpiOp, SelectOp
-from .flags import FastMath, Overflow, Rounding
+from .flags import OPTIONAL_FAST_MATH, OVERFLOW, Rounding
 
 # Conversions -------------------------------------------------------------------------------------
 
@@ -102,7 +102,7 @@ class ExtFOp(ConversionOp):
 
     SYNTAX: ClassVar[Syntax] = (
         " $input",
-        FastMath(),
+        OPTIONAL_FAST_MATH,
         " attr-dict : type($input) to type($result)",
     )
 
@@ -119,7 +119,7 @@ class TruncFOp(ConversionOp):
     SYNTAX: ClassVar[Syntax] = (
         " $input",
         Rounding(),
-        FastMath(),
+        OPTIONAL_FAST_MATH,
         " attr-dict : type($input) to type($result)",
     )
 
@@ -138,7 +138,7 @@ class TruncIOp(ConversionOp):
 
     SYNTAX: ClassVar[Syntax] = (
         " $input",
-        Overflow(),
+        OVERFLOW,
         " attr-dict : type($input) to type($result)",
     )
 
@@ -188,7 +188,7 @@ class _ScalingOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         " $input, $scale",
-        FastMath(),
+        OPTIONAL_FAST_MATH,
         " attr-dict : type($input), type($scale) to type($result)",
     )
 
@@ -219,7 +219,7 @@ class ScalingTruncFOp(_ScalingOp):
     SYNTAX: ClassVar[Syntax] = (
         " $input, $scale",
         Rounding(),
-        FastMath(),
+        OPTIONAL_FAST_MATH,
         " attr-dict : type($input), type($scale) to type($result)",
     )
 

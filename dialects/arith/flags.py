@@ -2,52 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
 from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.utils.bit_enum_attribute import BitEnumAttribute
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import Parsed
+from ...ir.syntax.assembly_format import Parsed, PrintsProperty
 
 ROUNDING_MODES = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
 """MLIR's rounding modes; the number of each is its value in `roundingmode`."""
 
 
-class Overflow:
-    """` overflow<nsw>`, or nothing."""
+@dataclass(frozen=True, slots=True)
+class Flags(PrintsProperty):
+    """` fastmath<fast>`, or nothing, which means `none`, or that the property is absent."""
 
-    printed_attributes = ("overflowFlags",)
+    name: str
+    keyword: str
+    kind: type[BitEnumAttribute[Any]]
+    means_none: bool = True
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        flags = IntegerOverflowAttr("none")
-        if parser.parse_optional_keyword("overflow"):
-            flags = IntegerOverflowAttr(IntegerOverflowAttr.parse_parameter(parser))
-        parsed.attributes["overflowFlags"] = flags
+        if parser.parse_optional_keyword(self.keyword):
+            parsed.attributes[self.name] = self.kind(self.kind.parse_parameter(parser))
+        elif self.means_none:
+            parsed.attributes[self.name] = self.kind("none")
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        flags = operation.properties.get("overflowFlags")
-        if isinstance(flags, IntegerOverflowAttr) and flags.data:
-            printer.print_string(" overflow")
+        flags = operation.properties.get(self.name)
+        if isinstance(flags, self.kind) and not (self.means_none and flags == self.kind("none")):
+            printer.print_string(f" {self.keyword}")
             flags.print_parameter(printer)
 
 
-class FastMath:
-    """` fastmath<fast>`, or nothing, which leaves the property out."""
-
-    printed_attributes = ("fastmath",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        if parser.parse_optional_keyword("fastmath"):
-            flags = FastMathFlagsAttr.parse_parameter(parser)
-            parsed.attributes["fastmath"] = FastMathFlagsAttr(flags)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        flags = operation.properties.get("fastmath")
-        if isinstance(flags, FastMathFlagsAttr):
-            printer.print_string(" fastmath")
-            flags.print_parameter(printer)
+OVERFLOW = Flags("overflowFlags", "overflow", IntegerOverflowAttr)
+FAST_MATH = Flags("fastmath", "fastmath", FastMathFlagsAttr)
+OPTIONAL_FAST_MATH = Flags("fastmath", "fastmath", FastMathFlagsAttr, means_none=False)
 
 
 class Rounding:

@@ -10,7 +10,7 @@ from math import prod
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -27,14 +27,14 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.dialect_extension import dialect_of
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.words import Choice
 from ...ir.tensor_types import shapes_agree
+from . import attributes, collectives, meshes
 from .attributes import (
     ManualAxesAttr,
-    MeshAttr,
-    OpShardingRuleAttr,
     ShardingAttr,
     ShardingPerValueAttr,
     TensorSharding,
@@ -43,20 +43,8 @@ from .attributes import (
     parse_shardings,
     shardings_text,
 )
-from .collectives import (
-    AllGatherOp,
-    AllReduceOp,
-    AllSliceOp,
-    AllToAllOp,
-    AllToAllParametersAttr,
-    AxisListAttr,
-    AxisListsAttr,
-    CollectivePermuteOp,
-    DataFlowEdgeOp,
-    ReduceScatterOp,
-    verify_same_type,
-)
-from .meshes import MeshOp, mesh_of, shape_of, verify_sharding
+from .collectives import verify_same_type
+from .meshes import mesh_of, shape_of, verify_sharding
 
 # Operations --------------------------------------------------------------------------------------
 
@@ -302,33 +290,4 @@ class NamedComputationOp(_ComputationOp):
         self.verify_computation(())
 
 
-Sdy = Dialect(
-    "sdy",
-    [
-        AllGatherOp,
-        AllReduceOp,
-        AllSliceOp,
-        AllToAllOp,
-        CollectivePermuteOp,
-        DataFlowEdgeOp,
-        ManualComputationOp,
-        MeshOp,
-        NamedComputationOp,
-        PropagationBarrierOp,
-        ReduceScatterOp,
-        ReshardOp,
-        ReturnOp,
-        ShardingConstraintOp,
-        ShardingGroupOp,
-    ],
-    [
-        AllToAllParametersAttr,
-        AxisListAttr,
-        AxisListsAttr,
-        ManualAxesAttr,
-        MeshAttr,
-        OpShardingRuleAttr,
-        ShardingAttr,
-        ShardingPerValueAttr,
-    ],
-)
+Sdy = dialect_of("sdy", attributes, meshes, collectives, globals())

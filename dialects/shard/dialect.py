@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TypeVar, cast
 
-from xdsl.ir import Dialect
 from xdsl.irdl import IRDLOperation, irdl_op_definition
 
+from ...ir.dialect_extension import dialect_of
 from ...ir.syntax.operations import SyntaxOperation
 from ...sharding.collectives import (
     ALL_GATHER,
@@ -28,19 +28,14 @@ from ...sharding.collectives import (
     SHIFT,
     UPDATE_HALO,
 )
+from . import attributes
 from .annotations import (
     GetShardingDefinition,
     ShardDefinition,
     ShardingDefinition,
     ShardShapeDefinition,
 )
-from .attributes import (
-    SHARD_SPELLING,
-    ShardAxesArrayAttr,
-    ShardReductionKindAttr,
-    ShardShardingType,
-    Spelling,
-)
+from .attributes import SHARD_SPELLING, Spelling
 from .collectives import (
     AllGatherDefinition,
     AllReduceDefinition,
@@ -114,32 +109,5 @@ RecvOp = operation_class(RECV.operation, RecvDefinition)
 ShiftOp = operation_class(SHIFT.operation, ShiftDefinition)
 UpdateHaloOp = operation_class(UPDATE_HALO.operation, UpdateHaloDefinition)
 
-Shard = Dialect(
-    "shard",
-    [
-        GridOp,
-        GridShapeOp,
-        ProcessMultiIndexOp,
-        ProcessLinearIndexOp,
-        NeighborsLinearIndicesOp,
-        ShardingOp,
-        GetShardingOp,
-        ShardShapeOp,
-        ShardOp,
-        AllGatherOp,
-        AllReduceOp,
-        AllSliceOp,
-        AllToAllOp,
-        BroadcastOp,
-        GatherOp,
-        ReduceOp,
-        ReduceScatterOp,
-        ScatterOp,
-        SendOp,
-        RecvOp,
-        ShiftOp,
-        UpdateHaloOp,
-    ],
-    [ShardAxesArrayAttr, ShardReductionKindAttr, ShardShardingType],
-)
+Shard = dialect_of("shard", attributes, globals())
 """The dialect, complete: xDSL's own covers 11 of the 22 operations and steps aside for it."""

@@ -45,11 +45,11 @@ from ...dialects.sdy.attributes import (
 from ...dialects.sdy.collectives import DataFlowEdgeOp, SdyCollective
 from ...dialects.sdy.dialect import (
     ManualComputationOp,
-    MeshOp,
     NamedComputationOp,
     PropagationBarrierOp,
     ShardingGroupOp,
 )
+from ...dialects.sdy.meshes import MeshOp
 from ...dialects.shard.annotations import ShardDefinition
 from ...dialects.shard.checks import AXIS_NAMES, DEVICES
 from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp

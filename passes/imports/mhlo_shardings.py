@@ -28,7 +28,8 @@ from ...dialects.sdy.attributes import (
     ShardingAttr,
     TensorSharding,
 )
-from ...dialects.sdy.dialect import MeshOp, ShardingConstraintOp
+from ...dialects.sdy.dialect import ShardingConstraintOp
+from ...dialects.sdy.meshes import MeshOp
 from ...ir.attribute_access import attribute
 from ...ir.diagnostics import OperationError
 from ...ir.symbols import fresh_name, names_in

@@ -76,7 +76,7 @@ class ShardAnnotatePass(ModulePass):
         grid = find_or_create_grid(op, self.grid)
         for function in chosen:
             names = printed_names(function)
-            _annotate_values(function, names, entries["values"], grid)
+            _annotate_values(names, entries["values"], grid)
             _annotate_arguments(function, names, entries["args"], grid)
             _annotate_results(function, entries["results"], grid)
         for option, listed in entries.items():
@@ -266,9 +266,7 @@ def _annotate_arguments(
                 annotate_producer(argument, entry.lists, grid, entry.who, first)
 
 
-def _annotate_values(
-    function: FuncOp, names: dict[SSAValue, str], entries: Sequence[_Entry], grid: str
-) -> None:
+def _annotate_values(names: dict[SSAValue, str], entries: Sequence[_Entry], grid: str) -> None:
     for value, name in names.items():
         if isinstance(value, BlockArgument) or not isinstance(value.type, TensorType):
             continue

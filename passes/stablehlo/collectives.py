@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.sdy.attributes import AxisRef, Mesh
-from ...dialects.sdy.dialect import MeshOp
+from ...dialects.sdy.meshes import MeshOp
 from ...dialects.shard.dialect import (
     AllGatherOp,
     AllReduceOp,

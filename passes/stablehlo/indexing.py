@@ -71,7 +71,7 @@ def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOr
         for number, dimension in enumerate(numbers.integers("start_index_map")):
             if limits[dimension] == 0:
                 continue
-            start = inner.element(starts, vector_index(inner, batch, vector, number, starts))
+            start = inner.element(starts, vector_index(batch, vector, number, starts))
             at = clamp_index(inner, start, found, limits[dimension])
             indices[dimension] = inner.add(indices[dimension], at)
         pairs = zip(
@@ -88,7 +88,7 @@ def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOr
 
 
 def vector_index(
-    e: Emitter, batch: Sequence[IndexOrInt], vector: int, number: int, starts: SSAValue
+    batch: Sequence[IndexOrInt], vector: int, number: int, starts: SSAValue
 ) -> list[IndexOrInt]:
     """Where a number of an index vector is; without a dimension for it, vectors have one number."""
     if vector >= len(shape(starts)):

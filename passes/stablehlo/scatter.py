@@ -267,7 +267,7 @@ class _Scatter:
         numbers = self.numbers
         starts: list[IndexOrInt] = [0] * self.rank
         for number, dimension in enumerate(numbers.integers("scatter_dims_to_operand_dims")):
-            place = vector_index(e, batch, self.vector, number, self.starts)
+            place = vector_index(batch, self.vector, number, self.starts)
             is_signed = self.kinds[self.count].name == "signed"
             starts[dimension] = e.to_index(e.element(self.starts, place), is_signed)
         for number, dimension in self.shared.items():

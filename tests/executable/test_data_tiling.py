@@ -7,16 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from breadth import is_sampled, sampled
-from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
 from mesh_opt.runtime.abi.values import dtype_of
-from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ModuleOp, ShapedType
+from parsing import parse
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, ShapedType
 from xdsl.ir import Attribute
 
 FOLDER = Path(__file__).parents[1] / "cases" / "encoding"
@@ -36,12 +33,6 @@ SIZES_ONLY = {"c19d_default"}
 
 CASES = sorted((*FOLDER.glob("*.mlir"), *FOLDER.parent.glob("data_tiling/*.mlir")))
 PROGRAMS = [case for case in CASES if case.stem not in {*ERRORS, *NEEDS_PARAMETERS, *SIZES_ONLY}]
-
-
-def parse(text: str) -> tuple[Context, ModuleOp]:
-    context = Context()
-    register_dialects(context)
-    return context, parse_module(context, Source(text, "<test>"))
 
 
 def numbers(types: list[Attribute]) -> list[np.ndarray]:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from breadth import NIGHTLY, cases
 from mesh_opt.codegen.compile import CompiledProgram
-from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import (
     argument_types,
@@ -20,26 +19,18 @@ from mesh_opt.interpreter.run import (
     run_partitioned,
 )
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.printer import print_operation
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.compile import CompilePass
 from mesh_opt.runtime.abi.values import Array, dtype_of
 from mesh_opt.tools.mesh_run import main
+from parsing import parse
 from process_programs import TARGETS, defined, listed, on_devices, random_program
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "tests" / "cases" / "models"
 EXAMPLE = (ROOT / "examples" / "mlp_dp_tp.mlir").read_text()
 FOUR = ("znver4", "vmvx", "i8mm", "riscv")
-
-
-def parse(text: str) -> tuple[Context, ModuleOp]:
-    context = Context()
-    register_dialects(context)
-    return context, parse_module(context, Source(text, "<test>"))
 
 
 def compiled(text: str, data_tiling: bool = True) -> ModuleOp:

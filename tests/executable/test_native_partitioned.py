@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from breadth import sampled
+from case_inputs import random_inputs
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.runtime.abi.compare import compare
-from mesh_opt.runtime.abi.values import dtype_of, static_shape
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "cases"
@@ -21,19 +21,6 @@ CASES = [
     for case in sorted((FOLDER / folder).glob("*.mlir"))
     if case.stem != MEANINGLESS
 ]
-
-
-def random_inputs(function: api.Function) -> list[np.ndarray]:
-    generator = np.random.default_rng(0)
-    inputs: list[np.ndarray] = []
-    for value_type in function.argument_types:
-        shape = [6 if size < 0 else size for size in static_shape(value_type) or ()]
-        dtype = dtype_of(value_type)
-        if dtype == np.bool_ or np.issubdtype(dtype, np.integer):
-            inputs.append(np.asarray(generator.integers(0, 2, shape)).astype(dtype))
-        else:
-            inputs.append(np.asarray(generator.standard_normal(shape)).astype(dtype))
-    return inputs
 
 
 @pytest.mark.parametrize("case", sampled(CASES, 3), ids=lambda path: path.stem)

@@ -11,15 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from breadth import cases
-from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
 from mesh_opt.runtime.abi.values import dtype_of
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from parsing import parse
 
 CPU = (
     '#hal.executable.target<"llvm-cpu", "{form}", {{cpu_features = "{features}", '
@@ -186,12 +182,6 @@ def program(seed: int) -> str:
     body = "\n  ".join([*chain.lines, f"return {value.name} : {value.type}"])
     head = f"func.func @main({arguments}) -> ({value.type} {place.format(value.device)})"
     return "\n".join([*definitions, *chain.globals, f"{head} {{\n  {body}\n}}"])
-
-
-def parse(text: str) -> tuple[Context, ModuleOp]:
-    context = Context()
-    register_dialects(context)
-    return context, parse_module(context, Source(text, "<test>"))
 
 
 @pytest.mark.parametrize("seed", cases(10, 1000))

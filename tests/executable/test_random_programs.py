@@ -13,17 +13,14 @@ import pytest
 from breadth import NIGHTLY, breadth
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
-from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import Program, argument_types, find_function, run, run_partitioned
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.compile import CompilePass
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
 from mesh_opt.passes.sharding.shard_simplify import ShardSimplifyPass
 from mesh_opt.passes.sharding.spmd import SpmdPass
+from parsing import parse_verified
 from program_table import operations
 from program_writer import Value, Writer
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.passes import ModulePass
 
@@ -55,14 +52,6 @@ def programs(draw: st.DrawFn) -> str:
     )
 
 
-def parse(text: str) -> tuple[Context, ModuleOp]:
-    context = Context()
-    register_dialects(context)
-    module = parse_module(context, Source(text, "<test>"))
-    module.verify()
-    return context, module
-
-
 def random_inputs(module: ModuleOp) -> list[np.ndarray]:
     generator = np.random.default_rng(0)
     arrays: list[np.ndarray] = []
@@ -78,14 +67,14 @@ def random_inputs(module: ModuleOp) -> list[np.ndarray]:
 
 def check(text: str, *passes: ModulePass) -> None:
     """Partition a program and compare it with itself."""
-    context, module = parse(text)
+    context, module = parse_verified(text)
     inputs = random_inputs(module)
     expected = run(module, "main", inputs)
     for each in passes:
         each.apply(context, module)
         module.verify()
     printed = str(module)
-    _, module = parse(printed)
+    _, module = parse_verified(printed)
     for got, wanted in zip(run_partitioned(module, "main", inputs), expected, strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9, err_msg=printed)
 

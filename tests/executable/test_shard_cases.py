@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from breadth import cases, sampled
-from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.run import (
     Program,
     argument_types,
@@ -17,12 +16,10 @@ from mesh_opt.interpreter.run import (
     run,
     run_partitioned,
 )
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.runtime.abi.values import dtype_of
-from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
+from parsing import parse_verified
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ShapedType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
@@ -33,14 +30,6 @@ MEANINGLESS = {"70_axis_out_of_range": "grid axis index 5 is out of bounds"}
 MEANT = [case for case in CASES if case.stem not in MEANINGLESS]
 
 DYNAMIC_SIZE = 6
-
-
-def parse(text: str) -> tuple[Context, ModuleOp]:
-    context = Context()
-    register_dialects(context)
-    module = parse_module(context, Source(text, "<test>"))
-    module.verify()
-    return context, module
 
 
 def random_array(value_type: Attribute, generator: np.random.Generator) -> np.ndarray:
@@ -59,12 +48,12 @@ def random_array(value_type: Attribute, generator: np.random.Generator) -> np.nd
 
 def check(text: str, *passes: str) -> None:
     """Partition a program, print and parse it, and compare it with itself."""
-    context, module = parse(text)
+    context, module = parse_verified(text)
     original = module.clone()
     for name in passes:
         all_passes()[name]()().apply(context, module)
         module.verify()
-    _, module = parse(str(module))
+    _, module = parse_verified(str(module))
     generator = np.random.default_rng(0)
     for name in public_functions(original):
         types = argument_types(find_function(Program(original), name))
@@ -96,7 +85,7 @@ def test_partition_alone(case: Path) -> None:
 @pytest.mark.parametrize("case", MEANINGLESS)
 def test_meaningless(case: str) -> None:
     with pytest.raises(VerifyException, match=MEANINGLESS[case]):
-        parse((FOLDER / "shard" / f"{case}.mlir").read_text())
+        parse_verified((FOLDER / "shard" / f"{case}.mlir").read_text())
 
 
 MLP = """

@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 from breadth import is_sampled
 from mesh_opt.codegen.compile import CompiledProgram
-from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
 from mesh_opt.runtime.abi.values import dtype_of
-from xdsl.context import Context
+from parsing import parse
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
 
 Array = np.ndarray
@@ -29,12 +26,6 @@ util.global private @b = #hal.device.target<"local", {ordinal = 1 : index}, [
       #iree_cpu.vmvx_encoding_resolver<>}>]> : !hal.device
 """
 HERE = "{iree.abi.affinity = #hal.device.affinity<@a>}"
-
-
-def parse(text: str) -> tuple[Context, ModuleOp]:
-    context = Context()
-    register_dialects(context)
-    return context, parse_module(context, Source(text, "<test>"))
 
 
 def inputs_of(module: ModuleOp, dynamic: int = 5) -> list[Array]:

@@ -27,9 +27,7 @@ def explain_shardings(graph: ShardingGraph) -> None:
         if grid is None or operation is None or operation.name == SHARD:
             continue
         sharding = Sharding(grid, tensor.axes)
-        notes = [
-            note for origin in tensor.origins for note in _notes_of(graph, node, origin, operation)
-        ]
+        notes = [note for origin in tensor.origins for note in _notes_of(graph, node, origin)]
         why = ", as annotated" if node in graph.pinned else ""
         remark(CATEGORY, operation, f"{_name_of(value)} is placed {sharding}{why}", notes)
 
@@ -68,7 +66,7 @@ def _name_of(value: SSAValue) -> str:
     return f"{what} #{index}"
 
 
-def _notes_of(graph: ShardingGraph, node: int, origin: Origin, operation: Operation) -> list[Note]:
+def _notes_of(graph: ShardingGraph, node: int, origin: Origin) -> list[Note]:
     relation = graph.operations[origin.operation]
     strategy = "aggressive" if origin.aggressive else "basic"
     stage = origin.stage.name.lower().replace("_", "-")

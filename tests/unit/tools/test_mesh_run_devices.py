@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from mesh_opt.tools.mesh_run import main
+from tool_runs import mesh_run
 
 FOLDER = Path(__file__).parents[2] / "cases" / "encoding"
 DEMO = Path(__file__).parents[3] / "examples" / "two_devices.mlir"
@@ -15,12 +16,6 @@ EXPECTED = """EXEC @foo
 result[0]: hal.buffer_view
 2x5xf32=[12 12 12 12 12][30 30 30 30 30]
 """
-
-
-def mesh_run(*arguments: str) -> tuple[int, str, str]:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = main(arguments, io.StringIO(), stdout, stderr)
-    return code, stdout.getvalue(), stderr.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import struct
@@ -14,9 +13,9 @@ import pytest
 from mesh_opt import api
 from mesh_opt.interpreter.parameters import Parameter
 from mesh_opt.ir.usage_error import UsageError
-from mesh_opt.tools.mesh_run import main
 from mesh_opt.tools.parameter_files import SAFETENSORS, read_parameters
 from stored_parameters import archive, tensors
+from tool_runs import mesh_run
 
 CASE = Path(__file__).parents[2] / "cases" / "encoding" / "c18b_param_two_uses.mlir"
 WEIGHT = (np.arange(40 * 33, dtype=np.float32) % 7 - 3).reshape(40, 33)
@@ -45,12 +44,6 @@ def weight_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
             )
         )
     return path
-
-
-def mesh_run(*arguments: str) -> tuple[int, str, str]:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = main(arguments, io.StringIO(), stdout, stderr)
-    return code, stdout.getvalue(), stderr.getvalue()
 
 
 @pytest.mark.parametrize("backend", ["interpreter", "numba"])

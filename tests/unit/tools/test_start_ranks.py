@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from mesh_opt.api import compile
 from mesh_opt.tools import start_ranks
-from mesh_opt.tools.mesh_run import main
 from mesh_opt.tools.ranks import process_file
 from mpi_ranks import need_ranks
+from tool_runs import mesh_run
 
 PROGRAM = """shard.grid @g(shape = 2)
 func.func @main(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
@@ -31,12 +31,6 @@ func.func @main(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
 """
 
 
-def run(*arguments: str) -> tuple[int, str, str]:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = main(arguments, io.StringIO(), stdout, stderr)
-    return code, stdout.getvalue(), stderr.getvalue()
-
-
 def test_ranks_are_started(tmp_path: Path) -> None:
     """Each reads its part of the input and writes its part of the result."""
     need_ranks()
@@ -46,7 +40,7 @@ def test_ranks_are_started(tmp_path: Path) -> None:
         np.save(tmp_path / f"x.{rank}.npy", np.array([rank + 1] * 3, np.float32)[None])
     files = [f"--input=@{tmp_path}/x.{{rank}}.npy", f"--output=@{tmp_path}/y.{{rank}}.npy"]
     options = ["-p", "spmd", *files, "--statistics", f"--trace={trace}"]
-    code, printed, errors = run(str(path), "--ranks", "2", *options)
+    code, printed, errors = mesh_run(str(path), "--ranks", "2", *options)
     assert (code, errors) == (0, "")
     lines = printed.splitlines()
     assert lines[0] == "EXEC @main"
@@ -113,7 +107,7 @@ def test_devices_per_rank(tmp_path: Path) -> None:
     ]:
         outputs = [f"--output=@{tmp_path}/{name}.{number}.npy" for number in range(2)]
         words = [each.format(tmp_path) for each in options]
-        code, printed, errors = run(str(file), *words, *outputs, "--statistics")
+        code, printed, errors = mesh_run(str(file), *words, *outputs, "--statistics")
         assert (code, errors) == (0, "")
         found[name] = [(tmp_path / f"{name}.{number}.npy").read_bytes() for number in range(2)]
         sent[name] = sum(map(int, re.findall(r"(\d+) messages sent", printed)))
@@ -155,14 +149,14 @@ def test_ranks_that_die_are_one_message() -> None:
     ],
 )
 def test_options_that_make_no_sense(arguments: tuple[str, ...], message: str) -> None:
-    assert run(*arguments) == (1, "", f"mesh-run: {message}\n")
+    assert mesh_run(*arguments) == (1, "", f"mesh-run: {message}\n")
 
 
 def test_without_mpiexec(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     need_ranks()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    code, _, errors = run("p.mlir", "--ranks=2")
+    code, _, errors = mesh_run("p.mlir", "--ranks=2")
     assert code == 1
     assert errors.startswith("mesh-run: --ranks=2 needs mpiexec, which is neither in ")
     assert "pip install 'mesh-opt[mpi]'" in errors
@@ -170,7 +164,7 @@ def test_without_mpiexec(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 def test_a_rank_starts_no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PMI_SIZE", "2")
-    code, _, errors = run("p.mlir", "--ranks=2")
+    code, _, errors = mesh_run("p.mlir", "--ranks=2")
     assert code == 1
     assert "--ranks=2 starts ranks, but this process is one already" in errors
 
