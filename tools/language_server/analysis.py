@@ -187,12 +187,13 @@ def _analyse_piece(
 ) -> Piece:
     """Look at a text, of which functions that it had `before` are taken as they are."""
     known = KnownFunctions() if before is None else KnownFunctions(before.parser.functions())
+    statements = None if before is None else before.parser.statements()
     if before is not None:
         before.is_spent = True
     text, errors = source, list[Diagnostic]()
     while True:
         try:
-            parser = RecoveringParser(context, text, is_cancelled, known)
+            parser = RecoveringParser(context, text, is_cancelled, known, statements)
             break
         except ParseError as failure:
             # Its first token cannot be read: what is behind it is read without it.

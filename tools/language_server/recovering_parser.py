@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, i1
 from xdsl.ir import Attribute, AttributeInvT, Operation, SSAValue
 from xdsl.parser import ForwardDeclaredValue, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
@@ -31,6 +31,7 @@ from .known_functions import (
     known_functions,
     move_to,
 )
+from .known_statements import KnownStatements
 
 MOST_FAILURES = 200
 """Nobody reads more errors of one text."""
@@ -69,10 +70,14 @@ class RecoveringParser(SourceParser):
         source: Source,
         is_cancelled: Callable[[], bool] = lambda: False,
         known: KnownFunctions | None = None,
+        statements: KnownStatements | None = None,
     ) -> None:
         super().__init__(context, source)
         self._is_cancelled = is_cancelled
         self._known = known or KnownFunctions()
+        self._last_statements = statements or KnownStatements()
+        self._own_statements: KnownStatements | None = None
+        self._function_line = ""
         self._alias_texts: tuple[str, ...] = ()
         self.taken: set[Operation] = set()
         """Functions of the last version of the text, whose text is as it was."""
@@ -132,7 +137,10 @@ class RecoveringParser(SourceParser):
         """Read an operation, and keep where it is."""
         start, first = self.pos, self.places.mark()
         known = self._known.at(self.source.content, start, self._alias_texts)
-        operation = super().parse_operation() if known is None else self._take(known, start)
+        if known is not None and self._is_usable(known, start):
+            operation = self._take(known, start)
+        else:
+            operation = self._take_statement(start) or super().parse_operation()
         content, end = self.source.content, self.pos
         while end > start and content[end - 1].isspace():
             end -= 1
@@ -143,17 +151,66 @@ class RecoveringParser(SourceParser):
         self.places.extents[operation] = extent
         return operation
 
+    def _is_usable(self, known: KnownFunction, start: int) -> bool:
+        """Whether a known function has its statements yet, and stands as far to the right."""
+        was, now = known.operation.location, self._location(start)
+        if isinstance(was, FileLineColLoc) and isinstance(now, FileLineColLoc):
+            alike = was.column == now.column
+        else:
+            alike = True
+        return alike and known.operation not in self._last_statements.hollow
+
     def _take(self, known: KnownFunction, start: int) -> Operation:
         """A function as it was read of the last version of the text, now at `start`."""
         operation = known.operation
         # A look that was given up may have left it outside of any block.
         if operation.parent is not None:
             operation.detach()
+        self._last_statements.leave(operation)
         move_to(operation, self._location(start))
         self.places.add(known.places, start - known.start)
         self.taken.add(operation)
         self._resume_from(start + len(known.text))
         return operation
+
+    def _take_statement(self, start: int) -> Operation | None:
+        """A statement as it was read of the last version of the text, if it is known."""
+        last = self._last_statements
+        if last.aliases != self._alias_texts:
+            return None
+        dialects = self._parser_state.dialect_stack
+        content = self.source.content
+        if content.startswith(FUNCTION, start):
+            self._function_line = content[start : content.find("\n", start)]
+            return None
+        found = last.at(content, start, self._function_line, self.ssa_values, dialects)
+        if found is None:
+            return None
+        operation, by = found.operation, start - found.start
+        own = [each for each in found.places.definitions if each[2][0].owner is operation]
+        inner = [each for each in found.places.definitions if each[2][0].owner is not operation]
+        if any(content[begin + 1 : end] in self.ssa_values for begin, end, _ in inner):
+            return None
+        last.take(found)
+        move_to(operation, self._location(start))
+        self.places.extents.update((each, extent.moved(by)) for each, extent in found.inner)
+        self.places.uses.extend(found.places.uses)
+        self.places.definitions.extend(inner)
+        for begin, end, values in own:
+            span = Span(begin, end, self.source)
+            self._register_ssa_definition(content[begin + 1 : end], values, span)
+        self._resume_from(start + len(found.text))
+        return operation
+
+    def statements(self) -> KnownStatements:
+        """The statements that were read without an error, for the next version of the text."""
+        if self._own_statements is None:
+            self._own_statements = KnownStatements(self.source.content, self._alias_texts)
+            # Of what an alias was that was lost, nobody is told twice.
+            if not self._lost_aliases and len(self.failures) < MOST_FAILURES:
+                failures = [each.span.start for each in self.failures]
+                self._own_statements.fill(self.places, self.replaced, failures)
+        return self._own_statements
 
     def functions(self) -> list[KnownFunction]:
         """The functions that were read without an error, for the next version of the text."""

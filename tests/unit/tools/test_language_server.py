@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 import time
@@ -489,3 +490,53 @@ def test_an_edit_reads_one_function_again(monkeypatch: pytest.MonkeyPatch) -> No
     edited = FUNCTIONS.replace("%b = shard.shard", "\n  %b = shard.shard", 1)
     again = analyse(edited, "program.mlir", CONTEXT, first)
     assert read.count("func.func") == 1 and not list(again.diagnostics())
+
+
+def test_an_edit_reads_what_it_changes_in_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The statements around it are taken as they were read, with the values of the new text."""
+    first = look(FUNCTIONS)
+    edited = FUNCTIONS.replace("split_axes = [[0]]", "split_axes = [[1]]", 1)
+    read: list[str] = []
+    parse = SourceParser.parse_operation
+
+    def counted(self: SourceParser) -> Operation:
+        operation = parse(self)
+        read.append(operation.name)
+        return operation
+
+    monkeypatch.setattr(SourceParser, "parse_operation", counted)
+    again = analyse(edited, "program.mlir", CONTEXT, first)
+    assert read == ["shard.sharding", "func.func"], read
+    assert not list(again.diagnostics())
+    monkeypatch.undo()
+    assert str(again.pieces[0].module) == str(look(edited).pieces[0].module)
+
+
+STATEMENT_EDITS = (
+    ("%c = func.call", "%b = func.call"),
+    ("linalg.yield %x", "linalg.yield %y"),
+    ("  return %d : tensor<8xf32>", "  return %d : tensor<8xf32>\n  return %c : tensor<8xf32>"),
+    ("%b = shard.shard %a", "%b = shard.shard %c"),
+    ("  } -> tensor<8xf32>", "  -> tensor<8xf32>"),
+    ("  %s = shard.sharding", "  // nothing\n  %s = shard.sharding"),
+    ("(%a: tensor<8xf32>) ->", "(%a: tensor<8xf64>) ->"),
+    ("func.func @f2", "return\nfunc.func @f2"),
+    ("\nfunc.func @f3", "\n  func.func @f3"),
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_edits_of_statements_find_what_a_look_at_the_whole_finds(seed: int) -> None:
+    chance = random.Random(seed)
+    text, last = FUNCTIONS, look(FUNCTIONS)
+    for _ in range(12):
+        old, new = chance.choice(STATEMENT_EDITS)
+        if chance.random() < 0.4:
+            old, new = new, old
+        places = [match.start() for match in re.finditer(re.escape(old), text)]
+        if not places:
+            continue
+        begin = chance.choice(places)
+        text = text[:begin] + new + text[begin + len(old) :]
+        last = analyse(text, "program.mlir", CONTEXT, last)
+        assert sorted(map(str, seen(last))) == sorted(map(str, seen(look(text)))), text
