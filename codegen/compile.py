@@ -419,15 +419,15 @@ def _raise_located(
     error: Exception, target: Operation, communicator: Communicator | None, grid: Grid | None
 ) -> NoReturn:
     """Raise what went wrong in a run, at an operation and on a device."""
-    if isinstance(error, MemoryError):
-        if communicator is None:
-            raise error
-        raise MemoryError(f"{error} on device {communicator.process}") from error
     if isinstance(error, CommandFailed):
         located = _located(error, target)
     elif isinstance(error, VirtualMachineError):
         source = error.source if isinstance(error.source, Operation) else target
         located = OperationError(source, error.message)
+    elif isinstance(error, MemoryError):
+        if communicator is None:
+            raise error
+        raise MemoryError(f"{error} on device {communicator.process}") from error
     else:
         assert isinstance(error, OperationError)
         located = error

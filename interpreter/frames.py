@@ -220,6 +220,8 @@ def executed(op: Operation, execute: Executor, operands: Sequence[Value], frame:
         return execute(op, operands, frame)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise OperationError(op, f"cannot be executed on these values: {error}") from error
+    except MemoryError as error:
+        raise OperationError(op, f"is out of memory: {error}") from error
 
 
 def check_alike(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None:

@@ -98,6 +98,13 @@ class VirtualMachineError(Exception):
         self.message = message
 
 
+class OutOfMemory(VirtualMachineError, MemoryError):
+    """A tensor that does not fit, at its source."""
+
+    def __init__(self, source: object, what: str) -> None:
+        super().__init__(source, f"is out of memory for {what}")
+
+
 @cache
 def _run() -> Any:
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
@@ -361,9 +368,9 @@ class VirtualMachine:
                     f"is a call {words[state.MOST_CALLS]} deep: does @{name} recurse without end?",
                 )
             case state.MEMORY:
-                raise MemoryError(f"a tensor of {self._bytes(at)} bytes")
+                raise OutOfMemory(instruction.source, f"a tensor of {self._bytes(at)} bytes")
             case state.OVERFLOW:
-                raise MemoryError("a tensor of more bytes than can be counted")
+                raise OutOfMemory(instruction.source, "a tensor of more bytes than can be counted")
             case _:
                 raise ValueError(f"the loop returned {reason}")
 

@@ -32,6 +32,9 @@ def outcome(execute: Callable[[], Arrays]) -> Outcome:
     try:
         return execute(), None
     except OperationError as error:
+        if "out of memory" in error.message:
+            # Native code does not allocate where the interpreter does.
+            return (), (None, "out of memory")
         return (), (error.operation, error.message)
     except MemoryError:
         return (), (None, "out of memory")
