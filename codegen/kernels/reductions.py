@@ -20,6 +20,11 @@ _FLOAT_COMBINERS = {
     ReductionKind.MAX: "maximumf",
     ReductionKind.MIN: "minimumf",
 }
+_COMPLEX_COMBINERS = {
+    ReductionKind.SUM: "addc",
+    ReductionKind.AVERAGE: "addc",
+    ReductionKind.PRODUCT: "mulc",
+}
 _INTEGER_COMBINERS = {
     ReductionKind.SUM: "addi",
     ReductionKind.AVERAGE: "addi",
@@ -36,17 +41,26 @@ _UNSIGNED = {"maxsi": "maxui", "minsi": "minui"}
 def combiner(kind: ReductionKind, element: Element) -> str | None:
     """The primitive that combines two elements, `None` if the kind has no meaning for them."""
     if element.is_complex:
-        return "addc" if kind is ReductionKind.SUM else None
+        return _COMPLEX_COMBINERS.get(kind)
     if element.is_float:
         return _FLOAT_COMBINERS.get(kind)
     name = _INTEGER_COMBINERS.get(kind)
     return _UNSIGNED.get(name or "", name) if element.is_unsigned else name
 
 
-def conversion(source: Element, target: Element) -> str | None:
-    """The primitive that makes a target element of a source element, `None` for equal ones."""
+def _converted(code: AstBuilder, source: Element, target: Element, term: Term) -> Term:
+    """A target element made of a source element, parts of complex numbers one by one."""
     if source == target:
-        return None
+        return term
+    if not target.is_complex:
+        return code.call(_conversion(source, target), term)
+    parts = [code.call(f"{part}_{source.register}", term) for part in ("re", "im")]
+    halves = [_converted(code, source.part, target.part, part) for part in parts]
+    return code.call(f"create_{target.register}", *halves)
+
+
+def _conversion(source: Element, target: Element) -> str:
+    """The primitive that makes a real target element of another source element."""
     match source.is_float, target.is_float:
         case True, True:
             name = "convertf"
@@ -88,18 +102,22 @@ def _combined(
     code: AstBuilder, name: str, source: Element, target: Element, participants: int, index: Term
 ) -> Term:
     register = target.register
-    convert = conversion(source, target)
     total: Term = 0
     for participant in range(participants):
         binding = participant + 1
         term = code.call(f"load_{source.name}_{binding}", f"b{binding}", index)
-        if convert is not None:
-            term = code.call(convert, term)
+        term = _converted(code, source, target, term)
         total = term if participant == 0 else code.call(f"{name}_{register}", total, term)
     return total
 
 
 def _average(code: AstBuilder, target: Element, participants: int, total: Term) -> Term:
+    if target.is_complex:
+        parts = [
+            code.float_constant(part, target.part.register) for part in (float(participants), 0.0)
+        ]
+        count = code.call(f"create_{target.register}", *parts)
+        return code.call(f"divc_{target.register}", total, count)
     if target.is_float:
         count = code.float_constant(float(participants), target.register)
         return code.call(f"divf_{target.register}", total, count)

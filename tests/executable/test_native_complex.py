@@ -122,3 +122,23 @@ func.func @main(%x: tensor<5xcomplex<f32>>) -> tensor<5xcomplex<f32>> {
     values = np.arange(5).astype(np.complex64)
     compiled = api.compile(text, "spmd", stages=False)
     np.testing.assert_array_equal(compiled.main(values), values + (1 - 2j))
+
+
+@pytest.mark.parametrize("kind", ["sum", "product", "average"])
+@pytest.mark.parametrize("result", ["f32", "f64"])
+def test_reductions_across_devices(kind: str, result: str) -> None:
+    """Parts are converted before they are combined."""
+    types = [f"tensor<4xcomplex<{part}>>" for part in ("f32", result)]
+    text = f"""
+shard.grid @g(shape = 3)
+func.func @main(%x: {types[0]}) -> {types[1]} {{
+  %a = shard.all_reduce %x on @g grid_axes = [0] reduction = {kind} : {types[0]} -> {types[1]}
+  return %a : {types[1]}
+}}"""
+    values = (np.arange(4) - 2 + 1j * np.arange(4)).astype(np.complex64)
+    compiled = api.compile(text, stages=False)
+    compiled.require_native = True
+    combined = {"sum": values * 3, "product": values**3, "average": values}[kind]
+    found = compiled.main(values)
+    assert found.dtype == {"f32": np.complex64, "f64": np.complex128}[result]
+    np.testing.assert_allclose(found, combined, rtol=1e-6)
