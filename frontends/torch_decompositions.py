@@ -14,6 +14,7 @@ from . import (
     torch_orders,
     torch_places,
     torch_pools,
+    torch_products,
     torch_series,
 )
 from .torch_rules import Decompositions, table
@@ -27,6 +28,7 @@ RULES = (
     torch_orders,
     torch_places,
     torch_pools,
+    torch_products,
     torch_series,
 )
 """The files that fill the table of rules, beside that above."""
