@@ -18,7 +18,9 @@ from .torch_spectra import composite_rule
 @decomposition("matmul.default")
 def matmul(torch: Any, x: Any, y: Any) -> Any:
     batching = min(x.dim(), y.dim()) > 2
-    if _is_open(x) and x.dim() > 2 and (batching or y.dim() == 2) or _is_open(y) and batching:
+    if batching and (_is_open(x) or _is_open(y)):
+        return _dot(torch, x, y)
+    if _is_open(x) and x.dim() > 2 and y.dim() == 2:
         return _dot(torch, x, y)
     if batching and max(x.dim(), y.dim()) > 3:
         # torch-mlir's conversion to StableHLO keeps batch dimensions.
