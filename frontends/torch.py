@@ -40,6 +40,7 @@ from .entry_points import (
 )
 from .torch_import import import_program
 from .torch_logs import without_torch_logs
+from .torch_trees import Tree, leaf_names, register_caches
 
 Array = npt.NDArray[Any]
 
@@ -58,14 +59,16 @@ def compile(
     """Compile a module for the devices of a mesh.
 
     - `module`: a `torch.nn.Module`, or a `torch.export.ExportedProgram`, which has its examples;
-    - `examples`, `keywords`: tensors, as `forward` takes them;
+    - `examples`, `keywords`: as `forward` takes them, tensors, and lists, tuples, dictionaries and
+      registered types of them; what else is in them is constant;
     - `mesh`: the sizes of the axes, `(2, 2)`; by names, `{"x": 2, "y": 2}`; or a `DeviceMesh`;
-    - `placements`: by patterns for the names of parameters, buffers and inputs, where they lie: for
-      each dimension the axes that split it (`[[0], []]`, or with names), or for each axis of the
-      mesh a `Shard` or `Replicate` of `torch.distributed.tensor`. The first that fits counts;
+    - `placements`: by patterns for the names of parameters, buffers and inputs (`cache.keys.0` in
+      the input `cache`), where they lie: for each dimension the axes that split it (`[[0], []]`, or
+      with names), or for each axis of the mesh a `Shard` or `Replicate` of
+      `torch.distributed.tensor`. The first that fits counts;
     - `results`: where the result lies, or a list for several; `None` is left to the compiler;
-    - `dynamic_shapes`: by the names of inputs or in their order, which of their sizes each call
-      may choose, as `torch.export` takes it: `{"x": {0: torch.export.Dim("batch")}}`;
+    - `dynamic_shapes`: by such patterns for inputs or in their order, which of their sizes each
+      call may choose, as `torch.export` takes it: `{"x": {0: torch.export.Dim("batch")}}`;
     - `pipeline`, `backend`: as in `mesh_opt.api.compile`.
 
     Raises what PyTorch raises in tracing, ValueError or TypeError for placements that do not fit,
@@ -73,16 +76,19 @@ def compile(
     `mesh_opt.api.compile` does.
     """
     torch = _torch()
-    module, examples, keywords, names = _with_examples(torch, module, examples, keywords)
-    weights = _weights(module)
+    register_caches(module)
+    module, examples, keywords, leaves = _with_examples(torch, module, examples, keywords)
+    inputs = Tree(torch, (tuple(examples), dict(keywords)), leaves, "input")
+    names, weights = inputs.names, _weights(module)
+    caller = _caller(torch, module, inputs)
     attention = torch.nn.attention
     # The kernel for CPUs lays its result out as the sum that stands for it does not, so views of it
     # would fail.
     with attention.sdpa_kernel(attention.SDPBackend.MATH), without_torch_logs():
         exported = torch.export.export(
-            _caller(torch, module),
-            (weights, tuple(examples), dict(keywords)),
-            dynamic_shapes=_open_sizes(dynamic_shapes, weights, names, keywords),
+            caller,
+            (weights, inputs.tensors((tuple(examples), dict(keywords)))),
+            dynamic_shapes=_open_sizes(dynamic_shapes, weights, names),
         )
         _check_effects(exported)
         # Linalg needs no other dialect for open sizes.
@@ -100,29 +106,35 @@ def compile(
         called = [f"result {index}" for index in range(count)]
         annotate(function, "res_attrs", _of_results(count, results, parsed_mesh), called)
     entry = EntryPoint(program, pipeline, backend, names)
-    return Compiled(entry, module, tuple(keywords), exported.call_spec.out_spec)
+    return Compiled(entry, module, len(examples), tuple(keywords), inputs, caller.results)
 
 
 def _with_examples(
     torch: Any, module: Any, examples: tuple[Any, ...], keywords: dict[str, Any]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any], list[str]]:
-    """A module with its examples and the names of its inputs. Raises ValueError, TypeError."""
+    """A module with its examples, and the names of these and what is in them.
+
+    Raises TypeError, ValueError.
+    """
     if isinstance(module, torch.export.ExportedProgram):
         if examples or keywords:
             raise ValueError("an ExportedProgram has its examples; call the result with inputs")
         examples, keywords = module.example_inputs
         names = [spec.arg.name for spec in module.graph_signature.input_specs]
-        names = names[len(names) - len(examples) - len(keywords) :]
-        module = module.module()
-    elif isinstance(module, torch.nn.Module):
-        names = _input_names(module, examples, keywords)
-    else:
+        count = len(leaf_names(torch, (examples, keywords)))
+        return module.module(), examples, keywords, names[len(names) - count :]
+    if not isinstance(module, torch.nn.Module):
         raise TypeError(
             f"expected a torch.nn.Module or an ExportedProgram, got {type(module).__name__}"
         )
-    for name, value in zip(names, (*examples, *keywords.values()), strict=True):
-        if not isinstance(value, torch.Tensor):
-            raise TypeError(f"input {name} is {type(value).__name__}, expected a tensor")
+    names = _input_names(module, examples, keywords)
+    given = (*examples, *keywords.values())
+    leaves = [leaf_names(torch, value) for value in given]
+    names = [
+        f"{name}.{rest}" if rest else name
+        for name, each in zip(names, leaves, strict=True)
+        for rest in each
+    ]
     return module, examples, keywords, names
 
 
@@ -133,8 +145,10 @@ class Compiled:
         self,
         entry: EntryPoint,
         module: Any,
+        positional: int,
         keywords: tuple[str, ...],
-        out_spec: Any,
+        inputs: Tree,
+        results: Tree,
     ) -> None:
         self.text = entry.text
         """The program before all passes, with its annotations: StableHLO, or linalg if sizes are
@@ -142,7 +156,8 @@ class Compiled:
         self._entry = entry
         self._module = module
         self._keywords = keywords
-        self._out_spec = out_spec
+        self._count = positional
+        self._inputs, self._outputs = inputs, results
         self._placed: list[Any] | None = None
 
     def __repr__(self) -> str:
@@ -186,18 +201,19 @@ class Compiled:
         weights = self._placed
         if weights is None:
             weights = [_as_array(torch, each) for each in _weights(self._module).values()]
-        count = len(self._entry.names) - len(weights) - len(self._keywords)
+        count = self._count
         if len(inputs) != count or set(keywords) != set(self._keywords):
             raise TypeError(
                 f"expected {count} inputs and the keywords {list(self._keywords)}, got"
                 f" {len(inputs)} and {list(keywords)}"
             )
-        ordered = [keywords[name] for name in self._keywords]
-        return [*weights, *(_as_array(torch, each) for each in (*inputs, *ordered))]
+        ordered = {name: keywords[name] for name in self._keywords}
+        tensors = self._inputs.tensors((tuple(inputs), ordered))
+        return [*weights, *(_as_array(torch, each) for each in tensors)]
 
     def _results(self, arrays: Sequence[Array]) -> Any:
         torch = _torch()
-        return self._out_spec.unflatten([_as_tensor(torch, each) for each in arrays])
+        return self._outputs.value([_as_tensor(torch, each) for each in arrays])
 
     @property
     def placements(self) -> dict[str, list[tuple[str, ...]]]:
@@ -240,12 +256,19 @@ def _tied_names(module: Any) -> list[list[str]]:
     return list(found.values())
 
 
-def _caller(torch: Any, module: Any) -> Any:
-    """The module as one that takes its weights and, as a tuple and a dictionary, its inputs."""
+def _caller(torch: Any, module: Any, inputs: Tree) -> Any:
+    """The module as one that takes its weights and the tensors of its inputs.
+
+    It gives the tensors of its results, whose `results` are known once it is traced.
+    """
 
     class Caller(torch.nn.Module):
-        def forward(self, weights: Any, inputs: Any, keywords: Any) -> Any:
-            return torch.func.functional_call(module, weights, inputs, keywords)
+        results: Tree
+
+        def forward(self, weights: Any, tensors: Any) -> Any:
+            found = torch.func.functional_call(module, weights, *inputs.value(tensors))
+            self.results = Tree(torch, found, leaf_names(torch, found), "result")
+            return self.results.tensors(found)
 
     return Caller()
 
@@ -281,7 +304,6 @@ def _open_sizes(
     given: Mapping[str, Any] | Sequence[Any] | None,
     weights: Mapping[str, Any],
     names: Sequence[str],
-    keywords: Mapping[str, Any],
 ) -> Mapping[str, Any] | None:
     """The sizes that are left open, for the arguments of a `_caller`. Raises ValueError."""
     if given is None:
@@ -292,18 +314,19 @@ def _open_sizes(
                 f"dynamic_shapes for {len(given)} inputs, but the inputs are {', '.join(names)}"
             )
         given = dict(zip(names, given, strict=True))
-    unknown = set(given) - set(names)
-    if unknown:
+    unused = {key for key in given if not any(_fits(name, key) for name in names)}
+    if unused:
         raise ValueError(
-            f"dynamic_shapes for {', '.join(sorted(unknown))}, but the inputs are"
-            f" {', '.join(names)}"
+            f"dynamic_shapes for {', '.join(sorted(unused))}, but the inputs are {', '.join(names)}"
         )
-    positional = names[: len(names) - len(keywords)]
-    return {
-        "weights": dict.fromkeys(weights),
-        "inputs": tuple(given.get(name) for name in positional),
-        "keywords": {name: given.get(name) for name in keywords},
-    }
+    fitting = [[key for key in given if _fits(name, key)] for name in names]
+    tensors = [given[keys[0]] if keys else None for keys in fitting]
+    return {"weights": dict.fromkeys(weights), "tensors": tensors}
+
+
+def _fits(name: str, pattern: str) -> bool:
+    # `inputs[0]` is a name, too.
+    return name == pattern or fnmatchcase(name, pattern)
 
 
 def _as_array(torch: Any, tensor: Any) -> Array:
@@ -356,7 +379,7 @@ def _placed(
     """
     unused = set(placements)
     for names in aliases:
-        fitting = [key for key in placements if any(fnmatchcase(name, key) for name in names)]
+        fitting = [key for key in placements if any(_fits(name, key) for name in names)]
         unused.difference_update(fitting)
         yield _of_rank(placements[fitting[0]], mesh, names[0]) if fitting else None
     if unused:

@@ -207,7 +207,7 @@ refused(ValueError, "dynamic_shapes for y, but the inputs are input", mlp, x,
 refused(ValueError, "dynamic_shapes for 2 inputs, but the inputs are input", mlp, x,
         dynamic_shapes=(None, None))
 refused(TypeError, "expected the sizes of a mesh", mlp, x, mesh="a", placements={"input": [[0]]})
-refused(TypeError, "input input is int, expected a tensor", mlp, 3)
+refused(TypeError, "input input is object, expected a tensor, a constant", mlp, object())
 try:
     two(x)
 except TypeError as problem:

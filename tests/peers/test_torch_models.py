@@ -48,3 +48,63 @@ for attend in (functional.scaled_dot_product_attention, written_out):
 
 def test_attention(torch_python: Callable[[str], str]) -> None:
     torch_python(ATTENTION)
+
+
+NESTED = """
+import warnings
+warnings.simplefilter("ignore")
+import mesh_opt
+import torch
+from torch import nn
+
+class Step(nn.Module):
+    def forward(self, x, cache, *, scale=None, sign="+", more=()):
+        y = x if scale is None else x * scale
+        y = y if sign == "+" else -y
+        keys = torch.cat((cache["keys"][0], y), 1)
+        return {"y": y, "cache": (keys, None), "sign": sign, "sums": [each.sum(0) for each in more]}
+
+x, cache = torch.randn(4, 2, 6), {"keys": [torch.randn(4, 3, 6)], "length": 3}
+more = [torch.randn(2, 2), torch.randn(2, 2)]
+compiled = mesh_opt.torch.compile(
+    Step(), x, cache, sign="-", more=more, mesh=(2, 2), backend="interpreter",
+    placements={"x": [[0]], "cache.*": [[0], [], [1]]},
+    dynamic_shapes={"cache.keys.*": {1: torch.export.Dim("length")}})
+assert list(compiled.placements) == ["x", "cache.keys.0", "more.0", "more.1"]
+assert compiled.placements["cache.keys.0"] == [("axis_0",), (), ("axis_1",)]
+for length in 3, 5:
+    cache["keys"] = [torch.randn(4, length, 6)]
+    found, wanted = (f(x, cache, sign="-", more=more) for f in (compiled, Step()))
+    assert found["sign"] == "-" and found["cache"][1] is None
+    torch.testing.assert_close(found["cache"][0], wanted["cache"][0])
+    torch.testing.assert_close((found["y"], found["sums"]), (wanted["y"], wanted["sums"]))
+
+def refused(message, call, *arguments, **keywords):
+    try:
+        call(*arguments, **keywords)
+    except TypeError as problem:
+        assert message in str(problem), problem
+    else:
+        raise AssertionError(f"not refused: {message}")
+
+refused("input sign is '+', compiled for the constant '-'", compiled, x, cache, sign="+", more=more)
+refused("input cache.length is 4, compiled for the constant 3", compiled, x,
+        cache | {"length": 4}, sign="-", more=more)
+refused("the inputs are", compiled, x, cache, sign="-", more=more[:1])
+refused("sign is Tensor, compiled for the constant '-'", compiled, x, cache, sign=x, more=more)
+refused("input x is 3, compiled for a tensor", compiled, 3, cache, sign="-", more=more)
+
+class Other(nn.Module):
+    def forward(self, x):
+        return {"found": object()}
+
+refused("result found is object, expected a tensor", mesh_opt.torch.compile, Other(), x)
+exported = torch.export.export(Step(), (x, cache), {"sign": "-", "more": more})
+compiled = mesh_opt.torch.compile(exported, backend="interpreter")
+torch.testing.assert_close(compiled(x, cache, sign="-", more=more)["y"], -x)
+"""
+
+
+def test_nested_inputs(torch_python: Callable[[str], str]) -> None:
+    """Inputs and results inside others, and constants among them."""
+    torch_python(NESTED)
