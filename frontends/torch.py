@@ -78,8 +78,9 @@ def compile(
     torch = _torch()
     register_caches(module)
     module, examples, keywords, leaves = _with_examples(torch, module, examples, keywords)
-    inputs = Tree(torch, (tuple(examples), dict(keywords)), leaves, "input")
-    names, weights = inputs.names, _weights(module)
+    given = (tuple(examples), dict(keywords))
+    inputs = Tree(torch, given, leaves, "input")
+    names, tensors, weights = inputs.names, inputs.tensors(given), _weights(module)
     caller = _caller(torch, module, inputs)
     attention = torch.nn.attention
     # The kernel for CPUs lays its result out as the sum that stands for it does not, so views of it
@@ -87,7 +88,7 @@ def compile(
     with attention.sdpa_kernel(attention.SDPBackend.MATH), without_torch_logs():
         exported = torch.export.export(
             caller,
-            (weights, inputs.tensors((tuple(examples), dict(keywords)))),
+            (weights, dict(zip(names, tensors, strict=True))),
             dynamic_shapes=_open_sizes(dynamic_shapes, weights, names),
         )
         _check_effects(exported)
@@ -257,7 +258,7 @@ def _tied_names(module: Any) -> list[list[str]]:
 
 
 def _caller(torch: Any, module: Any, inputs: Tree) -> Any:
-    """The module as one that takes its weights and the tensors of its inputs.
+    """The module as one that takes its weights, and the tensors of its inputs, by their names.
 
     It gives the tensors of its results, whose `results` are known once it is traced.
     """
@@ -266,7 +267,7 @@ def _caller(torch: Any, module: Any, inputs: Tree) -> Any:
         results: Tree
 
         def forward(self, weights: Any, tensors: Any) -> Any:
-            found = torch.func.functional_call(module, weights, *inputs.value(tensors))
+            found = torch.func.functional_call(module, weights, *inputs.value([*tensors.values()]))
             self.results = Tree(torch, found, leaf_names(torch, found), "result")
             return self.results.tensors(found)
 
@@ -320,7 +321,8 @@ def _open_sizes(
             f"dynamic_shapes for {', '.join(sorted(unused))}, but the inputs are {', '.join(names)}"
         )
     fitting = [[key for key in given if _fits(name, key)] for name in names]
-    tensors = [given[keys[0]] if keys else None for keys in fitting]
+    found = [given[keys[0]] if keys else None for keys in fitting]
+    tensors = dict(zip(names, found, strict=True))
     return {"weights": dict.fromkeys(weights), "tensors": tensors}
 
 
