@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 ATTENTION = """
 import re, warnings
 warnings.simplefilter("ignore")
@@ -108,3 +110,51 @@ torch.testing.assert_close(compiled(x, cache, sign="-", more=more)["y"], -x)
 def test_nested_inputs(torch_python: Callable[[str], str]) -> None:
     """Inputs and results inside others, and constants among them."""
     torch_python(NESTED)
+
+
+DECODER = """
+import copy, re, warnings
+warnings.simplefilter("ignore")
+import mesh_opt
+import torch
+from mesh_opt.ir.text.printer import print_operation
+from transformers import LlamaConfig, LlamaForCausalLM
+
+torch.manual_seed(0)
+config = LlamaConfig(vocab_size=64, hidden_size=16, intermediate_size=32, num_hidden_layers=1,
+                     num_attention_heads=4, num_key_value_heads=2)
+model = LlamaForCausalLM(config).eval().requires_grad_(False)
+tokens = torch.randint(0, 64, (4, 6))
+wanted = model(tokens)
+token, cache = tokens[:, :1], copy.deepcopy(wanted.past_key_values)
+compiled = mesh_opt.torch.compile(
+    model, token, past_key_values=cache, mesh={"data": 2, "model": 2}, backend="interpreter",
+    dynamic_shapes={"past_key_values.*": {2: torch.export.Dim.AUTO}},
+    placements={
+        "input_ids": [["data"]],
+        "past_key_values.*": [["data"], ["model"]],
+        "*.[qkv]_proj.weight": [["model"]],
+        "*.o_proj.weight": [[], ["model"]],
+        "*.gate_proj.weight": [["model"]],
+        "*.up_proj.weight": [["model"]],
+        "*.down_proj.weight": [[], ["model"]],
+    })
+text = print_operation(compiled.program.module)
+sent = re.findall(r"shard\\.(all_\\w+|send|recv) .* -> tensor<.*f32>", text)
+assert sent == ["all_reduce", "all_reduce"], sent
+# The cache that one step gives is what the next one takes.
+for _ in range(2):
+    found = compiled(token, past_key_values=cache)
+    wanted = model(token, past_key_values=wanted.past_key_values)
+    torch.testing.assert_close(found.logits, wanted.logits, rtol=1e-4, atol=1e-5)
+    cache = found.past_key_values
+"""
+
+
+def test_decoder(torch_python: Callable[[str], str]) -> None:
+    """A step of a model of `transformers` with its cache, where that is installed."""
+    if "None" in torch_python(
+        "from importlib.util import find_spec as f; print(f('transformers'))"
+    ):
+        pytest.skip("transformers is not in MESH_OPT_PEERS_PYTHON")
+    torch_python(DECODER)
