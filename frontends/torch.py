@@ -33,6 +33,7 @@ from ..tools.driver import new_context
 from .entry_points import MAIN, EntryPoint, OfRank, annotate, axes_phrase, main_function, split_axes
 from .torch_import import import_program
 from .torch_logs import without_torch_logs
+from .torch_trees import Tree, leaf_names, register_caches
 
 Array = npt.NDArray[Any]
 
@@ -51,14 +52,16 @@ def compile(
     """Compile a module for the devices of a mesh.
 
     - `module`: a `torch.nn.Module`, or a `torch.export.ExportedProgram`, which has its examples;
-    - `examples`, `keywords`: tensors, as `forward` takes them;
+    - `examples`, `keywords`: as `forward` takes them, tensors, and lists, tuples, dictionaries and
+      registered types of them; what else is in them is constant;
     - `mesh`: the sizes of the axes, `(2, 2)`; by names, `{"x": 2, "y": 2}`; or a `DeviceMesh`;
-    - `placements`: by patterns for the names of parameters, buffers and inputs, where they lie: for
-      each dimension the axes that split it (`[[0], []]`, or with names), or for each axis of the
-      mesh a `Shard` or `Replicate` of `torch.distributed.tensor`. The first that fits counts;
+    - `placements`: by patterns for the names of parameters, buffers and inputs (`cache.keys.0` in
+      the input `cache`), where they lie: for each dimension the axes that split it (`[[0], []]`, or
+      with names), or for each axis of the mesh a `Shard` or `Replicate` of
+      `torch.distributed.tensor`. The first that fits counts;
     - `results`: where the result lies, or a list for several; `None` is left to the compiler;
-    - `dynamic_shapes`: by the names of inputs or in their order, which of their sizes each call
-      may choose, as `torch.export` takes it: `{"x": {0: torch.export.Dim("batch")}}`;
+    - `dynamic_shapes`: by such patterns for inputs or in their order, which of their sizes each
+      call may choose, as `torch.export` takes it: `{"x": {0: torch.export.Dim("batch")}}`;
     - `pipeline`, `backend`: as in `mesh_opt.api.compile`.
 
     Raises what PyTorch raises in tracing, ValueError or TypeError for placements that do not fit,
@@ -66,8 +69,12 @@ def compile(
     `mesh_opt.api.compile` does.
     """
     torch = _torch()
-    module, examples, keywords, names = _with_examples(torch, module, examples, keywords)
-    weights = _weights(module)
+    register_caches(module)
+    module, examples, keywords, leaves = _with_examples(torch, module, examples, keywords)
+    given = (tuple(examples), dict(keywords))
+    inputs = Tree(torch, given, leaves, "input")
+    names, tensors, weights = inputs.names, inputs.tensors(given), _weights(module)
+    caller = _caller(torch, module, inputs)
     attention = torch.nn.attention
     # The kernel for CPUs lays its result out as the sum that stands for it does not, so views of it
     # would fail.
@@ -75,8 +82,8 @@ def compile(
         caller = _caller(torch, module)
         exported = torch.export.export(
             caller,
-            (weights, tuple(examples), dict(keywords)),
-            dynamic_shapes=_open_sizes(dynamic_shapes, weights, names, keywords),
+            (weights, dict(zip(names, tensors, strict=True))),
+            dynamic_shapes=_open_sizes(dynamic_shapes, weights, names),
         )
         _check_effects(exported)
         # Linalg needs no other dialect for open sizes.
@@ -96,29 +103,35 @@ def compile(
     entry = EntryPoint(program, pipeline, backend, names)
     found = [node.meta["val"] for node in exported.graph.output_node().args[0]]
     dtypes = [each.dtype for each in found]
-    return Compiled(entry, module, tuple(keywords), caller.results, dtypes)
+    return Compiled(entry, module, len(examples), tuple(keywords), inputs, caller.results, dtypes)
 
 
 def _with_examples(
     torch: Any, module: Any, examples: tuple[Any, ...], keywords: dict[str, Any]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any], list[str]]:
-    """A module with its examples and the names of its inputs. Raises ValueError, TypeError."""
+    """A module with its examples, and the names of these and what is in them.
+
+    Raises TypeError, ValueError.
+    """
     if isinstance(module, torch.export.ExportedProgram):
         if examples or keywords:
             raise ValueError("an ExportedProgram has its examples; call the result with inputs")
         examples, keywords = module.example_inputs
         names = [spec.arg.name for spec in module.graph_signature.input_specs]
-        names = names[len(names) - len(examples) - len(keywords) :]
-        module = module.module()
-    elif isinstance(module, torch.nn.Module):
-        names = _input_names(module, examples, keywords)
-    else:
+        count = len(leaf_names(torch, (examples, keywords)))
+        return module.module(), examples, keywords, names[len(names) - count :]
+    if not isinstance(module, torch.nn.Module):
         raise TypeError(
             f"expected a torch.nn.Module or an ExportedProgram, got {type(module).__name__}"
         )
-    for name, value in zip(names, (*examples, *keywords.values()), strict=True):
-        if not isinstance(value, torch.Tensor):
-            raise TypeError(f"input {name} is {type(value).__name__}, expected a tensor")
+    names = _input_names(module, examples, keywords)
+    given = (*examples, *keywords.values())
+    leaves = [leaf_names(torch, value) for value in given]
+    names = [
+        f"{name}.{rest}" if rest else name
+        for name, each in zip(names, leaves, strict=True)
+        for rest in each
+    ]
     return module, examples, keywords, names
 
 
@@ -129,8 +142,10 @@ class Compiled:
         self,
         entry: EntryPoint,
         module: Any,
+        positional: int,
         keywords: tuple[str, ...],
-        tree: _Tree,
+        inputs: Tree,
+        results: Tree,
         dtypes: Sequence[Any],
     ) -> None:
         self.text = entry.text
@@ -139,7 +154,8 @@ class Compiled:
         self._entry = entry
         self._module = module
         self._keywords = keywords
-        self._tree, self._dtypes = tree, dtypes
+        self._count = positional
+        self._inputs, self._outputs, self._dtypes = inputs, results, dtypes
         self._placed: list[Any] | None = None
 
     def __repr__(self) -> str:
@@ -190,20 +206,21 @@ class Compiled:
         if weights is None:
             held = _weights(self._module).values()
             weights = [_as_array(torch, *pair) for pair in zip(held, self._kinds, strict=False)]
-        count = len(self._entry.names) - len(weights) - len(self._keywords)
+        count = self._count
         if len(inputs) != count or set(keywords) != set(self._keywords):
             raise TypeError(
                 f"expected {count} inputs and the keywords {list(self._keywords)}, got"
                 f" {len(inputs)} and {list(keywords)}"
             )
-        ordered = [keywords[name] for name in self._keywords]
-        given = zip((*inputs, *ordered), self._kinds[len(weights) :], strict=True)
-        return [*weights, *(_as_array(torch, *pair) for pair in given)]
+        ordered = {name: keywords[name] for name in self._keywords}
+        tensors = self._inputs.tensors((tuple(inputs), ordered))
+        pairs = zip(tensors, self._kinds[len(weights) :], strict=True)
+        return [*weights, *(_as_array(torch, *pair) for pair in pairs)]
 
     def _results(self, arrays: Sequence[Array]) -> Any:
         torch = _torch()
         pairs = zip(arrays, self._dtypes, strict=True)
-        return self._tree.put(_as_tensor(torch, *pair) for pair in pairs)
+        return self._outputs.value([_as_tensor(torch, *pair) for pair in pairs])
 
     @property
     def placements(self) -> dict[str, list[tuple[str, ...]]]:
@@ -246,42 +263,21 @@ def _tied_names(module: Any) -> list[list[str]]:
     return list(found.values())
 
 
-class _Tree:
-    """What a module returned: tensors in some structure, with what is no tensor."""
+def _caller(torch: Any, module: Any, inputs: Tree) -> Any:
+    """The module as one that takes its weights, and the tensors of its inputs, by their names.
 
-    def __init__(self) -> None:
-        self._pytree = import_module("torch.utils._pytree")
-
-    def take(self, value: Any) -> tuple[Any, ...]:
-        """Remember the structure of a value; return its tensors."""
-        self._leaves, self._spec = self._pytree.tree_flatten(value)
-        return tuple(each for each in self._leaves if not _is_plain(each))
-
-    def put(self, tensors: Iterable[Any]) -> Any:
-        """The same structure with other tensors."""
-        given = iter(tensors)
-        leaves = [each if _is_plain(each) else next(given) for each in self._leaves]
-        return self._pytree.tree_unflatten(leaves, self._spec)
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int | float | str)
-
-
-def _caller(torch: Any, module: Any) -> Any:
-    """The module as one that takes its weights and, as a tuple and a dictionary, its inputs.
-
-    Its `results` tell what becomes of the tensors that it returns.
+    It gives the tensors of its results, whose `results` are known once it is traced.
     """
-    results = _Tree()
 
     class Caller(torch.nn.Module):
-        def forward(self, weights: Any, inputs: Any, keywords: Any) -> Any:
-            return results.take(torch.func.functional_call(module, weights, inputs, keywords))
+        results: Tree
 
-    caller = Caller()
-    caller.results = results
-    return caller
+        def forward(self, weights: Any, tensors: Any) -> Any:
+            found = torch.func.functional_call(module, weights, *inputs.value([*tensors.values()]))
+            self.results = Tree(torch, found, leaf_names(torch, found), "result")
+            return self.results.tensors(found)
+
+    return Caller()
 
 
 def _input_names(module: Any, examples: Sequence[Any], keywords: Mapping[str, Any]) -> list[str]:
@@ -315,7 +311,6 @@ def _open_sizes(
     given: Mapping[str, Any] | Sequence[Any] | None,
     weights: Mapping[str, Any],
     names: Sequence[str],
-    keywords: Mapping[str, Any],
 ) -> Mapping[str, Any] | None:
     """The sizes that are left open, for the arguments of a `_caller`. Raises ValueError."""
     if given is None:
@@ -326,18 +321,20 @@ def _open_sizes(
                 f"dynamic_shapes for {len(given)} inputs, but the inputs are {', '.join(names)}"
             )
         given = dict(zip(names, given, strict=True))
-    unknown = set(given) - set(names)
-    if unknown:
+    unused = {key for key in given if not any(_fits(name, key) for name in names)}
+    if unused:
         raise ValueError(
-            f"dynamic_shapes for {', '.join(sorted(unknown))}, but the inputs are"
-            f" {', '.join(names)}"
+            f"dynamic_shapes for {', '.join(sorted(unused))}, but the inputs are {', '.join(names)}"
         )
-    positional = names[: len(names) - len(keywords)]
-    return {
-        "weights": dict.fromkeys(weights),
-        "inputs": tuple(given.get(name) for name in positional),
-        "keywords": {name: given.get(name) for name in keywords},
-    }
+    fitting = [[key for key in given if _fits(name, key)] for name in names]
+    found = [given[keys[0]] if keys else None for keys in fitting]
+    tensors = dict(zip(names, found, strict=True))
+    return {"weights": dict.fromkeys(weights), "tensors": tensors}
+
+
+def _fits(name: str, pattern: str) -> bool:
+    # `inputs[0]` is a name, too.
+    return name == pattern or fnmatchcase(name, pattern)
 
 
 def _as_array(torch: Any, tensor: Any, kind: ValueType) -> Array:
@@ -396,7 +393,7 @@ def _placed(
     """
     unused = set(placements)
     for names in aliases:
-        fitting = [key for key in placements if any(fnmatchcase(name, key) for name in names)]
+        fitting = [key for key in placements if any(_fits(name, key) for name in names)]
         unused.difference_update(fitting)
         yield _of_rank(placements[fitting[0]], mesh, names[0]) if fitting else None
     if unused:

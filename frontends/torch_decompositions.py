@@ -11,7 +11,7 @@ from .torch_spectra import composite_rule, composites
 
 _RULES = (
     *("choices", "complex", "elements", "functions", "indices", "matrices", "orders", "places"),
-    *("pools", "reductions", "resizes", "series", "spectra"),
+    *("pools", "products", "reductions", "resizes", "series", "spectra"),
 )
 """The files `torch_*` that fill the table of rules."""
 

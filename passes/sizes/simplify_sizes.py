@@ -45,8 +45,8 @@ from .dimension_sizes import DimensionSizes, Size, constant_operand
 from .matching_dimensions import matching_dimensions
 from .shape_tensors import CASTS, ShapeTensors, cast_size
 
-EQUAL = 0
-"""The predicate of `arith.cmpi eq`."""
+EQUAL, LESS = 0, 2
+"""The predicates of `arith.cmpi eq` and `slt`."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,9 @@ def _has_open_sizes(function: Operation) -> bool:
 
 def _trace_sizes(function: Operation) -> None:
     """Let sizes and elements of shapes be read from what they are computed of."""
+    for operation in tuple(function.walk()):
+        if operation.name == "arith.select" and _asks_for_negative_size(operation.operands[0]):
+            Rewriter.replace_op(operation, [], [operation.operands[2]])
     sizes = DimensionSizes()
     shapes = ShapeTensors(sizes)
     for operation in tuple(_on_tensors(function)):
@@ -270,6 +273,16 @@ def _blocks(function: Operation) -> Iterator[Block]:
     for operation in (function, *function.walk()):
         for region in operation.regions:
             yield from region.blocks
+
+
+def _asks_for_negative_size(condition: SSAValue) -> bool:
+    """Whether a condition is `size < 0`, which holds of none: a view's -1 is asked for so."""
+    asked = condition.owner
+    if isinstance(asked, Block) or asked.name != "arith.cmpi":
+        return False
+    left, right = asked.operands
+    is_size = cast_size(left) or (isinstance(left, OpResult) and left.op.name == "tensor.dim")
+    return bool(is_size) and integer(asked, "predicate") == LESS and constant_operand(right) == 0
 
 
 def _is_number(value: SSAValue) -> bool:

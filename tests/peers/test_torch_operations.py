@@ -36,6 +36,9 @@ same(lambda x: torch.where(torch.ones(4, 6) == 1, x, 0) + (torch.ones(4, 6) > 0)
 same(lambda x, i, y: (x.put(i, y[:, 0], accumulate=True), x.index_reduce(0, i, y, "amax"),
                       x.roll(3)), x, tensor([2, 0, 3]), torch.randn(3, 6))
 
+# The largest in any order.
+same(lambda x: torch.topk(x, 3, sorted=False).values.sum(-1), x)
+
 # How many elements a mask chooses depends on data.
 same(lambda x: (x[x > 0], x[:, x[0] > 0], torch.masked_select(x, x[0] > 0)), x,
      dynamic_shapes={"inputs[0]": {0: torch.export.Dim.AUTO}})

@@ -2,6 +2,7 @@
 // RUN: mesh-run %s --function=shapes --input=4x5x6xf32=2 --input=i32=20 -p simplify-sizes --backend=interpreter --check
 // RUN: mesh-run %s --function=reads --input=4x1xf32=2 --input=3x4xf32=3 -p simplify-sizes --check
 // RUN: mesh-run %s --function=reads --input=1x1xf32=2 --input=3x4xf32=3 -p simplify-sizes --check
+// RUN: mesh-run %s --function=views --input=4x6xf32=2 -p simplify-sizes --backend=interpreter --check
 
 // Elements of a shape are known where it is put together of numbers, and so is a size that went
 // through them. Of %n nothing is known: the run looks at it.
@@ -85,4 +86,22 @@ func.func @outside(%x: tensor<?xf32>) -> (tensor<?xf32>, index) {
   %sizes = tensor.from_elements %n, %n : tensor<2xindex>
   %last = tensor.extract %sizes[%two] : tensor<2xindex>
   func.return %e, %last : tensor<?xf32>, index
+}
+
+// A view's sizes may be -1, which is asked of each; the size of a dimension is not.
+// CHECK-LABEL: func.func @views
+// CHECK:         tensor.expand_shape %x {{\[\[0\], \[1, 2\]\]}} output_shape [%{{.*}}, 2, 3]
+func.func @views(%x: tensor<?x6xf32>) -> tensor<?x2x3xf32> {
+  %zero = arith.constant 0 : index
+  %none = arith.constant 0 : i64
+  %two = arith.constant 2 : i64
+  %three = arith.constant 3 : i64
+  %size = tensor.dim %x, %zero : tensor<?x6xf32>
+  %rows = arith.index_cast %size : index to i64
+  %is_left = arith.cmpi slt, %rows, %none : i64
+  %count = arith.muli %rows, %three : i64
+  %first = arith.select %is_left, %count, %rows : i64
+  %shape = tensor.from_elements %first, %two, %three : tensor<3xi64>
+  %y = tensor.reshape %x(%shape) : (tensor<?x6xf32>, tensor<3xi64>) -> tensor<?x2x3xf32>
+  func.return %y : tensor<?x2x3xf32>
 }

@@ -1,0 +1,58 @@
+"""Products of stacks of matrices, whose dimensions stay apart.
+
+    matmul(x: [a, b, i, k], y: [a, b, k, j])  ->  stablehlo.dot_general, batching over a and b
+
+PyTorch makes one dimension of `a` and `b`. Where each is split along an axis of a mesh, as batch
+and heads are, no split of one dimension has these parts, and what is split has to be gathered.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .torch_carried import carry
+from .torch_rules import decomposition
+from .torch_spectra import composite_rule
+
+
+@decomposition("matmul.default")
+def matmul(torch: Any, x: Any, y: Any) -> Any:
+    batching = min(x.dim(), y.dim()) > 2
+    if batching and (_is_open(x) or _is_open(y)):
+        return _dot(torch, x, y)
+    if _is_open(x) and x.dim() > 2 and y.dim() == 2:
+        return _dot(torch, x, y)
+    if batching and max(x.dim(), y.dim()) > 3:
+        # torch-mlir's conversion to StableHLO keeps batch dimensions.
+        return NotImplemented
+    return _taken_apart(torch, "matmul", x, y)
+
+
+@decomposition("linear.default")
+def linear(torch: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    if not (_is_open(x) and x.dim() > 2):
+        return _taken_apart(torch, "linear", x, weight, bias)
+    product = _dot(torch, x, weight.t())
+    return product if bias is None else product + bias
+
+
+def _is_open(x: Any) -> bool:
+    return not all(isinstance(size, int) for size in x.shape)
+
+
+def _taken_apart(torch: Any, name: str, *arguments: Any) -> Any:
+    rule = composite_rule(torch, getattr(torch.ops.aten, name).default)
+    return NotImplemented if rule is None else rule(*arguments)
+
+
+def _dot(torch: Any, x: Any, y: Any) -> Any:
+    """The product of stacks of matrices, or of a stack with one matrix; some sizes are open."""
+    batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]) if y.dim() > 2 else ()
+    if batch:
+        x, y = x.expand(*batch, *x.shape[-2:]), y.expand(*batch, *y.shape[-2:])
+    dimensions = list(range(len(batch)))
+    body = (
+        f"%r = stablehlo.dot_general %a0, %a1, batching_dims = {dimensions} x {dimensions},"
+        f" contracting_dims = [{x.dim() - 1}] x [{y.dim() - 2}] : ({{0}}, {{1}}) -> {{r}}"
+    )
+    return carry(torch, body, (*x.shape[:-1], y.shape[-1]), x.dtype, x, y)

@@ -1,0 +1,95 @@
+"""Arguments and results of modules: trees of tensors, with constants beside them.
+
+    (ids, {"past_key_values": DynamicCache, "use_cache": True})
+        ->  tensors ids, past_key_values.key_cache.0, ...; and the constant True
+
+PyTorch knows what is in lists, tuples, dictionaries and types that are registered with its pytrees.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+_CONSTANTS = (type(None), bool, int, float, complex, str)
+
+
+class Tree:
+    """Where the tensors are in a value, and what else there is."""
+
+    def __init__(self, torch: Any, value: Any, names: Sequence[str], what: str) -> None:
+        """`names` are those of all leaves in order, `what` says what the value is of a module.
+
+        Raises TypeError for what is neither a tensor nor a constant.
+        """
+        self._torch, self._names, self._what = torch, names, what
+        leaves, self._spec = torch.utils._pytree.tree_flatten(value)
+        for name, leaf in zip(names, leaves, strict=True):
+            # Of types, too: transformers has its data types as arguments of configurations.
+            if not isinstance(leaf, (torch.Tensor, torch.dtype, torch.device, *_CONSTANTS)):
+                raise TypeError(
+                    f"{what} {name} is {type(leaf).__name__}, expected a tensor, a constant, or a"
+                    " type registered with torch.utils._pytree"
+                )
+        self._leaves = [None if isinstance(each, torch.Tensor) else each for each in leaves]
+        self._places = [at for at, each in enumerate(leaves) if isinstance(each, torch.Tensor)]
+        self.names = [names[place] for place in self._places]
+        """The names of the tensors."""
+
+    def tensors(self, value: Any) -> list[Any]:
+        """The tensors of a value. Raises TypeError where it has others, or other constants."""
+        leaves, spec = self._torch.utils._pytree.tree_flatten(value)
+        if spec != self._spec:
+            raise TypeError(f"the {self._what}s are {spec}, compiled for {self._spec}")
+        tensors = set(self._places)
+        for at, (name, known, leaf) in enumerate(
+            zip(self._names, self._leaves, leaves, strict=True)
+        ):
+            if at in tensors:
+                if isinstance(leaf, _CONSTANTS):
+                    raise TypeError(f"{self._what} {name} is {leaf!r}, compiled for a tensor")
+            elif type(leaf) is not type(known) or leaf != known:
+                is_constant = isinstance(leaf, _CONSTANTS)
+                found = repr(leaf) if is_constant else type(leaf).__name__
+                raise TypeError(
+                    f"{self._what} {name} is {found}, compiled for the constant {known!r}"
+                )
+        return [leaves[place] for place in self._places]
+
+    def value(self, tensors: Sequence[Any]) -> Any:
+        """The value with these tensors."""
+        leaves = list(self._leaves)
+        for place, tensor in zip(self._places, tensors, strict=True):
+            leaves[place] = tensor
+        return self._torch.utils._pytree.tree_unflatten(leaves, self._spec)
+
+
+def leaf_names(torch: Any, value: Any) -> list[str]:
+    """The names of all leaves of a value: its keys, places and fields, as `cache.keys.0`."""
+    found, _ = torch.utils._pytree.tree_flatten_with_path(value)
+    return [".".join(map(str, _keys(path))) for path, _ in found]
+
+
+def _keys(path: Sequence[Any]) -> Iterator[Any]:
+    for key in path:
+        for field in ("key", "idx", "name"):
+            if hasattr(key, field):
+                yield getattr(key, field)
+                break
+
+
+def register_caches(module: Any) -> None:
+    """Register the caches of `transformers`, which does so for its own exports alone."""
+    if "transformers" not in sys.modules:
+        return
+    for name, function, arguments in (
+        ("integrations.executorch", "register_dynamic_cache_export_support", ()),
+        ("exporters.exporter_dynamo", "register_cache_pytrees_for_model", (module,)),
+    ):
+        try:
+            getattr(import_module(f"transformers.{name}"), function)(*arguments)
+        except (ImportError, AttributeError):
+            # Each version has its own; what is not registered is an error where it is met.
+            continue
