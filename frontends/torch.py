@@ -86,7 +86,6 @@ def compile(
             (weights, tuple(examples), dict(keywords)),
             dynamic_shapes=_open_sizes(dynamic_shapes, weights, names, keywords),
         )
-        _check_effects(exported)
         # Linalg needs no other dialect for open sizes.
         outputs = ["linalg-on-tensors"] if dynamic_shapes else ["stablehlo", "linalg-on-tensors"]
         text = import_program(torch, _import("torch_mlir.fx"), exported, outputs, MAIN)
@@ -306,17 +305,6 @@ def _input_names(module: Any, examples: Sequence[Any], keywords: Mapping[str, An
             found.append(name)
     positional = [name for name in found if name not in keywords]
     return [*positional, *keywords]
-
-
-def _check_effects(exported: Any) -> None:
-    """Raise ValueError for a module that changes its buffers or inputs."""
-    # What it does in place shows when it is written without that.
-    for spec in exported.run_decompositions({}).graph_signature.output_specs:
-        if spec.kind.name != "USER_OUTPUT":
-            raise ValueError(
-                f"the module has an effect, {spec.kind.name} of {spec.target}, which a compiled"
-                " function cannot have; modules such as batch norms have none after .eval()"
-            )
 
 
 def _open_sizes(
