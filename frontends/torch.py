@@ -79,13 +79,11 @@ def compile(
     # The kernel for CPUs lays its result out as the sum that stands for it does not, so views of it
     # would fail.
     with attention.sdpa_kernel(attention.SDPBackend.MATH), without_torch_logs():
-        caller = _caller(torch, module)
         exported = torch.export.export(
             caller,
             (weights, dict(zip(names, tensors, strict=True))),
             dynamic_shapes=_open_sizes(dynamic_shapes, weights, names),
         )
-        _check_effects(exported)
         # Linalg needs no other dialect for open sizes.
         outputs = ["linalg-on-tensors"] if dynamic_shapes else ["stablehlo", "linalg-on-tensors"]
         text = import_program(torch, _import("torch_mlir.fx"), exported, outputs, MAIN)
@@ -294,17 +292,6 @@ def _input_names(module: Any, examples: Sequence[Any], keywords: Mapping[str, An
             found.append(name)
     positional = [name for name in found if name not in keywords]
     return [*positional, *keywords]
-
-
-def _check_effects(exported: Any) -> None:
-    """Raise ValueError for a module that changes its buffers or inputs."""
-    # What it does in place shows when it is written without that.
-    for spec in exported.run_decompositions({}).graph_signature.output_specs:
-        if spec.kind.name != "USER_OUTPUT":
-            raise ValueError(
-                f"the module has an effect, {spec.kind.name} of {spec.target}, which a compiled"
-                " function cannot have; modules such as batch norms have none after .eval()"
-            )
 
 
 def _open_sizes(

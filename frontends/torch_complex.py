@@ -92,3 +92,160 @@ for _name, _operation in (
     ("div", "divide"),
 ):
     _arithmetic(_name, _operation)
+
+
+def _products(torch: Any, product: Any, x: Any, y: Any) -> Any:
+    """A product of matrices by those of the parts."""
+    dtype = torch.promote_types(x.dtype, y.dtype)
+    if not dtype.is_complex:
+        return NotImplemented
+    x, y = _as_complex(torch, x, dtype), _as_complex(torch, y, dtype)
+    real = product(x.real, y.real) - product(x.imag, y.imag)
+    return complex_of(torch, real, product(x.real, y.imag) + product(x.imag, y.real))
+
+
+def _contraction(name: str) -> None:
+    @decomposition(f"{name}.default")
+    def rule(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        return _products(torch, getattr(torch.ops.aten, name).default, x, y)
+
+
+for _name in ("mm", "bmm", "mv", "dot"):
+    _contraction(_name)
+
+
+def by_parts(
+    torch: Any, operation: Any, x: Any, *options: Any, dtype: Any = None, **more: Any
+) -> Any:
+    """What an operation makes of the real and of the imaginary parts; torch-mlir crashes.
+
+    `NotImplemented` where the result is not complex.
+    """
+    kind = x.dtype if dtype is None else dtype
+    if not kind.is_complex:
+        return NotImplemented
+    x = _as_complex(torch, x, kind)
+    return complex_of(torch, *(operation(part, *options, **more) for part in (x.real, x.imag)))
+
+
+def _of_parts(name: str) -> None:
+    @decomposition(name)
+    def rule(torch: Any, x: Any, *options: Any, **more: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        base, _, overload = name.partition(".")
+        operation = getattr(getattr(torch.ops.aten, base), overload)
+        return by_parts(torch, operation, x, *options, **more)
+
+
+for _name in ("sum.default", "sum.dim_IntList", "mean.default", "mean.dim"):
+    _of_parts(_name)
+
+
+@decomposition("constant_pad_nd.default")
+def pad(torch: Any, x: Any, pads: Any, value: Any = 0) -> Any:
+    if not x.is_complex():
+        return NotImplemented
+    operation, filled = torch.ops.aten.constant_pad_nd.default, complex(value)
+    real = operation(x.real, pads, filled.real)
+    return complex_of(torch, real, operation(x.imag, pads, filled.imag))
+
+
+@decomposition("where.self")
+def where(torch: Any, condition: Any, x: Any, y: Any) -> Any:
+    dtype = torch.promote_types(x.dtype, y.dtype)
+    if not dtype.is_complex:
+        return NotImplemented
+    x, y = _as_complex(torch, x, dtype), _as_complex(torch, y, dtype)
+    real = torch.where(condition, x.real, y.real)
+    return complex_of(torch, real, torch.where(condition, x.imag, y.imag))
+
+
+@decomposition("masked_fill.Scalar")
+def masked_fill(torch: Any, x: Any, mask: Any, value: Any) -> Any:
+    if not x.is_complex():
+        return NotImplemented
+    return where(torch, mask, torch.full((), complex(value), dtype=x.dtype), x)
+
+
+@decomposition("full.default")
+def full(torch: Any, size: Any, value: Any, *, dtype: Any = None, **options: Any) -> Any:
+    """torch-mlir has no constants of complex numbers, nor of bytes."""
+    del options
+    if dtype is None and isinstance(value, complex):
+        dtype = torch.get_default_dtype().to_complex()
+    if dtype == torch.uint8 and all(isinstance(each, int) for each in size):
+        number: Any = value
+        body = f"%r = stablehlo.constant dense<{int(number) % 256}> : {{r}}"
+        return carry(torch, body, size, dtype, torch.zeros(()))
+    if dtype is None or not dtype.is_complex:
+        return NotImplemented
+    parts, kind = complex(value), dtype.to_real()
+    real = torch.full(size, parts.real, dtype=kind)
+    return complex_of(torch, real, torch.full(size, parts.imag, dtype=kind))
+
+
+def _like(name: str, value: int) -> None:
+    @decomposition(f"{name}.default")
+    def make(torch: Any, x: Any, *, dtype: Any = None, **options: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        del options
+        kind = x.dtype if dtype is None else dtype
+        if kind != torch.uint8 and not kind.is_complex:
+            return NotImplemented
+        return torch.full(x.shape, value, dtype=kind)
+
+
+_like("ones_like", 1)
+_like("zeros_like", 0)
+
+
+def compared(torch: Any, name: str, x: Any, y: Any) -> Any:
+    """Whether complex numbers are equal (`eq`), or not."""
+    dtype = torch.result_type(x, y)
+    x, y = _as_complex(torch, x, dtype), _as_complex(torch, y, dtype)
+    same = (x.real == y.real) & (x.imag == y.imag)
+    return same if name == "eq" else ~same
+
+
+_OF_ELEMENTS = {
+    "exp": "exponential",
+    "log": "log",
+    "sqrt": "sqrt",
+    "rsqrt": "rsqrt",
+    "sin": "sine",
+    "cos": "cosine",
+    "tan": "tan",
+    "tanh": "tanh",
+    "expm1": "exponential_minus_one",
+    "log1p": "log_plus_one",
+    "neg": "negate",
+}
+
+
+def _function(name: str, operation: str) -> None:
+    @decomposition(f"{name}.default")
+    def rule(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        if not x.is_complex():
+            return NotImplemented
+        return carry(torch, f"%r = stablehlo.{operation} %a0 : {{r}}", x.shape, x.dtype, x)
+
+
+for _name, _operation in _OF_ELEMENTS.items():
+    _function(_name, _operation)
+
+
+@decomposition("reciprocal.default")
+def reciprocal(torch: Any, x: Any) -> Any:
+    """torch-mlir refuses zeros among whole numbers when the program runs."""
+    if x.dtype.is_floating_point:
+        return NotImplemented
+    if x.is_complex():
+        return torch.ones_like(x) / x
+    return 1.0 / x.to(torch.get_default_dtype())
+
+
+@decomposition("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")
+def power(torch: Any, x: Any, y: Any) -> Any:
+    dtype = torch.result_type(x, y)
+    if not dtype.is_complex:
+        return NotImplemented
+    x, y = torch.broadcast_tensors(_as_complex(torch, x, dtype), _as_complex(torch, y, dtype))
+    return carry(torch, "%r = stablehlo.power %a0, %a1 : {r}", x.shape, dtype, x, y)

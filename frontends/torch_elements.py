@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .torch_carried import carry
+from .torch_complex import compared
 from .torch_rules import decomposition
 
 
@@ -37,14 +38,6 @@ def hypot(torch: Any, x: Any, y: Any) -> Any:
 def assert_metadata(torch: Any, x: Any, *options: Any, **more: Any) -> None:
     """Holds since the program was traced; torch-mlir compares numbers of its own for the types."""
     del torch, x, options, more
-
-
-@decomposition("reciprocal.default")
-def reciprocal(torch: Any, x: Any) -> Any:
-    """torch-mlir refuses zeros among whole numbers when the program runs."""
-    if x.dtype.is_floating_point or x.is_complex():
-        return NotImplemented
-    return 1.0 / x.to(torch.get_default_dtype())
 
 
 @decomposition("roll.default")
@@ -85,9 +78,11 @@ def index_reduce(
 
 
 def _comparison(name: str) -> None:
-    @decomposition(f"{name}.Scalar")
+    @decomposition(f"{name}.Tensor", f"{name}.Scalar")
     def compare(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         """torch-mlir folds comparisons of constant floats with whole numbers to anything."""
+        if torch.result_type(x, y).is_complex:
+            return compared(torch, name, x, y)
         if not x.dtype.is_floating_point or not isinstance(y, int):
             return NotImplemented
         return getattr(torch.ops.aten, name).Scalar(x, float(y))

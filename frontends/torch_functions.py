@@ -34,8 +34,8 @@ for _name, _operation in _OF_ELEMENTS.items():
 def digamma(torch: Any, x: Any) -> Any:
     x = _real(torch, x)
     found = carry(torch, "%r = chlo.digamma %a0 : {0} -> {r}", x.shape, x.dtype, x)
-    # A limit from the side of the zero; CHLO's is undefined.
-    return torch.where(x == 0, torch.copysign(torch.full_like(x, torch.inf), -x), found)
+    # Infinite, with a sign, where CHLO's is undefined.
+    return torch.where(x == 0, -1 / x, found)
 
 
 def _of_pairs(torch: Any, operation: str, x: Any, y: Any) -> Any:

@@ -32,6 +32,10 @@ class _Refusal:
     """The first that torch-mlir said."""
 
 
+class EffectError(ValueError):
+    """A module changes its buffers or inputs."""
+
+
 def import_program(
     torch: Any, fx: Any, exported: Any, outputs: Sequence[str], name: str, *, inner: bool = False
 ) -> str:
@@ -42,7 +46,8 @@ def import_program(
     Of the `outputs` the first counts to which torch-mlir converts the program. Operations without
     a conversion are taken apart as PyTorch takes them apart, if it does.
 
-    Raises ValueError where there is none, with the operations and lines of the user's module.
+    Raises ValueError where there is none, with the operations and lines of the user's module, and
+    EffectError.
     """
     inline_control_flow(torch, exported.graph_module)
     masks = refused_masks(torch, exported.graph_module)
@@ -55,7 +60,8 @@ def import_program(
     functions = call_loops(torch, exported.graph_module, called, name)
     refusals: list[_Refusal] = []
     for output in outputs:
-        table = {**fx.get_decomposition_table(), **decompositions(torch)}
+        own = decompositions(torch)
+        table = {**fx.get_decomposition_table(), **own}
         first: _Refusal | None = None
         while True:
             found = _attempt(torch, fx, exported, output, name, table, inner)
@@ -69,12 +75,26 @@ def import_program(
             # What the user wrote is refused first, parts of it afterwards.
             first = first or found
             known = known_decompositions(torch, found.operations)
-            more = {each: known[each] for each in known if each not in table}
+            more = {each: known[each] for each in known if each not in table or each in own}
             if not more:
                 break
-            table |= more
+            # Our rule for one may leave some of its forms to PyTorch's.
+            table |= {each: _either(own.get(each), rule) for each, rule in more.items()}
+            own = {each: rule for each, rule in own.items() if each not in more}
         refusals.append(first)
     raise ValueError(_refused(refusals))
+
+
+def _either(first: Callable[..., Any] | None, second: Callable[..., Any]) -> Callable[..., Any]:
+    """The second rule for an operation where the first leaves it as it is."""
+    if first is None:
+        return second
+
+    def rule(*arguments: Any, **options: Any) -> Any:
+        found = first(*arguments, **options)
+        return second(*arguments, **options) if found is NotImplemented else found
+
+    return rule
 
 
 def _attempt(
@@ -94,6 +114,7 @@ def _attempt(
     handler = context.attach_diagnostic_handler(hear)
     try:
         taken_apart = exported.run_decompositions(table)
+        _check_effects(taken_apart)
         importer = import_module("torch_mlir.extras.fx_importer").GraphNodeImporter
         control = refused_control_flow(torch, importer, taken_apart.graph_module)
         if control:
@@ -110,6 +131,8 @@ def _attempt(
         with context:
             bodies = call_functions(found, name)
         lower(found, output, LEGAL, calls=bool(bodies))
+    except EffectError:
+        raise
     # Its importer raises whatever its Python code meets.
     except (failure, ValueError, LookupError, AssertionError, RuntimeError) as problem:
         operations = refused_operations([message for message, _ in said])
@@ -121,6 +144,19 @@ def _attempt(
     finally:
         handler.detach()
     return with_bodies(found.operation.get_asm(use_local_scope=inner), bodies)
+
+
+def _check_effects(taken_apart: Any) -> None:
+    """Raise EffectError for a program that does something in place.
+
+    That shows where it is taken apart, and of some operations not before.
+    """
+    for spec in taken_apart.graph_signature.output_specs:
+        if spec.kind.name != "USER_OUTPUT":
+            raise EffectError(
+                f"the module has an effect, {spec.kind.name} of {spec.target}, which a compiled"
+                " function cannot have; modules such as batch norms have none after .eval()"
+            )
 
 
 def _unconverted(ir: Any, module: Any) -> list[str]:

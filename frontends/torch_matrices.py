@@ -164,14 +164,20 @@ def svd(
     return (u, s, v) if compute_uv else (x.new_empty(0), s, x.new_empty(0))
 
 
+@decomposition("linalg_householder_product.default", "orgqr.default")
+def householder_product(torch: Any, reflectors: Any, tau: Any) -> Any:
+    if not _known(torch, reflectors, tau):
+        return NotImplemented
+    return _of_lapack(torch, "orgqr", [reflectors, tau], [reflectors.shape])[0]
+
+
 @decomposition("linalg_qr.default")
 def qr(torch: Any, x: Any, mode: str = "reduced") -> Any:
     if not _known(torch, x) or mode != "reduced":
         return NotImplemented
     least = min(x.shape[-2:])
     packed, tau = geqrf(torch, x)
-    reflectors = packed[..., :least]
-    (q,) = _of_lapack(torch, "orgqr", [reflectors, tau], [reflectors.shape])
+    q = householder_product(torch, packed[..., :least], tau)
     return q, packed[..., :least, :].triu()
 
 

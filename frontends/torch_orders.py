@@ -113,7 +113,8 @@ def logsumexp(torch: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
     del dim, keepdim
     if x.dim():
         return NotImplemented
-    return x.clone() if x.dtype.is_floating_point else x.to(torch.get_default_dtype())
+    real = x.dtype.is_floating_point or x.is_complex()
+    return x.clone() if real else x.to(torch.get_default_dtype())
 
 
 @decomposition("logcumsumexp.default")

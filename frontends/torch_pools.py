@@ -24,7 +24,7 @@ def _pool(name: str, rank: int) -> None:
             list(each) * (rank // len(each))
             for each in (window, stride or window, padding, dilation)
         )
-        if rank == 3 and not x.dtype.is_floating_point:
+        if x.dtype == torch.uint8 or (rank == 3 and not x.dtype.is_floating_point):
             options = (window, stride, padding, dilation, ceil_mode)
             return _of_integers(torch, name, x, *options)
         # torch-mlir rounds sizes down, whatever it is told.

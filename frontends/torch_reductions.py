@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .torch_complex import by_parts
 from .torch_rules import decomposition
 
 
@@ -69,13 +70,31 @@ for _name in ("max", "min"):
     _of_all(_name)
 
 
+def _question(name: str) -> None:
+    @decomposition(name)
+    def ask(torch: Any, x: Any, *options: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        """Of bytes the answer is a byte, of complex numbers it takes both parts."""
+        if x.dtype != torch.uint8 and not x.is_complex():
+            return NotImplemented
+        found = _operation(torch, name)(x != 0, *options)
+        return found.to(x.dtype) if x.dtype == torch.uint8 else found
+
+
+for _name in ("any", "all"):
+    for _overload in ("default", "dim", "dims"):
+        _question(f"{_name}.{_overload}")
+
+
 def _running(name: str) -> None:
     @decomposition(f"{name}.default")
     def run(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:  # pyright: ignore[reportUnusedFunction]
         """torch-mlir crashes on results in bytes."""
-        if dtype != torch.uint8:
-            return NotImplemented
-        return _operation(torch, f"{name}.default")(x, dim, dtype=torch.int32).to(dtype)
+        operation = _operation(torch, f"{name}.default")
+        if dtype == torch.uint8:
+            return operation(x, dim, dtype=torch.int32).to(dtype)
+        return (
+            by_parts(torch, operation, x, dim, dtype=dtype) if name == "cumsum" else NotImplemented
+        )
 
 
 for _name in ("cumsum", "cumprod"):
@@ -96,8 +115,23 @@ for _name in ("linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar")
     _of_numbers(_name)
 
 
+def _of_real_numbers(name: str, x: Any) -> Any:
+    """Raises NotImplementedError where torch-mlir would crash."""
+    if x.is_complex():
+        raise NotImplementedError(f"{name} of complex numbers")
+    return NotImplemented
+
+
+@decomposition("prod.default")
+def prod(torch: Any, x: Any, *, dtype: Any = None) -> Any:
+    del torch, dtype
+    return _of_real_numbers("prod", x)
+
+
 @decomposition("prod.dim_int")
-def prod(torch: Any, x: Any, dim: int, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def prod_of_dimension(
+    torch: Any, x: Any, dim: int, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
     if x.dim():
-        return NotImplemented
+        return _of_real_numbers("prod", x)
     return torch.prod(x.reshape(1), 0, dtype=dtype)

@@ -114,6 +114,12 @@ def variance(
     keepdim: bool = False,
 ) -> Any:
     """Of too few elements it is not a number; torch-mlir divides by what is less than 0."""
+    if x.is_complex():
+        parts = (
+            torch.var(part, dim, correction=correction, keepdim=keepdim)
+            for part in (x.real, x.imag)
+        )
+        return sum(parts)
     dim = list(dim) if dim else list(range(x.dim()))
     count: Any = prod(x.shape[each] for each in dim)
     if not isinstance(count, int) or count > (1 if correction is None else correction):

@@ -182,6 +182,13 @@ for module, name in ((Loop(), "while_loop"), (Scan(), "scan")):
 
 mesh = (2, 2)
 refused(ValueError, "has an effect, USER_INPUT_MUTATION", cnn.train(), z)
+
+class Normalised(nn.Module):
+    def forward(self, a, mean, variance):
+        return nn.functional.instance_norm(a, mean, variance)
+
+refused(ValueError, "has an effect, USER_INPUT_MUTATION", Normalised(), z, torch.zeros(3),
+        torch.ones(3))
 refused(ValueError, "no conversion of aten.linalg_eig to stablehlo or linalg-on-tensors",
         Roots(), x)
 refused(ValueError, "conversion of aten.index.Tensor_hacked_twin to linalg", Sampled(), z,

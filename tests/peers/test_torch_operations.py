@@ -205,6 +205,11 @@ same(lambda x, i: (i.to(torch.complex128), (x.real > 0).to(torch.complex64) * x,
                    torch.complex(x.real, x.imag[0]), torch.angle(x.real), torch.fft.ihfft(x.real)),
      z, numbers)
 same(lambda x: (torch.linalg.vector_norm(x), x.norm(dim=0)), z)
+same(lambda z, w: (z @ w, z[None] @ w[None], z @ w[:, 0], torch.vdot(z[0], w[:, 0]), z.sum(),
+                   z.mean(1), z.cumsum(0), functional.pad(z, (1, 2)), z.var(0)), z, z.mT.clone())
+same(lambda z: (z.masked_fill(z.real > 0, 1 + 2j), z == z, z != 0, torch.ones_like(z), z.exp(),
+                z.log(), z.sqrt(), z.sin(), z.cos(), z.tan(), z.tanh(), 1 / z, z**2, z**z, 2.0**z,
+                torch.full((2,), 1 + 2j)), z)
 same(lambda x: torch.fft.hfft2(x > 0), torch.randn(2, 4))
 
 # Whole numbers.
@@ -219,6 +224,8 @@ bytes = tensor([[1, 200, 255], [0, 3, 128]], dtype=torch.uint8)
 same(lambda x: (x.abs(), torch.cumsum(x, 0), torch.cumsum(x, 0, dtype=torch.uint8)), bytes)
 same(lambda x: (x.max(), x.max(1), x.amin(0), x.argmax(1), x.topk(2), x.sort(descending=True)),
      bytes)
+same(lambda x: (x.any(), x.any(1), x.all(0), torch.ones_like(x) + x, x.new_zeros(3),
+                torch.full((2,), 200, dtype=torch.uint8).float()), bytes)
 same(lambda x: (x[:, :1].max(), x[:, :1].amax(1), x[:, 2:].min()), bytes)
 
 # Poles and limits.
@@ -264,6 +271,7 @@ same(lambda x: [functional.interpolate(x, mode=mode, antialias=True, **each)
 rows, at = torch.randn(10, 5), torch.randint(0, 5, (5, 5))
 same(lambda x, i: x.scatter_reduce(-1, i, x[:5], "amin"), rows, at)
 same(lambda x: (torch.std_mean(x, 0), torch.std_mean(x, True), torch.geqrf(x),
+                torch.linalg.householder_product(*torch.geqrf(x)),
                 torch.linalg.norm(x[0])), rows)
 same(lambda x: torch.linalg.pinv(x @ x.T, hermitian=True), torch.randn(4, 2))
 
