@@ -63,7 +63,8 @@ close(compile(jax.jit(f), p, x, backend="interpreter")(p, x), expected)
 # `None` in the arguments is no array, and may have `None` for its sharding.
 holes = {"w": x, "no": None, "all": (x, None)}
 total = lambda q: q["w"] + q["all"][0]
-for given in ({"w": P("x"), "no": None, "all": (None, None)}, {"w": P("x"), "no": P("y"), "all": P("x")}):
+for of_hole, of_pair in ((None, (None, None)), (P("y"), P("x"))):
+    given = {"w": P("x"), "no": of_hole, "all": of_pair}
     k = compile(total, holes, mesh=mesh, in_shardings=(given,), backend="interpreter")
     assert k.in_shardings[0][0]["w"] == P("x")
     close(k(holes), 2 * x)
