@@ -443,8 +443,10 @@ def _broadcast(jax: Any, prefix: Tree, whole: Tree, is_leaf: Callable[[Any], boo
         return [prefix] * len(jax.tree.leaves(whole))
     if isinstance(prefix, list) and isinstance(whole, tuple):
         prefix = tuple(prefix)  # pyright: ignore
-    full = jax.tree.broadcast(prefix, whole, is_leaf=is_leaf)
-    return jax.tree.leaves(full, is_leaf=is_leaf)
+    # Numbers in place of what is given: `None` is a leaf there, and no leaf in `whole`.
+    given, structure = jax.tree.flatten(prefix, is_leaf=is_leaf)
+    numbers = jax.tree.unflatten(structure, range(len(given)))
+    return [given[number] for number in jax.tree.leaves(jax.tree.broadcast(numbers, whole))]
 
 
 def _sharding(jax: Any, spec: Any, mesh: Mesh | None, name: str) -> OfRank:

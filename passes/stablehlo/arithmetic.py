@@ -304,7 +304,7 @@ def _sign(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     if found.name == "float":
         signed = e.op("math.copysign", e.constant(1.0, value.type), value)
         # Zeros keep their sign, and NaN is NaN.
-        return e.select(e.compare_floats("one", value, e.constant(0.0, value.type)), signed, value)
+        return e.select(e.compare_with_zero("one", value), signed, value)
     none, one = integer_constant(e, 0, value), integer_constant(e, 1, value)
     if found.name != "signed":
         return e.select(_is_zero(e, value), none, one)

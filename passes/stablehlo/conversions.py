@@ -61,7 +61,7 @@ def convert(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue
 
 def _is_not_zero(e: Emitter, value: SSAValue, source: Kind) -> SSAValue:
     if source.name == "float":
-        return e.compare_floats("une", value, e.constant(0.0, value.type))
+        return e.compare_with_zero("une", value)
     return e.compare_integers("ne", value, e.constant(0, value.type))
 
 

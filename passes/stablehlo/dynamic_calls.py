@@ -17,6 +17,7 @@ from .combiners import combiner
 from .emitter import BOOL, Emitter, shape
 from .lowering import Lowering
 from .products import convolve
+from .random_bits import random_bits
 from .reductions import element_kinds
 from .rules import call_rule, tensor_rule
 from .shapes import dynamic_pad, index_values
@@ -85,6 +86,15 @@ def _called(lowering: Lowering, op: Operation) -> Any:
 def _dynamic_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     return top_k(lowering, op, operands[0], e.to_index(e.element(operands[1])))
+
+
+@call_rule("stablehlo.dynamic_rng_bit_generator")
+def _dynamic_rng_bit_generator(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """The state, then the sizes of the bits."""
+    if len(operands) != 2 or len(op.results) != 2:
+        raise OperationError(op, "expected a state and sizes, and as many results")
+    sizes = index_values(lowering.emit, operands[1], len(shape(op.results[1])))
+    return random_bits(lowering, op, operands[0], sizes)
 
 
 @tensor_rule("stablehlo.dynamic_conv")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 
 from xdsl.dialects.builtin import IntegerType, f64, i32, i64
 from xdsl.dialects.tensor import InsertOp
@@ -28,29 +29,47 @@ _PARITY = 0x1BD11BDA
 
 @tensor_rule("stablehlo.rng_bit_generator")
 def _rng_bit_generator(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """The state is a key and a counter, of 64 bits each; Philox's counter may have 128."""
+    sizes = shape(op.results[1])
+    if min(sizes, default=0) < 0:
+        raise OperationError(op, "makes random bits for a shape that is not known")
+    return random_bits(lowering, op, operands[0], sizes)
+
+
+def random_bits(
+    lowering: Lowering, op: Operation, state: SSAValue, sizes: Sequence[IndexOrInt]
+) -> Tensors:
+    """The state after it, and bits of the second result's elements in a shape.
+
+    The state is a key and a counter, of 64 bits each; Philox's counter may have 128. Floats are of
+    those bits. Raises OperationError for other states and elements.
+    """
     e = lowering.emit
-    (state,) = operands
     threefry = word(op, "rng_algorithm") == "THREE_FRY"
     words = (2,) if threefry else (2, 3)
     if shape(state) not in [(count,) for count in words] or kind(state.type).width != 64:
         expected = " or ".join(f"tensor<{count}xui64>" for count in words)
         raise OperationError(op, f"has a state of type {op.operand_types[0]}, expected {expected}")
-    sizes = shape(op.results[1])
-    if min(sizes, default=0) < 0:
-        raise OperationError(op, "makes random bits for a shape that is not known")
     found = kind(op.result_types[1])
-    if found.name == "float":
-        raise OperationError(op, f"makes bits of type {found.type}, expected integers")
+    if found.name == "complex" or found.width not in (8, 16, 32, 64):
+        expected = "integers or floats of 8, 16, 32 or 64 bits"
+        raise OperationError(op, f"makes bits of type {found.type}, expected {expected}")
     key, low, *high = (e.element(state, [place]) for place in range(shape(state)[0]))
+    split = _split_dimension(e, sizes) if threefry and found.width < 64 else [0] * len(sizes)
 
     def body(inner: Emitter, args: Scalars) -> Scalars:
         if threefry:
-            return [_threefry_element(inner, key, low, sizes, found.width)]
-        return [_philox_element(inner, key, (low, high[0] if high else key), sizes, found.width)]
+            bits = _threefry_element(inner, key, low, sizes, split, found.width)
+        else:
+            counter = (low, high[0] if high else key)
+            bits = _philox_element(inner, key, counter, sizes, found.width)
+        return [bits if found.is_integer else inner.op("arith.bitcast", bits, to=found.type)]
 
-    bits = e.loops([], [], [e.empty(list(sizes), found.type)], None, body)[0]
-    moved = _moved(e, (low, *high), e.constant(_input_count(sizes, found.width, threefry), i64))
+    bits = e.loops([], [], [e.empty(sizes, found.type)], None, body)[0]
+    count = reduce(e.multiply, _without_halves(e, sizes, split), 1)
+    if not threefry:
+        in_block = 2 if found.width == 64 else 4
+        count = e.divide(e.add(count, in_block - 1), in_block)
+    moved = _moved(e, (low, *high), e.from_index(e.index(count), i64))
     for place, counter in enumerate(moved, start=1):
         state = e.insert(InsertOp(counter, state, [e.index(place)]))
     return [state, bits]
@@ -63,26 +82,30 @@ def _moved(e: Emitter, counter: Sequence[SSAValue], distance: SSAValue) -> list[
     return [low, *(e.op("arith.addi", high, carry) for high in counter[1:])]
 
 
-def _input_count(sizes: Sequence[int], width: int, threefry: bool) -> int:
-    """How many numbers are drawn from the counter."""
-    count = math.prod(sizes)
-    words = count * (2 if width == 64 else 1)
-    if not threefry:
-        return -(-words // 4)
-    if width == 64:
-        return count
-    half = list(sizes) or [1]
-    place = _split_dimension(half)
-    half[place] = -(-half[place] // 2)
-    return math.prod(half)
+def _split_dimension(e: Emitter, sizes: Sequence[IndexOrInt]) -> list[IndexOrInt]:
+    """1 for the first even dimension, else for the first of the largest ones, 0 for the others."""
+    even = [e.subtract(1, e.remainder(size, 2)) for size in sizes]
+    largest = reduce(e.maximum, sizes, 0)
+    below = [e.minimum(1, e.subtract(largest, size)) for size in sizes]
+    is_any_even = reduce(e.maximum, even, 0)
+    wanted = [
+        e.maximum(is_even, e.subtract(e.subtract(1, is_any_even), is_below))
+        for is_even, is_below in zip(even, below, strict=True)
+    ]
+    split: list[IndexOrInt] = []
+    left: IndexOrInt = 1
+    for is_wanted in wanted:
+        split.append(e.multiply(left, is_wanted))
+        left = e.subtract(left, split[-1])
+    return split
 
 
-def _split_dimension(sizes: Sequence[int]) -> int:
-    """The first even dimension, else the largest one."""
-    for place, size in enumerate(sizes):
-        if size % 2 == 0:
-            return place
-    return max(range(len(sizes)), key=lambda place: sizes[place])
+def _without_halves(
+    e: Emitter, sizes: Sequence[IndexOrInt], split: Sequence[IndexOrInt]
+) -> list[IndexOrInt]:
+    """The sizes, of the dimension that is split the larger half."""
+    pairs = zip(sizes, split, strict=True)
+    return [e.subtract(size, e.multiply(here, e.divide(size, 2))) for size, here in pairs]
 
 
 def _halves(e: Emitter, value: SSAValue) -> Pair:
@@ -113,24 +136,25 @@ def _narrowed(e: Emitter, value: SSAValue, width: int) -> SSAValue:
 
 
 def _threefry_element(
-    e: Emitter, key: SSAValue, counter: SSAValue, sizes: Sequence[int], width: int
+    e: Emitter,
+    key: SSAValue,
+    counter: SSAValue,
+    sizes: Sequence[IndexOrInt],
+    split: Sequence[IndexOrInt],
+    width: int,
 ) -> SSAValue:
+    """The bits of an element. Along the dimension that is split, both words of a block follow."""
     indices = [e.loop_index(place) for place in range(len(sizes))]
-    if width == 64:
-        number = e.op("arith.addi", counter, _linear(e, indices, sizes))
-        return _joined(e, *threefry(e, _halves(e, key), _halves(e, number)))
-    extents = list(sizes)
-    if not extents:
-        first, _ = threefry(e, _halves(e, key), _halves(e, counter))
-        return _narrowed(e, first, width)
-    place = _split_dimension(extents)
-    extents[place] = -(-extents[place] // 2)
-    two = e.index(2)
-    parity = e.op("arith.remui", indices[place], two)
-    indices[place] = e.op("arith.divui", indices[place], two)
-    number = e.op("arith.addi", counter, _linear(e, indices, extents))
+    parity: IndexOrInt = 0
+    for index, here in zip(indices, split, strict=True):
+        parity = e.add(parity, e.multiply(here, e.remainder(index, 2)))
+    pairs = zip(indices, split, strict=True)
+    blocks = [e.index(e.divide(index, e.add(here, 1))) for index, here in pairs]
+    number = e.op("arith.addi", counter, _linear(e, blocks, _without_halves(e, sizes, split)))
     first, second = threefry(e, _halves(e, key), _halves(e, number))
-    is_first = e.compare_integers("eq", parity, e.index(0))
+    if width == 64:
+        return _joined(e, first, second)
+    is_first = e.compare_integers("eq", e.index(parity), e.index(0))
     return _narrowed(e, e.select(is_first, first, second), width)
 
 

@@ -12,7 +12,14 @@ from xdsl.dialects.arith import (
     FastMathFlagsAttr,
     IntegerOverflowAttr,
 )
-from xdsl.dialects.builtin import ComplexType, FloatAttr, IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import (
+    ComplexType,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    f32,
+)
 from xdsl.dialects.complex import Complex
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -106,6 +113,12 @@ class ScalarEmitter(BuilderIndices):
         """`arith.cmpf` with a predicate such as `olt`."""
         number = IntegerAttr(CMPF_COMPARISON_OPERATIONS.index(predicate), 64)
         return self.op("arith.cmpf", left, right, to=BOOL, predicate=number)
+
+    def compare_with_zero(self, predicate: str, value: SSAValue) -> SSAValue:
+        """`arith.cmpf` of a float and 0, in f32 for narrow ones: f8E8M0FNU has no zero."""
+        if kind(value.type).width < 16:
+            value = self.op("arith.extf", value, to=f32)
+        return self.compare_floats(predicate, value, self.constant(0.0, value.type))
 
     def select(self, condition: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:
         """`arith.select`."""

@@ -122,7 +122,43 @@ func.func @main() {
   check.expect_eq_const %1, dense<[3810451230, 3150102689, 2147545394, 199829246, 2149400778]> : tensor<5xui32>
   return
 }""",
+    # Floats have the bits of integers of their width.
+    "random_floats": """
+func.func @main() {
+  %s = stablehlo.constant dense<[5, 6]> : tensor<2xui64>
+  %0, %1 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3x5xui16>)
+  %2, %3 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3x5xbf16>)
+  %4 = stablehlo.bitcast_convert %3 : (tensor<3x5xbf16>) -> tensor<3x5xui16>
+  check.expect_eq %1, %4 : tensor<3x5xui16>
+  check.expect_eq %0, %2 : tensor<2xui64>
+  return
+}""",
 }
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("algorithm", ["THREE_FRY", "PHILOX"])
+@pytest.mark.parametrize("sizes", [(3, 4), (4, 2), (3, 5), (5, 5), (7,), (2, 0), ()])
+def test_bits_of_open_sizes(sizes: tuple[int, ...], algorithm: str, backend: str) -> None:
+    """As many numbers as a run asks for are those of a type that says how many."""
+    known, open_ = ("".join(f"{size}x" for size in kind) for kind in (sizes, "?" * len(sizes)))
+    n, rule = f"tensor<{len(sizes)}xi32>", f"rng_algorithm = #stablehlo<rng_algorithm {algorithm}>"
+    taken, results = f"%s: tensor<2xui64>, %n: {n}", "tensor<2xui64>, tensor<{}ui32>"
+    text = f"""
+func.func @known({taken}) -> ({results.format(known)}) {{
+  %0:2 = "stablehlo.rng_bit_generator"(%s) <{{{rule}}}> : (tensor<2xui64>) -> ({results.format(known)})
+  return %0#0, %0#1 : {results.format(known)}
+}}
+func.func @open({taken}) -> ({results.format(open_)}) {{
+  %0:2 = stablehlo.custom_call @stablehlo.dynamic_rng_bit_generator(%s, %n) {{{rule}}} : (tensor<2xui64>, {n}) -> ({results.format(open_)})
+  return %0#0, %0#1 : {results.format(open_)}
+}}"""
+    inputs = [np.array([7, 2**64 - 3], np.uint64), np.array(sizes, np.int32)]
+    program = api.compile(text, backend=backend, stages=False)
+    program.require_native = backend == "numba"
+    for one, other in zip(program["known"].run(inputs), program["open"].run(inputs), strict=True):
+        assert one.shape == other.shape
+        assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize("backend", ["interpreter", "numba"])
@@ -156,6 +192,11 @@ func.func @main(%m: tensor<{element}>, %d: tensor<{element}>, %n: tensor<2xi64>)
             """%0, %1 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<3xui64>) -> (tensor<3xui64>, tensor<2xui32>)""",
             "tensor<3xui64>",
             "has a state of type tensor<3xui64>, expected tensor<2xui64>",
+        ),
+        (
+            """%0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<3xui64>) -> (tensor<3xui64>, tensor<2xcomplex<f32>>)""",
+            "tensor<3xui64>",
+            "makes bits of type complex<f32>, expected integers or floats of 8, 16, 32 or 64 bits",
         ),
         (
             """%0, %1 = stablehlo.custom_call @mhlo.topk(%s) {mhlo.attributes = {k = 1 : i64, largest = false}} : (tensor<3xui64>) -> (tensor<1xui64>, tensor<1xi32>)""",

@@ -134,6 +134,11 @@ func.func @main() {
   check.expect_eq_const %n, dense<[1.0, 2.0]> : tensor<2xf8E8M0FNU>
   %x = stablehlo.convert %n : (tensor<2xf8E8M0FNU>) -> tensor<2xf6E2M3FN>
   check.expect_eq_const %x, dense<[1.0, 2.0]> : tensor<2xf6E2M3FN>
+  %least = stablehlo.constant dense<[0x00, 0x80]> : tensor<2xf8E8M0FNU>
+  %sign = stablehlo.sign %least : tensor<2xf8E8M0FNU>
+  check.expect_eq_const %sign, dense<1.0> : tensor<2xf8E8M0FNU>
+  %holds = stablehlo.convert %least : (tensor<2xf8E8M0FNU>) -> tensor<2xi1>
+  check.expect_eq_const %holds, dense<true> : tensor<2xi1>
   return
 }""",
     # The real part counts; numbers of 128 bits fit no register.

@@ -60,6 +60,15 @@ for stage in (
     close(k(p, x), expected)
 close(compile(jax.jit(f), p, x, backend="interpreter")(p, x), expected)
 
+# `None` in the arguments is no array, and may have `None` for its sharding.
+holes = {"w": x, "no": None, "all": (x, None)}
+total = lambda q: q["w"] + q["all"][0]
+for of_hole, of_pair in ((None, (None, None)), (P("y"), P("x"))):
+    given = {"w": P("x"), "no": of_hole, "all": of_pair}
+    k = compile(total, holes, mesh=mesh, in_shardings=(given,), backend="interpreter")
+    assert k.in_shardings[0][0]["w"] == P("x")
+    close(k(holes), 2 * x)
+
 # Halves of an axis that are one again bear its name.
 ones = np.ones((2, 8, 6), np.float32)
 halves = lambda q: (q.reshape(2, 2, 4, 6) * 2).reshape(2, 8, 6)
