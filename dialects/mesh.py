@@ -263,10 +263,6 @@ class ShardOp(NamedResults):
         super().verify_()
         if (self.sharding is None) == (self.shard is None):
             raise VerifyException("needs a sharding, either as an operand or as an attribute")
-        if self.src.type != self.result.type:
-            raise VerifyException(
-                f"result has type {self.result.type}, expected that of the source, {self.src.type}"
-            )
         if self.shard is not None:
             mesh = resolve_grid(self, self.shard.mesh, MESH_SPELLING)
             axes, partial = self.shard.split_axes.lists(), self.shard.partial

@@ -360,10 +360,6 @@ class ShardDefinition(NamedResults, ABC):
     def verify_(self) -> None:
         super().verify_()
         check_spelling(self, self.SPELLING)
-        if self.src.type != self.result.type:
-            raise VerifyException(
-                f"result has type {self.result.type}, expected that of the source, {self.src.type}"
-            )
         if self.priority is not None and self.priority.value.data < 0:
             raise VerifyException(
                 f"priority is {self.priority.value.data}, expected a number from 0"

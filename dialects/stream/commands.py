@@ -60,7 +60,7 @@ CmdDiscardOp = row(
 
 CmdFillOp = row(
     "cmd.fill",
-    "target:resource target_size target_offset target_length value:any",
+    "target:resource target_size target_offset target_length value:i8/i16/i32/i64",
     " $value, $target[$target_offset for $target_length] : type($value)"
     " -> type($target){$target_size} attr-dict-with-keyword",
     doc="Write a pattern over and over.",

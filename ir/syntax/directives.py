@@ -141,6 +141,14 @@ def same_types(operation: Operation, name: str, others: Sequence[str]) -> bool:
     return all([value.type for value in values(operation, other)] == types for other in others)
 
 
+def verify_same_type(operation: Operation, names: Sequence[str]) -> None:
+    """Verify that values that are printed with one type have it. Raises VerifyException."""
+    types = {value.type for name in names for value in values(operation, name)}
+    if len(types) > 1:
+        found = " and ".join(sorted(map(str, types)))
+        raise VerifyException(f"expected {', '.join(names)} of one type, found {found}")
+
+
 @dataclass(frozen=True, slots=True)
 class Type:
     """The type of one operand or result, and of others that have the same."""
@@ -166,6 +174,9 @@ class Type:
         type_ = self.type_of(operation)
         every = (value for name in self.lists for value in values(operation, name))
         return same_types(operation, self.name, self.also) and all(v.type == type_ for v in every)
+
+    def verify(self, operation: Operation) -> None:
+        verify_same_type(operation, (self.name, *self.also, *self.lists))
 
     def type_of(self, operation: Operation) -> Attribute:
         """The type that is printed."""
@@ -193,6 +204,10 @@ class Types:
 
     def fits(self, operation: Operation) -> bool:
         return same_types(operation, self.name, self.also)
+
+    def verify(self, operation: Operation) -> None:
+        if not same_types(operation, self.name, self.also):
+            raise VerifyException(f"expected {self.name}, {', '.join(self.also)} of the same types")
 
 
 @directive("functional-type")

@@ -228,7 +228,7 @@ func.func @f(%t: tensor<7x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>, %s: !shard.sharding) {
-  // expected-error @+1 {{result has type tensor<8x8xf32>, expected that of the source, tensor<8x16xf32>}}
+  // expected-error @+1 {{expected src, result of one type, found tensor<8x16xf32> and tensor<8x8xf32>}}
   %a = "shard.shard"(%t, %s) : (tensor<8x16xf32>, !shard.sharding) -> tensor<8x8xf32>
   return
 }
