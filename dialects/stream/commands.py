@@ -19,17 +19,19 @@ from xdsl.irdl import (
     result_def,
     var_operand_def,
 )
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import (
     Syntax,
 )
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.symbol_directives import EntryPoints
+from ...ir.syntax.symbol_directives import EntryPoints, exports_of
 from .async_ops import INDEX, TIMEPOINT, PlacedOperation
 from .dispatch_syntax import DispatchResources
+from .executables import ExecutableExportOp
 from .regions import Captures, CommandBody
 from .rows import row
-from .types import ResourceType, TimepointType
+from .types import BindingType, ResourceType, TimepointType
 
 CmdFlushOp = row(
     "cmd.flush",
@@ -98,6 +100,22 @@ class CmdDispatchOp(SyntaxOperation):
         DispatchResources(),
         " attr-dict-with-keyword",
     )
+
+    def verify_(self) -> None:
+        super().verify_()
+        for point, export in exports_of(self):
+            function = export.function() if isinstance(export, ExecutableExportOp) else None
+            block = None if function is None else function.regions[0].blocks.first
+            if block is None:
+                continue
+            numbers = [type_ for type_ in block.arg_types if not isinstance(type_, BindingType)]
+            bindings = len(block.args) - len(numbers)
+            if numbers != list(self.uniform_operands.types) or bindings != len(self.resources):
+                given = ", ".join(map(str, self.uniform_operands.types))
+                raise VerifyException(
+                    f"{point} takes {bindings} bindings and ({', '.join(map(str, numbers))}), but"
+                    f" {len(self.resources)} resources and ({given}) are given"
+                )
 
 
 @irdl_op_definition

@@ -39,7 +39,7 @@ from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import dialect_of
-from ...ir.symbols import find_visible_symbol, visible_names
+from ...ir.symbols import find_symbol, root_symbol, visible_names
 from ...ir.syntax.assembly_format import (
     Parsed,
     Syntax,
@@ -173,10 +173,9 @@ class GlobalOp(SyntaxOperation):
 
 def global_at(operation: Operation) -> GlobalOp:
     """The global that a property names. Raises VerifyException where there is none."""
-    symbol = cast(SymbolRefAttr, operation.properties["global"])
-    found = find_visible_symbol(operation, symbol)
+    name = root_symbol(operation, "global")
+    found = find_symbol(operation, name)
     if not isinstance(found, GlobalOp):
-        name = symbol.root_reference.data
         hint = did_you_mean(name, visible_names(operation, (GlobalOp.name,)))
         raise VerifyException(f"expected a global, but '@{name}' is none{hint}")
     return found

@@ -33,7 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.symbols import (
     VISIBILITY,
-    find_visible_symbol,
+    find_symbol,
     root_symbol,
     verify_visibility,
     visible_names,
@@ -258,7 +258,7 @@ class Function(IRDLOperation):
 def callee_of(call: Operation, kind: type[Function]) -> Function:
     """The function of that kind that a call names. Raises VerifyException for anything else."""
     name = root_symbol(call, "callee")
-    function = find_visible_symbol(call, cast(SymbolRefAttr, call.properties["callee"]))
+    function = find_symbol(call, name)
     if not isinstance(function, kind):
         hint = did_you_mean(name, visible_names(call, (kind.name,)))
         raise VerifyException(f"expected a {kind.name}, but '@{name}' is none{hint}")

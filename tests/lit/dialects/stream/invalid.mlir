@@ -140,3 +140,41 @@ util.func private @f(%r: !stream.resource<external>, %n: index) {
   %0 = stream.resource.load %r[%n] : !stream.resource<external>{%n} -> i32
   util.return
 }
+
+// -----
+
+stream.executable private @ex {
+  stream.executable.export public @k
+  builtin.module {
+    func.func @k(%b: !stream.binding, %x: i32) {
+      func.return
+    }
+  }
+}
+
+util.func private @f(%r: !stream.resource<transient>, %n: index, %x: i32) {
+  %0 = stream.cmd.execute with(%r as %q: !stream.resource<transient>{%n}) {
+    // expected-error @+1 {{@ex::@k takes 1 bindings and (i32), but 1 resources and (i32, i32) are given}}
+    stream.cmd.dispatch @ex::@k(%x, %x : i32, i32) {rw %q[%n for %n] : !stream.resource<transient>{%n}}
+  } => !stream.timepoint
+  util.return
+}
+
+// -----
+
+stream.executable private @ex {
+  stream.executable.export public @k workgroups(%w: index) -> (index, index, index) {
+    stream.return %w, %w, %w : index, index, index
+  }
+  builtin.module {
+    func.func @k(%b: !stream.binding) {
+      func.return
+    }
+  }
+}
+
+util.func private @f(%r: !stream.resource<transient>, %n: index) {
+  // expected-error @+1 {{@ex::@k takes a workload of 1, found 2}}
+  %0 = stream.async.dispatch @ex::@k[%n, %n](%r[%n to %n for %n]) : (!stream.resource<transient>{%n}) -> %r{%n}
+  util.return
+}
