@@ -174,7 +174,7 @@ stream.executable private @ex {
 }
 
 util.func private @f(%r: !stream.resource<transient>, %n: index) {
-  // expected-error @+1 {{@ex::@k takes a workload of 1, found 2}}
+  // expected-error @+1 {{@ex::@k takes a workload of 1, but 2 are given}}
   %0 = stream.async.dispatch @ex::@k[%n, %n](%r[%n to %n for %n]) : (!stream.resource<transient>{%n}) -> %r{%n}
   util.return
 }
