@@ -94,8 +94,7 @@ REFUSED = {
 
 GENERIC = {
     "an attribute with the name of a property": (
-        '%0 = "stream.async.alloca"(%s) <{affinity = @a}> {affinity = @b} : '
-        f"(index) -> {R}"
+        f'%0 = "stream.async.alloca"(%s) <{{affinity = @a}}> {{affinity = @b}} : (index) -> {R}'
     ),
     "an attribute in the place of sizes": (
         '%b = "test.op"() : () -> !hal.buffer_view\n'
