@@ -163,7 +163,7 @@ class DispatchTensorLoad(DispatchTensorAccess):
     SYNTAX: ClassVar[Syntax] = (
         " $source, offsets = dynamic-list($offsets, $static_offsets), sizes = dynamic-list($sizes,"
         " $static_sizes), strides = dynamic-list($strides, $static_strides) attr-dict"
-        " : type($source)({$source_dims})? -> type($result)"
+        " : shaped($source_dims, $source) -> type($result)"
     )
 
     def verify_(self) -> None:
@@ -186,7 +186,7 @@ class DispatchTensorStore(DispatchTensorAccess):
     SYNTAX: ClassVar[Syntax] = (
         " $value, $target, offsets = dynamic-list($offsets, $static_offsets), sizes ="
         " dynamic-list($sizes, $static_sizes), strides = dynamic-list($strides, $static_strides)"
-        " attr-dict : type($value) -> type($target)({$target_dims})?"
+        " attr-dict : type($value) -> shaped($target_dims, $target)"
     )
 
     def verify_(self) -> None:
@@ -286,7 +286,7 @@ class FlowDispatchWorkgroupCountFromSliceOp(WorkgroupCount):
 ComputeBarrierStartOp = row(
     "compute_barrier.start",
     "value:tensor value_dims* -> result:tensor",
-    " $value : type($value)({$value_dims})? -> type($result) attr-dict-with-keyword",
+    " $value : shaped($value_dims, $value) -> type($result) attr-dict-with-keyword",
     traits=PURE,
     doc="No reshape moves up across this.",
 )
@@ -295,7 +295,7 @@ ComputeBarrierStartOp = row(
 ComputeBarrierEndOp = row(
     "compute_barrier.end",
     "value:tensor value_dims* -> result:tensor",
-    " $value : type($value)({$value_dims})? -> type($result) attr-dict-with-keyword",
+    " $value : shaped($value_dims, $value) -> type($result) attr-dict-with-keyword",
     traits=PURE,
     doc="No reshape moves down across this.",
 )
@@ -304,7 +304,7 @@ ComputeBarrierEndOp = row(
 BitCastOp = row(
     "bitcast",
     "source:tensor source_dims* result_dims* -> result:tensor",
-    " $source : type($source)({$source_dims})? -> type($result)({$result_dims})?"
+    " $source : shaped($source_dims, $source) -> shaped($result_dims, $result)"
     " attr-dict-with-keyword",
     traits=PURE,
     doc="The same bytes as a tensor of another type.",
@@ -334,13 +334,13 @@ ROWS = (
         " | raggedDim:int",
         " $source ragged_dim(index($raggedDim)) column_lengths($column_lengths)"
         "( num_ragged_rows($num_ragged_rows))? attr-dict"
-        " : (type($source)({$source_dynamic_dims})?, type($column_lengths)) -> type($result)",
+        " : (shaped($source_dynamic_dims, $source), type($column_lengths)) -> type($result)",
         traits=PURE,
     ),
     row(
         "linearize_ragged_dims",
         "source:tensor result_dynamic_dims* -> result:tensor",
-        " $source attr-dict : type($source) -> type($result)({$result_dynamic_dims})?",
+        " $source attr-dict : type($source) -> shaped($result_dynamic_dims, $result)",
         traits=PURE,
     ),
     row(

@@ -252,14 +252,14 @@ class ShardOp(NamedResults):
         )
 
     def verify_(self) -> None:
-        super().verify_()
-        if (self.sharding is None) == (self.shard is None):
-            raise VerifyException("needs a sharding, either as an operand or as an attribute")
         if self.src.type != self.result.type:
             raise VerifyException(
                 "failed to verify that all of {result, src} have same type, got "
                 f"{self.result.type} and {self.src.type}"
             )
+        super().verify_()
+        if (self.sharding is None) == (self.shard is None):
+            raise VerifyException("needs a sharding, either as an operand or as an attribute")
         if self.shard is not None:
             mesh = resolve_grid(self, self.shard.mesh, MESH_SPELLING)
             axes, partial = self.shard.split_axes.lists(), self.shard.partial

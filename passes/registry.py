@@ -46,6 +46,7 @@ _PASSES = {
     "iree-stream-elide-timepoints": "stream.elide_timepoints",
     "iree-stream-encode-device-tensors": "stream.encode_device_tensors",
     "iree-stream-encode-host-tensors": "stream.encode_host_tensors",
+    "iree-stream-fold-uniform-operands": "stream.fold_uniform_operands",
     "iree-stream-layout-slices": "stream.layout_slices",
     "iree-stream-materialize-copy-on-write": "stream.materialize_copy_on_write",
     "iree-stream-materialize-encodings": "stream.materialize_encodings",

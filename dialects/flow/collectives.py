@@ -24,7 +24,7 @@ from ...ir.syntax.rows import Rows
 from ...ir.syntax.words import Choice
 from ...sharding.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from ..stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS
-from ..util.functions import Function
+from ..util.functions import Function, verify_callee
 from ..util.types import BufferType
 from .dispatches import DISPATCH_TYPE
 
@@ -79,7 +79,7 @@ class TracedTensors:
 row = Rows("flow", {"channel": ChannelType(), "host": BufferType(), "tensor": TensorType})
 
 END = " attr-dict-with-keyword"
-TARGET = f" -> tied($target) type($target, $result)({{$target_dims}})?{END}"
+TARGET = f" -> tied($target) shaped($target_dims, $target, $result){END}"
 TYPES = "type($target), type($source), type($channel)"
 ELEMENT = Choice("element_type", COLLECTIVE_ELEMENTS)
 REDUCTION = (" ", Choice("reduction_op", COLLECTIVE_REDUCTIONS, first=1), ",")
@@ -89,6 +89,11 @@ SOURCES = "target:tensor target_dims* source:tensor channel:channel"
 PROPERTIES = "element_type:int tied_operands:array?"
 SOURCE = "parameter($source_scope, $source_key, $source_offset)"
 WRITTEN = "parameter($target_scope, $target_key, $target_offset)"
+
+
+def _verify_call(call: Operation) -> None:
+    verify_callee(call, FuncOp, [value.type for value in values(call, "arguments")])
+
 
 ROWS = (
     row(
@@ -144,17 +149,18 @@ ROWS = (
         "arguments:any* argument_dims* result_dims* -> results_:any*"
         " | callee:symbol tied_operands:array? arg_attrs:array? res_attrs:array?",
         (" @$callee($arguments) attr-dict : ", DISPATCH_TYPE),
+        verify=_verify_call,
     ),
     row(
         "parameter.load",
         "source_scope:host? source_key:host source_offset:i64 result_dims* -> result:tensor",
-        f" {SOURCE} : type($result)({{$result_dims}})?{END}",
+        f" {SOURCE} : shaped($result_dims, $result){END}",
     ),
     row(
         "parameter.write",
         "source:tensor source_dims* target_scope:host? target_key:host target_offset:i64"
         " -> result:tensor",
-        f" $source -> {WRITTEN} : type($source, $result)({{$source_dims}})?{END}",
+        f" $source -> {WRITTEN} : shaped($source_dims, $source, $result){END}",
     ),
     row(
         "tensor.dynamic_constant",

@@ -32,7 +32,7 @@ from .tensors import row
 TensorTransferOp = row(
     "tensor.transfer",
     "operand:any argument_dims* -> result:any | target:attr",
-    " $operand : type($operand, $result)({$argument_dims})? to $target attr-dict-with-keyword",
+    " $operand : shaped($argument_dims, $operand, $result) to $target attr-dict-with-keyword",
     doc="The same tensor on another device.",
 )
 
@@ -40,7 +40,7 @@ TensorTransferOp = row(
 TensorBarrierOp = row(
     "tensor.barrier",
     "operand:any argument_dims* -> result:any | target:attr",
-    " $operand : type($operand, $result)({$argument_dims})? on $target attr-dict-with-keyword",
+    " $operand : shaped($argument_dims, $operand, $result) on $target attr-dict-with-keyword",
     doc="The same tensor, pinned to a device.",
 )
 
@@ -56,7 +56,7 @@ class TensorConversion(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " $operand : type($operand)({$operand_dims})? -> type($result)({$result_dims})?"
+        " $operand : shaped($operand_dims, $operand) -> shaped($result_dims, $result)"
         " attr-dict-with-keyword"
     )
 

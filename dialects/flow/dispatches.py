@@ -95,7 +95,7 @@ class DispatchOp(SyntaxOperation):
 DispatchTieShapeOp = row(
     "dispatch.tie_shape",
     "operand:any dynamic_dims* -> result:any",
-    " $operand attr-dict : type($operand, $result)({$dynamic_dims})?",
+    " $operand attr-dict : shaped($dynamic_dims, $operand, $result)",
     doc="A dispatch tensor together with the sizes of its dynamic dimensions.",
 )
 

@@ -46,7 +46,7 @@ class ElementType:
 
 TensorConstantOp = row(
     "tensor.constant",
-    "-> result:any | value:attr",
+    "-> result:tensor | value:attr",
     (
         " attr-dict ",
         ConstantValue(),
@@ -59,7 +59,7 @@ TensorConstantOp = row(
 TensorEmptyOp = row(
     "tensor.empty",
     "result_dims* -> result:tensor",
-    " : type($result)({$result_dims})? attr-dict-with-keyword",
+    " : shaped($result_dims, $result) attr-dict-with-keyword",
     doc="Contents that nobody reads.",
 )
 
@@ -67,7 +67,7 @@ TensorEmptyOp = row(
 TensorAllocaOp = row(
     "tensor.alloca",
     "result_dims* -> result:tensor",
-    " : type($result)({$result_dims})? attr-dict-with-keyword",
+    " : shaped($result_dims, $result) attr-dict-with-keyword",
     doc="Storage for a tensor.",
 )
 
@@ -76,7 +76,7 @@ TensorSplatOp = row(
     "tensor.splat",
     "value:any result_dims* -> result:tensor",
     (
-        " $value : type($result)({$result_dims})? attr-dict-with-keyword",
+        " $value : shaped($result_dims, $result) attr-dict-with-keyword",
         ElementType("value", "result"),
     ),
     traits=PURE,
@@ -87,7 +87,7 @@ TensorSplatOp = row(
 TensorCloneOp = row(
     "tensor.clone",
     "operand:tensor argument_dims* -> result:tensor",
-    " $operand : type($operand, $result)({$argument_dims})? attr-dict-with-keyword",
+    " $operand : shaped($argument_dims, $operand, $result) attr-dict-with-keyword",
     traits=PURE,
     doc="A copy.",
 )
@@ -96,7 +96,7 @@ TensorCloneOp = row(
 TensorTieShapeOp = row(
     "tensor.tie_shape",
     "operand:tensor dynamic_dims* -> result:tensor",
-    " $operand attr-dict : type($operand, $result)({$dynamic_dims})?",
+    " $operand attr-dict : shaped($dynamic_dims, $operand, $result)",
     traits=PURE,
     doc="The same tensor, with what its dynamic sizes are.",
 )
@@ -105,8 +105,8 @@ TensorTieShapeOp = row(
 TensorSliceOp = row(
     "tensor.slice",
     "source:tensor source_dims* start_indices* lengths* result_dims* -> result:tensor",
-    " $source[$start_indices for $lengths] : type($source)({$source_dims})?"
-    " -> type($result)({$result_dims})? attr-dict-with-keyword",
+    " $source[$start_indices for $lengths] : shaped($source_dims, $source)"
+    " -> shaped($result_dims, $result) attr-dict-with-keyword",
     traits=PURE,
     doc="A copy of a part.",
 )
@@ -115,8 +115,8 @@ TensorSliceOp = row(
 TensorUpdateOp = row(
     "tensor.update",
     "target:tensor target_dims* start_indices* update:tensor update_dims* -> result:tensor",
-    " $update, $target[$start_indices] : type($update)({$update_dims})?"
-    " -> tied($target) type($target, $result)({$target_dims})? attr-dict-with-keyword",
+    " $update, $target[$start_indices] : shaped($update_dims, $update)"
+    " -> tied($target) shaped($target_dims, $target, $result) attr-dict-with-keyword",
     traits=PURE,
     doc="The same tensor with another one written to a part of it.",
 )
@@ -126,7 +126,7 @@ TensorLoadOp = row(
     "tensor.load",
     "source:tensor source_dims* indices* -> result:any",
     (
-        " $source([$indices])? : type($source)({$source_dims})? attr-dict-with-keyword",
+        " $source([$indices])? : shaped($source_dims, $source) attr-dict-with-keyword",
         ElementType("result", "source"),
     ),
     doc="One element.",
@@ -137,7 +137,7 @@ TensorStoreOp = row(
     "tensor.store",
     "value:any target:tensor target_dims* indices* -> result:tensor",
     (
-        " $value, $target([$indices])? : type($target, $result)({$target_dims})?"
+        " $value, $target([$indices])? : shaped($target_dims, $target, $result)"
         " attr-dict-with-keyword",
         ElementType("value", "target"),
     ),
@@ -148,7 +148,7 @@ TensorStoreOp = row(
 TensorBitCastOp = row(
     "tensor.bitcast",
     "source:tensor source_dims* result_dims* -> result:tensor",
-    " $source : type($source)({$source_dims})? -> type($result)({$result_dims})?"
+    " $source : shaped($source_dims, $source) -> shaped($result_dims, $result)"
     " attr-dict-with-keyword",
     traits=PURE,
     doc="The same bytes as a tensor of another type.",

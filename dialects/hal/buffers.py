@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import IndexType, StringAttr, UnitAttr
+from xdsl.dialects.builtin import IndexType, StringAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -25,9 +25,10 @@ from xdsl.printer import Printer
 from ...ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax
 from ...ir.syntax.directives import verify_type
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.rows import OneOf
 from ..stream.affinity import AffinityOpInterface
 from .objects import PLACED, PURE, row
-from .types import FenceType
+from .types import BufferType, BufferViewType, FenceType
 
 _WORD = re.compile(r"[a-zA-Z_][\w$.]*", re.ASCII)
 
@@ -55,6 +56,9 @@ class Keyword(PrintsProperty):
         return word.data != self.default and _WORD.fullmatch(word.data) is not None
 
 
+HELD = OneOf((BufferType(), BufferViewType()))
+
+
 ElementTypeOp = row(
     "element_type",
     "-> result:i32 | type:attr",
@@ -79,7 +83,7 @@ EncodingTypeOp = row(
 
 BufferViewDimOp = row(
     "buffer_view.dim",
-    "buffer_view:any -> result | index:int",
+    "buffer_view:view -> result | index:int",
     "<$buffer_view : type($buffer_view)>[index($index)] : type($result) attr-dict-with-keyword",
     traits=PURE,
     doc="The size of one dimension of a buffer view.",
@@ -88,7 +92,7 @@ BufferViewDimOp = row(
 
 BufferViewAssertOp = row(
     "buffer_view.assert",
-    "buffer_view:any element_type:i32 encoding_type:i32 shape* | message:str",
+    "buffer_view:view element_type:i32 encoding_type:i32 shape* | message:str",
     (
         "<$buffer_view : type($buffer_view)> message($message) shape([$shape]) type(",
         # A format of its own, since `type($element_type)` is the type of an operand.
@@ -131,15 +135,15 @@ class TensorImportOp(SyntaxOperation):
     """The tensor in a buffer that a caller passed."""
 
     name = "hal.tensor.import"
-    source = operand_def()
+    source = operand_def(HELD)
     target_encoding = prop_def(Attribute)
     target_dims = var_operand_def(IndexType())
     wait_fence = opt_operand_def(FenceType())
-    target_storage = opt_operand_def()
+    target_storage = opt_operand_def(HELD)
     consume = opt_prop_def(UnitAttr)
     name_ = opt_prop_def(StringAttr, prop_name="name")
     affinity = opt_prop_def(Attribute)
-    target = result_def()
+    target = result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(AffinityOpInterface())
 
@@ -147,7 +151,7 @@ class TensorImportOp(SyntaxOperation):
         "( on($affinity))?( wait($wait_fence) =>)?( consume$consume)? $source( $name)?"
         " : type($source) -> ",
         ImportType("target_encoding", "target"),
-        "({$target_dims})? attr-dict",
+        "dims($target_dims, $target) attr-dict",
     )
 
 
@@ -156,24 +160,24 @@ class TensorExportOp(SyntaxOperation):
     """A tensor as a buffer for the caller."""
 
     name = "hal.tensor.export"
-    source = operand_def()
+    source = operand_def(TensorType)
     source_encoding = prop_def(Attribute)
     source_dims = var_operand_def(IndexType())
     name_ = opt_prop_def(StringAttr, prop_name="name")
     affinity = opt_prop_def(Attribute)
-    target = result_def()
+    target = result_def(HELD)
     traits = traits_def(AffinityOpInterface())
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $source( $name)? : ",
         ImportType("source_encoding", "source"),
-        "({$source_dims})? -> type($target) attr-dict",
+        "dims($source_dims, $source) -> type($target) attr-dict",
     )
 
 
 TensorBarrierOp = row(
     "tensor.barrier",
-    "sources:any* signal_fence:fence -> results_:any*",
+    "sources:tensor* signal_fence:fence -> results_:tensor*",
     " join($sources : type($sources, $results_)) => $signal_fence"
     " : type($signal_fence) attr-dict-with-keyword",
     doc="Signal a fence once tensors are ready.",
@@ -182,9 +186,10 @@ TensorBarrierOp = row(
 
 TensorAliasOp = row(
     "tensor.alias",
-    "source:any source_dims* storage:any wait_fence:fence? -> result:any | affinity:attr?",
-    "( on($affinity))?( wait($wait_fence) =>)? $source : type($source, $result)"
-    "({$source_dims})? to $storage : type($storage) attr-dict",
+    "source:tensor source_dims* storage:buffer/view wait_fence:fence?"
+    " -> result:tensor | affinity:attr?",
+    "( on($affinity))?( wait($wait_fence) =>)? $source : shaped($source_dims, $source, $result)"
+    " to $storage : type($storage) attr-dict",
     traits=PLACED,
     doc="A tensor whose contents are stored in a buffer of the caller.",
 )
@@ -192,8 +197,8 @@ TensorAliasOp = row(
 
 TensorTransientsOp = row(
     "tensor.transients",
-    "source:any source_dims* storage:any -> result:any | affinity:attr?",
-    "( on($affinity))? $source : type($source, $result)({$source_dims})?"
+    "source:tensor source_dims* storage:buffer/view -> result:tensor | affinity:attr?",
+    "( on($affinity))? $source : shaped($source_dims, $source, $result)"
     " from $storage : type($storage) attr-dict",
     traits=PLACED,
     doc="A tensor; what is needed to compute it is stored in a buffer of the caller.",

@@ -62,36 +62,37 @@ ROWS = (
     ),
     row(
         "command_buffer.fill_buffer",
-        "command_buffer:commands target_buffer:any target_offset length pattern:any | flags:int",
+        "command_buffer:commands target_buffer:bound target_offset length pattern:i8/i16/i32"
+        " | flags:int",
         f"{COMMAND}{RANGE} pattern($pattern : type($pattern)){FLAGS}",
     ),
     row(
         "command_buffer.update_buffer",
-        "command_buffer:commands source_buffer:host source_size source_offset target_buffer:any"
+        "command_buffer:commands source_buffer:host source_size source_offset target_buffer:bound"
         " target_offset length | flags:int",
         f"{COMMAND} source($source_buffer : type($source_buffer){{$source_size}})[$source_offset]"
         f"{TARGET} length($length){FLAGS}",
     ),
     row(
         "command_buffer.copy_buffer",
-        "command_buffer:commands source_buffer:any source_offset target_buffer:any target_offset"
-        " length | flags:int",
+        "command_buffer:commands source_buffer:bound source_offset target_buffer:bound"
+        " target_offset length | flags:int",
         f"{COMMAND}{SOURCE}{TARGET} length($length){FLAGS}",
     ),
     row(
         "command_buffer.flush_buffer",
-        "command_buffer:commands target_buffer:any target_offset length",
+        "command_buffer:commands target_buffer:bound target_offset length",
         COMMAND + RANGE + END,
     ),
     row(
         "command_buffer.invalidate_buffer",
-        "command_buffer:commands target_buffer:any target_offset length",
+        "command_buffer:commands target_buffer:bound target_offset length",
         COMMAND + RANGE + END,
     ),
     row(
         "command_buffer.collective",
-        "command_buffer:commands channel:channel element_count param:i32? send_buffer:any?"
-        " send_offset? send_length? recv_buffer:any? recv_offset? recv_length? | op:collective",
+        "command_buffer:commands channel:channel element_count param:i32? send_buffer:bound?"
+        " send_offset? send_length? recv_buffer:bound? recv_offset? recv_length? | op:collective",
         f"{COMMAND} channel($channel : type($channel)) op(bare($op))"
         "( param($param : type($param)))?"
         "( send($send_buffer : type($send_buffer))[$send_offset, $send_length])?"
@@ -101,7 +102,7 @@ ROWS = (
     row(
         "command_buffer.dispatch",
         "command_buffer:commands executable:executable entry_point:i64 workgroup_x workgroup_y"
-        " workgroup_z constants:i32* binding_buffers:any* binding_offsets* binding_lengths*"
+        " workgroup_z constants:i32* binding_buffers:bound* binding_offsets* binding_lengths*"
         " | flags:int",
         (
             f"{COMMAND} target($executable : type($executable))[$entry_point]"
@@ -113,8 +114,8 @@ ROWS = (
     ),
     row(
         "command_buffer.dispatch.indirect",
-        "command_buffer:commands executable:executable entry_point:i64 workgroups_buffer:any"
-        " workgroups_offset constants:i32* binding_buffers:any* binding_offsets* binding_lengths*"
+        "command_buffer:commands executable:executable entry_point:i64 workgroups_buffer:bound"
+        " workgroups_offset constants:i32* binding_buffers:bound* binding_offsets* binding_lengths*"
         " | flags:int",
         (
             f"{COMMAND} target($executable : type($executable))[$entry_point]"
@@ -143,7 +144,7 @@ ROWS = (
     row("device.queue.barrier", f"{ON_QUEUE} | flags:int", QUEUE + FLAGS),
     row(
         "device.queue.fill",
-        f"{ON_QUEUE} target_buffer:buffer target_offset length pattern:any | flags:int",
+        f"{ON_QUEUE} target_buffer:buffer target_offset length pattern:i8/i16/i32 | flags:int",
         f"{QUEUE}{TARGET} length($length) pattern($pattern : type($pattern)){FLAGS}",
     ),
     row(

@@ -435,7 +435,7 @@ ROWS = (
     ),
     row(
         "executable.constant.load",
-        "-> result:any | key:str",
+        "-> result:number | key:str",
         " $key attr-dict : type($result)",
         traits=PURE,
     ),

@@ -117,7 +117,7 @@ class InterfaceBindingSubspanOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (
         " layout($layout) binding(index($binding))( alignment(index($alignment)))?"
         "( offset($byte_offset))?( flags(descriptor-flags($descriptor_flags)))? attr-dict"
-        " : type($result)({$dynamic_dims})?"
+        " : shaped($dynamic_dims, $result)"
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import IndexType
 from xdsl.parser import Parser
 from xdsl.traits import IsTerminator, Pure
 
 from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.repeated import Repeated
-from ...ir.syntax.rows import Rows
+from ...ir.syntax.rows import OneOf, Rows
 from ...ir.syntax.words import Choice
 from ..stream.affinity import AffinityOpInterface
 from ..util.types import BufferType as HostBufferType
@@ -29,6 +30,7 @@ row = Rows(
     "hal",
     {
         "allocator": AllocatorType(),
+        "bound": OneOf((BufferType(), IndexType())),
         "buffer": BufferType(),
         "channel": ChannelType(),
         "collective": CollectiveAttr,
@@ -145,10 +147,10 @@ ROWS = (
     row("buffer.allocation.is_terminal", "buffer:buffer -> result:i1", BUFFER + RESULT),
     row("buffer.allocation.preserve", "buffer:buffer", f"{BUFFER} attr-dict-with-keyword"),
     row("buffer.length", "buffer:buffer -> result", BUFFER + RESULT, traits=PURE),
-    row("buffer.load", "buffer:buffer offset -> result:any", f"{BUFFER}[$offset]{RESULT}"),
+    row("buffer.load", "buffer:buffer offset -> result:number", f"{BUFFER}[$offset]{RESULT}"),
     row(
         "buffer.store",
-        "value:any buffer:buffer offset",
+        "value:number buffer:buffer offset",
         f"{BUFFER}[$offset] value($value : type($value)) attr-dict-with-keyword",
     ),
     row(
@@ -210,7 +212,7 @@ ROWS = (
     ),
     row(
         "device.resolve",
-        "-> results_:any* | affinity:attr?",
+        "-> results_:device/allocator/i64* | affinity:attr?",
         "( on($affinity))? attr-dict : type($results_)",
         traits=(*PURE, *PLACED),
     ),
@@ -251,23 +253,23 @@ ROWS = (
     # Instrumentation of kernels.
     row(
         "instrument.workgroup",
-        "buffer:any dispatch_id:i32 -> workgroup_key",
+        "buffer:memref dispatch_id:i32 -> workgroup_key",
         "[$buffer : type($buffer)] dispatch($dispatch_id) attr-dict : type($workgroup_key)",
     ),
     row(
         "instrument.print",
-        "buffer:any workgroup_key values_:any* | format:str",
+        "buffer:memref workgroup_key values_:any* | format:str",
         f"{INSTRUMENT} $format( * ($values_ : type($values_)))? attr-dict",
     ),
     row(
         "instrument.value",
-        "buffer:any workgroup_key operand:any -> result:any | ordinal:int",
+        "buffer:memref workgroup_key operand:any -> result:any | ordinal:int",
         f"{INSTRUMENT} $ordinal = $operand attr-dict : type($operand, $result)",
     ),
     *(
         row(
             f"instrument.memory.{access}",
-            "buffer:any workgroup_key value:any base:any indices* -> result:any",
+            "buffer:memref workgroup_key value:any base:memref indices* -> result:any",
             f"{INSTRUMENT} $base[$indices], $value attr-dict : type($base), type($value, $result)",
         )
         for access in ("load", "store")

@@ -94,7 +94,7 @@ class UnsetEncodingOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         " attr-dict $source( encoding_dims{$encoding_dims})? : type($source)"
-        " -> type($result)({$result_dims})?"
+        " -> shaped($result_dims, $result)"
     )
 
     def verify_(self) -> None:

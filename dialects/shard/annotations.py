@@ -350,13 +350,13 @@ class ShardDefinition(NamedResults, ABC):
         )
 
     def verify_(self) -> None:
-        super().verify_()
-        check_spelling(self, self.SPELLING)
         if self.src.type != self.result.type:
             raise VerifyException(
                 "failed to verify that all of {result, src} have same type, got "
                 f"{self.result.type} and {self.src.type}"
             )
+        super().verify_()
+        check_spelling(self, self.SPELLING)
         if self.priority is not None and self.priority.value.data < 0:
             raise VerifyException(
                 f"priority is {self.priority.value.data}, expected a number from 0"

@@ -65,7 +65,7 @@ AsyncConstantOp = row(
 
 AsyncSplatOp = row(
     "async.splat",
-    "value:any result_size -> result:resource | affinity:attr?",
+    "value:i8/i16/i32/i64 result_size -> result:resource | affinity:attr?",
     "( on($affinity))? $value : type($value) -> type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
     doc="A pattern over and over.",
@@ -105,7 +105,7 @@ AsyncSliceOp = row(
 
 AsyncFillOp = row(
     "async.fill",
-    "target:resource target_size target_offset target_end target_length value:any ->"
+    "target:resource target_size target_offset target_end target_length value:i8/i16/i32/i64 ->"
     " result:resource | affinity:attr?",
     "( on($affinity))? $value, $target[$target_offset to $target_end for $target_length]"
     " : type($value) -> tied($target) type($target, $result){$target_size}"
@@ -170,7 +170,7 @@ class AsyncTransferOp(SyntaxOperation):
 
 AsyncLoadOp = row(
     "async.load",
-    "source:resource source_size source_offset -> result:any",
+    "source:resource source_size source_offset -> result:number",
     " $source[$source_offset] : type($source){$source_size} -> type($result)"
     " attr-dict-with-keyword",
     doc="One element of a resource that the host can reach.",
@@ -179,7 +179,7 @@ AsyncLoadOp = row(
 
 AsyncStoreOp = row(
     "async.store",
-    "target:resource target_size target_offset value:any -> result:resource",
+    "target:resource target_size target_offset value:number -> result:resource",
     " $value, $target[$target_offset] : type($value)"
     " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword",
     doc="The same resource, which the host can reach, with one element written.",

@@ -19,15 +19,17 @@ from xdsl.irdl import (
     result_def,
     var_operand_def,
 )
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.symbol_directives import EntryPoints
+from ...ir.syntax.symbol_directives import EntryPoints, exports_of
 from .async_ops import INDEX, TIMEPOINT, PlacedOperation
 from .dispatch_syntax import DispatchResources
+from .executables import ExecutableExportOp
 from .regions import Captures, CommandBody
 from .rows import row
-from .types import ResourceType, TimepointType
+from .types import BindingType, ResourceType, TimepointType
 
 CmdFlushOp = row(
     "cmd.flush",
@@ -58,7 +60,7 @@ CmdDiscardOp = row(
 
 CmdFillOp = row(
     "cmd.fill",
-    "target:resource target_size target_offset target_length value:any",
+    "target:resource target_size target_offset target_length value:i8/i16/i32/i64",
     " $value, $target[$target_offset for $target_length] : type($value)"
     " -> type($target){$target_size} attr-dict-with-keyword",
     doc="Write a pattern over and over.",
@@ -96,6 +98,22 @@ class CmdDispatchOp(SyntaxOperation):
         DispatchResources(),
         " attr-dict-with-keyword",
     )
+
+    def verify_(self) -> None:
+        super().verify_()
+        for point, export in exports_of(self):
+            function = export.function() if isinstance(export, ExecutableExportOp) else None
+            block = None if function is None else function.regions[0].blocks.first
+            if block is None:
+                continue
+            numbers = [type_ for type_ in block.arg_types if not isinstance(type_, BindingType)]
+            bindings = len(block.args) - len(numbers)
+            if numbers != list(self.uniform_operands.types) or bindings != len(self.resources):
+                given = ", ".join(map(str, self.uniform_operands.types))
+                raise VerifyException(
+                    f"{point} takes {bindings} bindings and ({', '.join(map(str, numbers))}), but"
+                    f" {len(self.resources)} resources and ({given}) are given"
+                )
 
 
 @irdl_op_definition

@@ -25,7 +25,6 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import RegionBody, WorkgroupCountRegion
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.resource_directives import dynamic_dimensions
 from ...ir.syntax.symbol_directives import Visibility
 from .rows import row
 from .types import BindingType
@@ -179,16 +178,8 @@ class BindingSubspanOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " $binding[$byte_offset] attr-dict : type($binding) -> type($result)({$dynamic_dims})?"
+        " $binding[$byte_offset] attr-dict : type($binding) -> shaped($dynamic_dims, $result)"
     )
-
-    def verify_(self) -> None:
-        super().verify_()
-        expected, found = dynamic_dimensions(self.result.type), len(self.dynamic_dims)
-        if found != expected:
-            raise VerifyException(
-                f"{self.result.type} has {expected} dynamic dimensions, but {found} sizes are given"
-            )
 
 
 ReturnOp = row(

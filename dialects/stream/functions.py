@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType
+from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE, TiedFunctionType, ValueForm, operand_key
-from ..util.functions import EMPTY, Function, Inputs, parse_attributes, print_attributes
+from ..util.functions import (
+    EMPTY,
+    Function,
+    Inputs,
+    callee_of,
+    parse_attributes,
+    print_attributes,
+    verify_callee,
+)
 from .channels import PLACED, row
 from .dispatch_syntax import DispatchOperands
 
@@ -89,11 +99,22 @@ CALL_TYPE = TiedFunctionType(
     ValueForm.RESOURCE, "resource_operands", "resource_operand_sizes", "results_", "result_sizes"
 )
 
+
+def _verify_call(call: Operation) -> None:
+    operands = [value.type for value in values(call, "resource_operands")]
+    verify_callee(call, AsyncFuncOp, operands)
+
+
+def _verify_command(call: Operation) -> None:
+    callee_of(call, CmdFuncOp)
+
+
 ROWS = (
     row(
         "async.call",
         CALL.format(ends="resource_operand_ends* ") + " affinity:attr?",
         ("( on($affinity))? @$callee", DispatchOperands(), " attr-dict : ", CALL_TYPE),
+        verify=_verify_call,
         traits=PLACED,
     ),
     row(
@@ -105,5 +126,6 @@ ROWS = (
             " attr-dict : ",
             CALL_TYPE,
         ),
+        verify=_verify_command,
     ),
 )

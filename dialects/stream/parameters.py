@@ -68,7 +68,7 @@ ROWS = (
         "tensor.parameter.load",
         f"{SOURCE_KEY} result_encoding_dims* result_size -> result:resource"
         " | result_encoding:type affinity:attr?",
-        f"{ON} {READ} : type($result_encoding)({{$result_encoding_dims}})? in"
+        f"{ON} {READ} : shaped($result_encoding_dims, $result_encoding) in"
         " type($result){$result_size} attr-dict-with-keyword",
         traits=PLACED,
     ),
@@ -76,7 +76,7 @@ ROWS = (
         "tensor.parameter.write",
         f"source:resource source_encoding_dims* source_size {TARGET_KEY} -> result:resource"
         " | source_encoding:type affinity:attr?",
-        f"{ON} $source -> {WRITTEN} : type($source_encoding)({{$source_encoding_dims}})? in"
+        f"{ON} $source -> {WRITTEN} : shaped($source_encoding_dims, $source_encoding) in"
         " type($source, $result){$source_size} attr-dict-with-keyword",
         traits=PLACED,
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import StringAttr
+
 from ...ir.syntax.rows import Rows
 from ..util.types import BufferType
 from .affinity import AffinityOpInterface
@@ -25,6 +27,7 @@ row = Rows(
         "file": FileType(),
         "host": BufferType(),
         "resource": ResourceType,
+        "staging": ResourceType(StringAttr("staging")),
         "timepoint": TimepointType(),
     },
 )

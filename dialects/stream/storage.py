@@ -46,19 +46,19 @@ ROWS = (
     row("resource.is_terminal", f"{OPERAND} -> is_terminal:i1", OF_RESOURCE),
     row(
         "resource.load",
-        "source:resource source_size source_offset -> result:any",
+        "source:staging source_size source_offset -> result:number",
         " $source[$source_offset] : type($source){$source_size} -> type($result)"
         " attr-dict-with-keyword",
     ),
     row(
         "resource.store",
-        "target:resource target_size target_offset value:any",
+        "target:staging target_size target_offset value:number",
         " $value, $target[$target_offset] : type($value) -> type($target){$target_size}"
         " attr-dict-with-keyword",
     ),
     row(
         "resource.transients",
-        "resource:resource resource_size storage:any storage_size await_timepoint:timepoint?"
+        "resource:resource resource_size storage:resource storage_size await_timepoint:timepoint?"
         " -> result:resource result_timepoint:timepoint | affinity:attr?",
         "( on($affinity))?( await($await_timepoint) =>)? $resource"
         " : type($resource, $result){$resource_size} from $storage"

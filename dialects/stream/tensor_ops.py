@@ -32,9 +32,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import Syntax, values
+from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.resource_directives import dynamic_dimensions
 from ...ir.syntax.symbol_directives import EntryPoints
 from ..iree_encoding.interfaces import plain, tensor_encoding
 from .affinity import AffinityOpInterface, TensorPhase
@@ -48,25 +47,6 @@ class TensorOperation(SyntaxOperation):
     """What tensor operations have in common."""
 
     traits = traits_def(TensorPhase())
-
-    def encoding_properties(self) -> tuple[str, ...]:
-        """The properties that name the tensor types of operands and results."""
-        return tuple(
-            name
-            for name in self.properties
-            if name.endswith("encoding") and not isinstance(self.properties[name], ArrayAttr)
-        )
-
-    def verify_(self) -> None:
-        super().verify_()
-        for name in self.encoding_properties():
-            type_ = cast(Attribute, self.get_attr_or_prop(name))
-            expected = dynamic_dimensions(type_)
-            found = len(values(self, f"{name}_dims"))
-            if found != expected:
-                raise VerifyException(
-                    f"{name} {type_} has {expected} dynamic dimensions, but {found} sizes are given"
-                )
 
 
 class PlacedTensorOperation(TensorOperation):
@@ -90,7 +70,7 @@ class TensorImportOp(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))?( consume$consume)? $source : type($source)"
-        " -> type($result_encoding)({$result_encoding_dims})? in type($result){$result_size}"
+        " -> shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
         " attr-dict-with-keyword"
     )
 
@@ -108,7 +88,7 @@ class TensorExportOp(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $source"
-        " : type($source_encoding)({$source_encoding_dims})? in type($source){$source_size}"
+        " : shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
         " -> type($result) attr-dict-with-keyword"
     )
 
@@ -124,7 +104,7 @@ class TensorSizeOfOp(PlacedTensorOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? type($encoding)({$encoding_dims})? attr-dict : type($storage_size)"
+        "( on($affinity))? shaped($encoding_dims, $encoding) attr-dict : type($storage_size)"
     )
 
 
@@ -140,7 +120,7 @@ class TensorEmptyOp(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))?"
-        " : type($result_encoding)({$result_encoding_dims})? in type($result){$result_size}"
+        " : shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
         " attr-dict-with-keyword"
     )
 
@@ -157,7 +137,7 @@ class TensorConstantOp(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))?"
-        " : type($result_encoding)({$result_encoding_dims})? in type($result) = $value"
+        " : shaped($result_encoding_dims, $result_encoding) in type($result) = $value"
         " attr-dict-with-keyword"
     )
 
@@ -175,7 +155,7 @@ class TensorSplatOp(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $value : type($value)"
-        " -> type($result_encoding)({$result_encoding_dims})? in type($result){$result_size}"
+        " -> shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
         " attr-dict-with-keyword"
     )
 
@@ -195,8 +175,8 @@ class TensorCopy(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $source"
-        " : type($source_encoding)({$source_encoding_dims})? in type($source){$source_size}"
-        " -> type($result_encoding)({$result_encoding_dims})? in type($result){$result_size}"
+        " : shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
+        " -> shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
         " attr-dict-with-keyword"
     )
 
@@ -258,8 +238,8 @@ class TensorSliceOp(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $source[$start_indices for $lengths]"
-        " : type($source_encoding)({$source_encoding_dims})? in type($source){$source_size}"
-        " -> type($result_encoding)({$result_encoding_dims})? in type($result){$result_size}"
+        " : shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
+        " -> shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
         " attr-dict-with-keyword"
     )
 
@@ -281,7 +261,7 @@ class TensorFillOp(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $value, $target([$start_indices for $lengths^])? : type($value)"
-        " -> type($target_encoding)({$target_encoding_dims})? in tied($target) type($target,"
+        " -> shaped($target_encoding_dims, $target_encoding) in tied($target) type($target,"
         " $result){$target_size} attr-dict-with-keyword"
     )
 
@@ -305,8 +285,8 @@ class TensorUpdateOp(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $update, $target[$start_indices]"
-        " : type($update_encoding)({$update_encoding_dims})? in type($update){$update_size}"
-        " -> type($target_encoding)({$target_encoding_dims})? in tied($target) type($target,"
+        " : shaped($update_encoding_dims, $update_encoding) in type($update){$update_size}"
+        " -> shaped($target_encoding_dims, $target_encoding) in tied($target) type($target,"
         " $result){$target_size} attr-dict-with-keyword"
     )
 
@@ -353,7 +333,7 @@ class TensorLoadOp(TensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         " $source([$indices])?"
-        " : type($source_encoding)({$source_encoding_dims})? in type($source){$source_size}"
+        " : shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
         " -> type($result) attr-dict-with-keyword"
     )
 
@@ -374,7 +354,7 @@ class TensorStoreOp(TensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         " $value, $target([$indices])? : type($value)"
-        " -> type($target_encoding)({$target_encoding_dims})? in tied($target) type($target,"
+        " -> shaped($target_encoding_dims, $target_encoding) in tied($target) type($target,"
         " $result){$target_size} attr-dict-with-keyword"
     )
 

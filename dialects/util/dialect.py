@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
+    ContainerType,
     FunctionType,
     IndexType,
     IntegerAttr,
+    ShapedType,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -36,11 +39,14 @@ from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import dialect_of
+from ...ir.symbols import find_symbol, root_symbol, visible_names
 from ...ir.syntax.assembly_format import Parsed, Syntax
-from ...ir.syntax.directives import Implied, verify_type
+from ...ir.syntax.directives import Implied, verify_same_type, verify_type
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.resource_directives import RESOURCE
 from ...ir.syntax.symbol_directives import Visibility
 from ...ir.syntax.typed_values import type_carried_by
+from ...ir.usage_error import did_you_mean
 from . import functions, memory, types
 from .memory import PURE, row
 from .types import BufferType, IntAssumptionAttr, PointerType
@@ -158,6 +164,34 @@ class GlobalOp(SyntaxOperation):
     )
 
 
+def global_at(operation: Operation) -> GlobalOp:
+    """The global that a property names. Raises VerifyException where there is none."""
+    name = root_symbol(operation, "global")
+    found = find_symbol(operation, name)
+    if not isinstance(found, GlobalOp):
+        hint = did_you_mean(name, visible_names(operation, (GlobalOp.name,)))
+        raise VerifyException(f"expected a global, but '@{name}' is none{hint}")
+    return found
+
+
+def _element(type_: Attribute) -> Attribute:
+    return cast("ContainerType[Attribute]", type_).get_element_type()
+
+
+def verify_held(held: Attribute, value: Attribute, what: str) -> None:
+    """Verify that a global of the type `held` may hold a value: sizes and lifetimes may be open."""
+    if isinstance(held, ShapedType) and isinstance(value, ShapedType):
+        sizes = tuple(zip(held.get_shape(), value.get_shape(), strict=False))
+        fits = held.get_num_dims() == value.get_num_dims() and all(
+            one == other or DYNAMIC_INDEX in (one, other) for one, other in sizes
+        )
+        fits = fits and _element(held) == _element(value)
+    else:
+        fits = held == value or held.name == value.name == RESOURCE
+    if not fits:
+        raise VerifyException(f"{what} is of type {held}, but the value of type {value}")
+
+
 @irdl_op_definition
 class GlobalAddressOp(SyntaxOperation):
     """The address of a global."""
@@ -169,6 +203,10 @@ class GlobalAddressOp(SyntaxOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = "( immutable$is_immutable)? @$global attr-dict : type($result)"
+
+    def verify_(self) -> None:
+        super().verify_()
+        global_at(self)
 
 
 @irdl_op_definition
@@ -182,6 +220,15 @@ class GlobalLoadOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = "( immutable$is_immutable)? @$global attr-dict : type($result)"
 
+    def verify_(self) -> None:
+        super().verify_()
+        held = global_at(self)
+        verify_held(held.type, self.result.type, f"'@{held.sym_name.data}'")
+        if self.is_immutable is not None and held.is_mutable is not None:
+            raise VerifyException(
+                f"'@{held.sym_name.data}' is mutable, but is read as what never changes"
+            )
+
 
 @irdl_op_definition
 class GlobalStoreOp(SyntaxOperation):
@@ -193,11 +240,24 @@ class GlobalStoreOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = " $value, @$global attr-dict : type($value)"
 
+    def verify_(self) -> None:
+        super().verify_()
+        held = global_at(self)
+        verify_held(held.type, self.value.type, f"'@{held.sym_name.data}'")
+
+
+def verify_indirect(operation: Operation) -> None:
+    """Verify that a value is of the type that the address of its global says."""
+    (value,) = (*operation.results, *operation.operands[:-1])
+    held = cast(PointerType, operation.operands[-1].type).target
+    verify_held(held, value.type, "the global")
+
 
 GlobalLoadIndirectOp = row(
     "global.load.indirect",
     "global_:pointer -> result:any | is_immutable:unit?",
     "( immutable$is_immutable)? $global_ attr-dict : type($global_) -> type($result)",
+    verify=verify_indirect,
     doc="The value of the global at an address.",
 )
 
@@ -206,6 +266,7 @@ GlobalStoreIndirectOp = row(
     "global.store.indirect",
     "value:any global_:pointer",
     " $value, $global_ attr-dict : type($value) -> type($global_)",
+    verify=verify_indirect,
     doc="Set the global at an address.",
 )
 
@@ -235,7 +296,7 @@ OptimizationBarrierOp = row(
 
 AlignOp = row(
     "align",
-    "value:any alignment:any -> result:any",
+    "value:signless alignment:signless -> result:signless",
     " $value, $alignment attr-dict : type($value, $alignment, $result)",
     traits=PURE,
     doc="A number rounded up to a multiple of another.",
@@ -327,12 +388,7 @@ class SwitchOp(SyntaxOperation):
 
     def verify_(self) -> None:
         super().verify_()
-        types = {value.type for value in (*self.values_, self.default_value, self.result)}
-        if len(types) > 1:
-            raise VerifyException(
-                "expected values, default and result of one type, found "
-                + " and ".join(sorted(map(str, types)))
-            )
+        verify_same_type(self, ("default_value", "result"))
 
 
 Util = dialect_of("util", sys.modules[__name__], functions, memory, types)

@@ -31,10 +31,11 @@ from xdsl.printer import Printer
 from xdsl.traits import CallableOpInterface, IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.symbols import VISIBILITY, verify_visibility
+from ...ir.symbols import VISIBILITY, find_symbol, root_symbol, verify_visibility, visible_names
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import (
+    RESOURCE,
     UNTIED,
     TiedFunctionType,
     ValueForm,
@@ -46,7 +47,9 @@ from ...ir.syntax.resource_directives import (
     ties_of,
     verify_ties,
 )
+from ...ir.usage_error import did_you_mean
 
+ANY_RESOURCE = f"!{RESOURCE}<*>"
 EMPTY = DictionaryAttr({})
 SIGNATURE = frozenset(
     {"sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs", "tied_operands"}
@@ -246,6 +249,39 @@ class Function(IRDLOperation):
             raise VerifyException("expected entry block arguments to match the function's type")
 
 
+def callee_of(call: Operation, kind: type[Function]) -> Function:
+    """The function of that kind that a call names. Raises VerifyException for anything else."""
+    name = root_symbol(call, "callee")
+    function = find_symbol(call, name)
+    if not isinstance(function, kind):
+        hint = did_you_mean(name, visible_names(call, (kind.name,)))
+        raise VerifyException(f"expected a {kind.name}, but '@{name}' is none{hint}")
+    return function
+
+
+def verify_callee(call: Operation, kind: type[Function], operands: Sequence[Attribute]) -> Function:
+    """The function that a call names. A resource of an open lifetime stands for one of any.
+
+    Raises VerifyException for another operation and for other types.
+    """
+    function = callee_of(call, kind)
+    function_type = function.function_type
+    results = [result.type for result in call.results]
+    for what, wanted, found in (
+        ("operands", function_type.inputs.data, operands),
+        ("results", function_type.outputs.data, results),
+    ):
+        if len(wanted) != len(found) or any(
+            one != other and (one.name != other.name or str(one) != ANY_RESOURCE)
+            for one, other in zip(wanted, found, strict=True)
+        ):
+            raise VerifyException(
+                f"{what} are of ({', '.join(map(str, found))}), but "
+                f"'@{function.sym_name.data}' is of type {function_type}"
+            )
+    return function
+
+
 @irdl_op_definition
 class FuncOp(Function):
     """A function of the `util` dialect."""
@@ -266,14 +302,14 @@ class ReturnOp(SyntaxOperation):
     def verify_(self) -> None:
         super().verify_()
         function = self.parent_op()
-        if not isinstance(function, FuncOp):
+        if function is None or function.name not in ("util.func", "util.initializer"):
             return
-        expected = function.function_type.outputs.data
+        expected = function.function_type.outputs.data if isinstance(function, FuncOp) else ()
         found = tuple(argument.type for argument in self.arguments)
         if found != expected:
             raise VerifyException(
-                f"returns ({', '.join(map(str, found))}), but the function "
-                f"@{function.sym_name.data} is of ({', '.join(map(str, expected))})"
+                f"returns ({', '.join(map(str, found))}), but '{function.name}' is of "
+                f"({', '.join(map(str, expected))})"
             )
 
 
@@ -291,3 +327,10 @@ class CallOp(SyntaxOperation):
         " @$callee($arguments) attr-dict : ",
         TiedFunctionType(ValueForm.PLAIN, "arguments", "", "results_", ""),
     )
+
+    def verify_(self) -> None:
+        super().verify_()
+        function = verify_callee(self, FuncOp, self.arguments.types)
+        results = len(self.results_)
+        if ties_of(self, results) != ties_of(function, results):
+            raise VerifyException("results are tied to other operands than the function's are")

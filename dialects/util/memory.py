@@ -263,7 +263,7 @@ ROWS = (
     ),
     row(
         "string.itoa",
-        "value:any -> result:buffer",
+        "value:signless -> result:buffer",
         " $value attr-dict : type($value) -> type($result)",
         traits=PURE,
     ),

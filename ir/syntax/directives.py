@@ -9,16 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    FunctionType,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
-    UnitAttr,
-    i64,
-)
+from xdsl.dialects.builtin import FunctionType, IndexType, StringAttr, UnitAttr
 from xdsl.ir import (
     Attribute,
     Data,
@@ -33,8 +24,6 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..attribute_access import number_list
-from ..index_lists import parse_index_list, print_index_list
 from .assembly_format import Directive, Parsed, PrintsProperty, directive, is_plain, values
 
 INDEX = IndexType()
@@ -141,6 +130,14 @@ def same_types(operation: Operation, name: str, others: Sequence[str]) -> bool:
     return all([value.type for value in values(operation, other)] == types for other in others)
 
 
+def verify_same_type(operation: Operation, names: Sequence[str]) -> None:
+    """Verify that values that are printed with one type have it. Raises VerifyException."""
+    types = {value.type for name in names for value in values(operation, name)}
+    if len(types) > 1:
+        found = " and ".join(sorted(map(str, types)))
+        raise VerifyException(f"expected {', '.join(names)} of one type, found {found}")
+
+
 @dataclass(frozen=True, slots=True)
 class Type:
     """The type of one operand or result, and of others that have the same."""
@@ -166,6 +163,9 @@ class Type:
         type_ = self.type_of(operation)
         every = (value for name in self.lists for value in values(operation, name))
         return same_types(operation, self.name, self.also) and all(v.type == type_ for v in every)
+
+    def verify(self, operation: Operation) -> None:
+        verify_same_type(operation, (self.name, *self.also, *self.lists))
 
     def type_of(self, operation: Operation) -> Attribute:
         """The type that is printed."""
@@ -193,6 +193,10 @@ class Types:
 
     def fits(self, operation: Operation) -> bool:
         return same_types(operation, self.name, self.also)
+
+    def verify(self, operation: Operation) -> None:
+        if not same_types(operation, self.name, self.also):
+            raise VerifyException(f"expected {self.name}, {', '.join(self.also)} of the same types")
 
 
 @directive("functional-type")
@@ -342,93 +346,6 @@ def verify_type(name: str, attribute: Attribute | None) -> None:
     """Verify that a property, if it is there, is a type. Raises VerifyException."""
     if attribute is not None and not isinstance(attribute, TypeAttribute):
         raise VerifyException(f"expected a type as '{name}', found {attribute}")
-
-
-@dataclass(frozen=True, slots=True)
-class IntegerValue(PrintsProperty):
-    """`0`: an integer property without its type, at least 0."""
-
-    name: str
-    type: IntegerType | IndexType
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        number = parser.parse_integer(allow_boolean=False, allow_negative=False)
-        parsed.attributes[self.name] = IntegerAttr(number, self.type)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        number = cast(IntegerAttr, operation.get_attr_or_prop(self.name))
-        printer.print_string(str(number.value.data))
-
-    def fits(self, operation: Operation) -> bool:
-        number = operation.get_attr_or_prop(self.name)
-        if number is None:
-            return True
-        value = cast(IntegerAttr, number).value.data
-        return value >= 0 and number == IntegerAttr(value, self.type)
-
-
-@directive("index")
-def _index(definition: OpDef, name: str) -> Directive:
-    """`index($a)`: a number of type index."""
-    del definition
-    return IntegerValue(name, INDEX)
-
-
-@directive("int")
-def _int(definition: OpDef, name: str) -> Directive:
-    """`int($a)`: a number of type i64."""
-    del definition
-    return IntegerValue(name, i64)
-
-
-@directive("numbers")
-@dataclass(frozen=True, slots=True)
-class Numbers(PrintsProperty):
-    """`[1, 0]`: a property that is an array of i64."""
-
-    name: str
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-        parsed.attributes[self.name] = DenseArrayBase.from_list(i64, numbers)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        numbers = number_list(operation.get_attr_or_prop(self.name))
-        with printer.in_square_brackets():
-            printer.print_list(numbers, printer.print_int)
-
-
-@directive("dynamic-list")
-@dataclass(frozen=True, slots=True)
-class IndexList:
-    """`[0, %n]`: numbers in one property, operands in the place of those that are dynamic."""
-
-    name: str
-    numbers: str
-    delimiter: Parser.Delimiter = Parser.Delimiter.SQUARE
-
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return (self.numbers,)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        numbers, parsed.operands[self.name] = parse_index_list(parser, self.delimiter)
-        parsed.attributes[self.numbers] = DenseArrayBase.from_list(i64, numbers)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        numbers = number_list(operation.get_attr_or_prop(self.numbers))
-        print_index_list(printer, numbers, values(operation, self.name), self.delimiter)
-
-    def fits(self, operation: Operation) -> bool:
-        static = operation.get_attr_or_prop(self.numbers)
-        return cast("DenseArrayBase[IntegerType]", static).elt_type == i64
-
-
-@directive("dynamic-tuple")
-def _dynamic_tuple(definition: OpDef, name: str, numbers: str) -> Directive:
-    """`dynamic-tuple($operands, $numbers)`: `(0, %n)`."""
-    del definition
-    return IndexList(name, numbers, Parser.Delimiter.PAREN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,10 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from . import structs, symbol_directives, words  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from . import numbers, structs, symbol_directives, words  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .assembly_format import (
     ATTRIBUTES,
     DICTIONARIES,
-    Optional,
     Parsed,
     Syntax,
     methods_of,
@@ -33,8 +32,10 @@ from .assembly_format import (
     print_pieces,
     printed_attributes_of,
     unmentioned_attributes,
+    values,
 )
 from .directives import INDEX  # the import fills the table of directives, too
+from .resource_directives import DynamicSizes, ShapedTypes
 
 
 class SyntaxOperation(IRDLOperation):
@@ -72,10 +73,10 @@ class SyntaxOperation(IRDLOperation):
             return not any(piece in DICTIONARIES for inner in nested for piece in inner)
         # `{` behind a type would be read as its sizes.
         before = pieces[dictionaries[0] - 1]
-        braces = (
-            isinstance(before, Optional) and before.pieces[0] == "{" and not before.is_present(self)
-        )
-        return braces and pieces[dictionaries[0]] is ATTRIBUTES
+        if isinstance(before, ShapedTypes):
+            before = before.pieces[-1]
+        absent = isinstance(before, DynamicSizes) and not values(self, before.name)
+        return absent and pieces[dictionaries[0]] is ATTRIBUTES
 
 
 OperationT = TypeVar("OperationT", bound=IRDLOperation)

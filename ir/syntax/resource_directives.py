@@ -13,11 +13,20 @@ from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, IntegerAttr, ShapedType
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import OpDef
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from .assembly_format import Parsed, directive, values
+from .assembly_format import (
+    DIRECTIVES,
+    Directive,
+    Parsed,
+    directive,
+    parse_pieces,
+    print_pieces,
+    values,
+)
 from .directives import INDEX, same_types
 
 RESOURCE = "stream.resource"
@@ -89,6 +98,56 @@ class SizedTypes:
 
     def fits(self, operation: Operation) -> bool:
         return not self.results or same_types(operation, self.name, (self.results,))
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicSizes:
+    """`{%m, %n}` behind the type of a value or property: a size for each dynamic dimension."""
+
+    name: str
+    shaped: str
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parsed.operands[self.name] = parse_dimensions(parser)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        print_dimensions(printer, values(operation, self.name))
+
+    def verify(self, operation: Operation) -> None:
+        type_ = operation.get_attr_or_prop(self.shaped)
+        if type_ is None:
+            type_ = values(operation, self.shaped)[0].type
+        expected, found = dynamic_dimensions(type_), len(values(operation, self.name))
+        if found != expected:
+            raise VerifyException(
+                f"{type_} has {expected} dynamic dimensions, but {found} sizes are given"
+            )
+
+
+@directive("dims")
+def _dims(definition: OpDef, sizes: str, name: str) -> Directive:
+    """`dims($dims, $a)`: the sizes that the type of `a` leaves open."""
+    del definition
+    return DynamicSizes(sizes, name)
+
+
+@directive("shaped")
+def _shaped(definition: OpDef, sizes: str, name: str, *also: str) -> Directive:
+    """`shaped($dims, $a, $b)`: the one type of `a` and `b`, with the sizes that it leaves open."""
+    return ShapedTypes((DIRECTIVES["type"](definition, name, *also), DynamicSizes(sizes, name)))
+
+
+@dataclass(frozen=True, slots=True)
+class ShapedTypes:
+    """`tensor<?x4xf32>{%n}`."""
+
+    pieces: tuple[Directive, DynamicSizes]
+
+    def parse(self, parser: Parser, parsed: Parsed) -> None:
+        parse_pieces(parser, parsed, self.pieces)
+
+    def print(self, printer: Printer, operation: Operation) -> None:
+        print_pieces(printer, operation, self.pieces)
 
 
 @directive("parameter")

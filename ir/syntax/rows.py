@@ -4,28 +4,37 @@
     row("buffer.load", "source:buffer offset -> value:any", "<$source : type($source)>[...] ...")
 
 For operations without methods of their own. `name:kind` is an operand or result, of type index if
-it names no kind and the rows have no other default; `kind?` is one that may be absent, `kind*` a
-list. Behind `|` stand properties, behind a second `|` regions.
+it names no kind and the rows have no other default, `name:kind/kind` one of either; `kind?` is one
+that may be absent, `kind*` a list. Behind `|` stand properties, behind a second `|` regions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar, Self, cast
 
+from typing_extensions import TypeVar
 from xdsl.dialects.builtin import (
+    AnyFloatConstr,
     ArrayAttr,
+    ComplexType,
     DenseArrayBase,
     DictionaryAttr,
     FunctionType,
     IndexType,
     IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Signedness,
     StringAttr,
     SymbolRefAttr,
+    TensorType,
     UnitAttr,
+    VectorType,
     i1,
     i8,
+    i16,
     i32,
     i64,
 )
@@ -37,12 +46,14 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
     EqAttrConstraint,
+    IntConstraint,
     IRDLOperation,
     OpDef,
     OperandDef,
     OptOperandDef,
     OptPropertyDef,
     OptResultDef,
+    ParamAttrConstraint,
     PropertyDef,
     RegionDef,
     ResultDef,
@@ -51,21 +62,37 @@ from xdsl.irdl import (
     VarOperandDef,
     VarRegionDef,
     VarResultDef,
+    VerificationContext,
     traits_def,
 )
 from xdsl.irdl.operations import get_accessors_from_op_def
 from xdsl.traits import OpTrait
+from xdsl.utils.exceptions import VerifyException
 
 from .assembly_format import Syntax
 from .operations import SyntaxOperation
 
-Kind = Attribute | type[Attribute]
+Kind = Attribute | type[Attribute] | AttrConstraint
 """An attribute stands for itself, a class for all of its attributes."""
+
+_SIGNLESS = ParamAttrConstraint(IntegerType, (AnyAttr(), Signedness.SIGNLESS.constr()))
+_NUMBER = (
+    BaseAttr(IndexType)
+    | BaseAttr(IntegerType)
+    | BaseAttr(ComplexType)
+    | BaseAttr(VectorType)
+    | AnyFloatConstr
+)
 
 COMMON: Mapping[str, Kind] = {
     "any": Attribute,
+    "memref": MemRefType,
+    "number": _NUMBER,
+    "signless": BaseAttr(IndexType) | _SIGNLESS,
+    "tensor": TensorType,
     "i1": i1,
     "i8": i8,
+    "i16": i16,
     "i32": i32,
     "i64": i64,
     "index": IndexType(),
@@ -196,7 +223,8 @@ class Rows:
         for word in text.split():
             mark = word[-1] if word[-1] in "?*" else ""
             name, _, kind = word.removesuffix(mark).partition(":")
-            found.append((name, _constraint(self._kinds[kind or self._default]), mark))
+            kinds = [self._kinds[each] for each in (kind or self._default).split("/")]
+            found.append((name, _constraint(*kinds), mark))
         return found
 
 
@@ -204,7 +232,28 @@ def _lists(entries: Entries) -> int:
     return sum(mark != "" for _, _, mark in entries)
 
 
-def _constraint(kind: Kind) -> AttrConstraint:
+@dataclass(frozen=True)
+class OneOf(AttrConstraint[Attribute]):
+    """One of several types; those of `AnyOf` may not be of one class."""
+
+    types: tuple[Attribute, ...]
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if attr not in self.types:
+            expected = " or ".join(map(str, self.types))
+            raise VerifyException(f"expected {expected}, found {attr}")
+
+    def mapping_type_vars(
+        self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]
+    ) -> Self:
+        return self
+
+
+def _constraint(kind: Kind, *others: Kind) -> AttrConstraint:
+    if others:
+        return OneOf(tuple(each for each in (kind, *others) if isinstance(each, Attribute)))
+    if isinstance(kind, AttrConstraint):
+        return kind
     if isinstance(kind, Attribute):
         return EqAttrConstraint(kind)
     return AnyAttr() if kind is Attribute else BaseAttr(kind)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, SymbolRefAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, Region
 from xdsl.irdl import OpDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..symbols import VISIBILITY, verify_visibility
-from .assembly_format import Directive, Parsed, PrintsProperty, directive
+from ..symbols import VISIBILITY, find_symbol, verify_visibility
+from .assembly_format import INDEX, Directive, Parsed, PrintsProperty, directive, values
 from .directives import property_classes
 
 
@@ -96,3 +97,23 @@ class EntryPoints:
     def verify(self, operation: Operation) -> None:
         if not cast("ArrayAttr[SymbolRefAttr]", operation.get_attr_or_prop("entry_points")):
             raise VerifyException("expects at least one entry point")
+        given = len(values(operation, "workload"))
+        for point, export in exports_of(operation):
+            region = getattr(export, "workgroup_count", None)
+            block = region.blocks.first if isinstance(region, Region) else None
+            wanted = given if block is None else list(block.arg_types).count(INDEX)
+            if wanted != given:
+                raise VerifyException(
+                    f"{point} takes a workload of {wanted}, but {given} are given"
+                )
+
+
+def exports_of(dispatch: Operation) -> Iterator[tuple[SymbolRefAttr, Operation]]:
+    """What a dispatch may run, as far as the module around it has it: symbols in symbols."""
+    points = cast("ArrayAttr[SymbolRefAttr]", dispatch.get_attr_or_prop("entry_points"))
+    for point in points:
+        found = find_symbol(dispatch, point.root_reference.data)
+        for name in point.nested_references:
+            found = None if found is None else find_symbol(found, name.data)
+        if found is not None:
+            yield point, found

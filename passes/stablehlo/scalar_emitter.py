@@ -12,14 +12,7 @@ from xdsl.dialects.arith import (
     FastMathFlagsAttr,
     IntegerOverflowAttr,
 )
-from xdsl.dialects.builtin import (
-    ComplexType,
-    FloatAttr,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    f32,
-)
+from xdsl.dialects.builtin import ComplexType, FloatAttr, IndexType, IntegerAttr, IntegerType, f32
 from xdsl.dialects.complex import Complex
 from xdsl.ir import Attribute, Operation, SSAValue
 

@@ -15,11 +15,9 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.arith import BitcastOp, ConstantOp, ExtUIOp, OrIOp, ShLIOp, ShRUIOp, TruncIOp
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     ComplexType,
     DictionaryAttr,
     FixedBitwidthType,
-    FunctionType,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -30,7 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.complex import CreateOp, ImOp, ReOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from ...dialects.arith.dialect import IndexCastUIOp
 from ...dialects.stream.commands import CmdDispatchOp
@@ -41,6 +39,7 @@ from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, located_builder
 from .analysis.resource_limits import resource_limits
 from .kernels.exports import Kernels, entry_points
+from .kernels.uniform_operands import replace_uniform_operands, retype_kernel
 
 Words = dict[tuple[Operation, SSAValue], Sequence[SSAValue]]
 """What numbers are as words, in front of each group of commands."""
@@ -82,23 +81,7 @@ def _split_operands(dispatch: CmdDispatchOp, made_words: Words, index_bits: int)
         words += made_words[scope, value]
     if words == list(dispatch.uniform_operands):
         return
-    made = CmdDispatchOp.build(
-        operands=[
-            dispatch.workload,
-            words,
-            dispatch.resources,
-            dispatch.resource_sizes,
-            dispatch.resource_offsets,
-            dispatch.resource_lengths,
-        ],
-        properties={
-            "entry_points": dispatch.entry_points,
-            "resource_accesses": dispatch.resource_accesses,
-        },
-        attributes=dispatch.attributes,
-    )
-    made.location = dispatch.location
-    Rewriter.replace_op(dispatch, made)
+    replace_uniform_operands(dispatch, words)
 
 
 def _words(
@@ -158,12 +141,7 @@ def _join_arguments(function: Operation, index_bits: int) -> None:
         cast(OpResult, value).op.attributes.update(known)
         argument.replace_all_uses_with(value)
         block.erase_arg(argument)
-    type_ = cast(FunctionType, function.properties["function_type"])
-    function.properties["function_type"] = FunctionType.from_lists(
-        list(block.arg_types), list(type_.outputs)
-    )
-    if "arg_attrs" in function.properties:
-        function.properties["arg_attrs"] = ArrayAttr(told)
+    retype_kernel(function, block, told)
 
 
 def _in_front(argument: BlockArgument, told: list[DictionaryAttr]) -> Iterator[SSAValue]:

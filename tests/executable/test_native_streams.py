@@ -160,7 +160,8 @@ def host(body: str, results: tuple[str, ...] = ("y",)) -> str:
 util.func public @f(%arg: !hal.buffer_view) -> ({kinds}) {{
   {constants}
   %one = arith.constant 1.0 : f32
-  %two = arith.constant 2.0 : f32
+  %bits_of_one = arith.constant 0x3F800000 : i32
+  %bits_of_two = arith.constant 0x40000000 : i32
   %x = stream.tensor.import on(#on_a) %arg : !hal.buffer_view -> tensor<8xf32>
     in !stream.resource<*>{{%c32}}
   {body}
@@ -176,7 +177,7 @@ BODIES = {
     "slices and updates": (
         f"""
   %half = stream.async.slice on(#on_a) %x[%c8 to %c24] : {BYTES}{{%c32}} -> {BYTES}{{%c16}}
-  %z = stream.async.splat on(#on_a) %one : f32 -> {BYTES}{{%c32}}
+  %z = stream.async.splat on(#on_a) %bits_of_one : i32 -> {BYTES}{{%c32}}
   %y = stream.async.update on(#on_a) %half, %z[%c8 to %c24]
     : {BYTES}{{%c16}} -> %z as {BYTES}{{%c32}}
 """,
@@ -184,8 +185,8 @@ BODIES = {
     ),
     "what is written to has other readers": (
         f"""
-  %y = stream.async.fill on(#on_a) %two, %x[%c8 to %c16 for %c8]
-    : f32 -> %x as {BYTES}{{%c32}}
+  %y = stream.async.fill on(#on_a) %bits_of_two, %x[%c8 to %c16 for %c8]
+    : i32 -> %x as {BYTES}{{%c32}}
   %w = stream.async.copy on(#on_a) %x[%c0 to %c16], %y[%c16 to %c32], %c16
     : {BYTES}{{%c32}} -> %y as {BYTES}{{%c32}}
 """,
@@ -194,8 +195,8 @@ BODIES = {
     "a transfer and back": (
         f"""
   %there = stream.async.transfer %x : {BYTES}{{%c32}} from(#on_a) -> to(#on_b) {BYTES}{{%c32}}
-  %z = stream.async.fill on(#on_b) %two, %there[%c0 to %c4 for %c4]
-    : f32 -> %there as {BYTES}{{%c32}}
+  %z = stream.async.fill on(#on_b) %bits_of_two, %there[%c0 to %c4 for %c4]
+    : i32 -> %there as {BYTES}{{%c32}}
   %y = stream.async.transfer %z : {BYTES}{{%c32}} from(#on_b) -> to(#on_a) {BYTES}{{%c32}}
 """,
         ("y", "x"),
@@ -207,7 +208,7 @@ BODIES = {
   %number = stream.async.load %staged[%c4] : !stream.resource<staging>{{%c32}} -> f32
   %is_one = arith.cmpf oeq, %number, %one : f32
   %y = scf.if %is_one -> ({BYTES}) {{
-    %z = stream.async.splat on(#on_a) %two : f32 -> {BYTES}{{%c32}}
+    %z = stream.async.splat on(#on_a) %bits_of_two : i32 -> {BYTES}{{%c32}}
     scf.yield %z : {BYTES}
   }} else {{
     scf.yield %x : {BYTES}

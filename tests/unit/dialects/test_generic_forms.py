@@ -76,6 +76,14 @@ REFUSED = {
         "}) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>",
         "must be array of i64, but got 'array<i32: 1, 0>'",
     ),
+    "a result without the type of its operand": (
+        '%0 = "util.optimization_barrier"(%s) : (index) -> i32',
+        "expected sources, results_ of the same types",
+    ),
+    "a nested symbol": (
+        '%0 = "util.global.address"() <{global = @a::@b}> : () -> !util.ptr<index>',
+        "expected a global, but '@a' is none",
+    ),
     "two blocks": (
         '%0 = "stream.async.execute"() <{operandSegmentSizes = array<i32: 0, 0, 0, 0>}> ({\n'
         '^bb0:\n  "cf.br"()[^bb1] : () -> ()\n^bb1:\n  "stream.yield"() : () -> ()\n'
@@ -86,17 +94,13 @@ REFUSED = {
 
 GENERIC = {
     "an attribute with the name of a property": (
-        '%0 = "stream.async.splat"(%s, %s) <{affinity = @a}> {affinity = @b} : '
-        f"(index, index) -> {R}"
+        f'%0 = "stream.async.alloca"(%s) <{{affinity = @a}}> {{affinity = @b}} : (index) -> {R}'
     ),
     "an attribute in the place of sizes": (
         '%b = "test.op"() : () -> !hal.buffer_view\n'
         '%0 = "hal.tensor.import"(%b) <{target_encoding = tensor<4xf32>, '
         'operandSegmentSizes = array<i32: 1, 0, 0, 0>}> {"a b" = 1 : i32} : '
         "(!hal.buffer_view) -> tensor<4xf32>"
-    ),
-    "a result without the type of its operand": (
-        '%0 = "util.optimization_barrier"(%s) : (index) -> i32'
     ),
     "results without ties": (
         '%0 = "util.call"(%s) <{callee = @f}> : (index) -> index\n'
@@ -116,9 +120,6 @@ GENERIC = {
         '^bb0(%x: f32, %y: f32, %z: f32):\n  %m = "arith.mulf"(%x, %y) : (f32, f32) -> f32\n'
         '  %n = "arith.addf"(%z, %m) : (f32, f32) -> f32\n  "linalg.yield"(%n) : (f32) -> ()\n'
         "}) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>"
-    ),
-    "a nested symbol": (
-        '%0 = "util.global.address"() <{global = @a::@b}> : () -> !util.ptr<index>'
     ),
     "an integer of another type": (
         '%0 = "stream.dispatch.workgroup.id"() <{dimension = 1 : i32}> : () -> index'

@@ -21,7 +21,7 @@
 // CHECK: %c = flow.tensor.encode %t : tensor<?x4xf32>{%n} -> tensor<?x4xf32, #encoding>{%n}
 // CHECK: %s = flow.tensor.reshape %t : tensor<?x4xf32>{%n} -> tensor<?xf32>{%n}
 // CHECK: %d:2 = flow.dispatch @e::@f[%n](%t, %n) : (tensor<?x4xf32>{%n}, index) -> (%t{%n}, index)
-// CHECK: %e = flow.dispatch {@e::@f, @e::@g}(%t, %n) {stream.affinity = #hal.device.affinity<@d>} : (tensor<?x4xf32>{%n}, index) -> %t as tensor<4x?xf32>{%n}
+// CHECK: %e = flow.dispatch {@e::@f, @e::@g}[%n](%t, %n) {stream.affinity = #hal.device.affinity<@d>} : (tensor<?x4xf32>{%n}, index) -> %t as tensor<4x?xf32>{%n}
 // CHECK: %w = flow.dispatch.workgroups[%n](%t, %n) : (tensor<?x4xf32>{%n}, index) -> tensor<?x4xf32>{%n} = (%a: !flow.dispatch.tensor<readonly:tensor<?x4xf32>>, %i: index, %o: !flow.dispatch.tensor<writeonly:tensor<?x4xf32>>) {
 // CHECK: flow.return
 // CHECK: } count(%i_1: index) -> (index, index, index) {
@@ -54,7 +54,7 @@ func.func @host(%t: tensor<?x4xf32>, %n: index) {
   %c = flow.tensor.encode %t : tensor<?x4xf32>{%n} -> tensor<?x4xf32, #iree_encoding.testing<>>{%n}
   %s = flow.tensor.reshape %t : tensor<?x4xf32>{%n} -> tensor<?xf32>{%n}
   %d, %d_1 = flow.dispatch @e::@f[%n](%t, %n) : (tensor<?x4xf32>{%n}, index) -> (%t{%n}, index)
-  %e = flow.dispatch {@e::@f, @e::@g}(%t, %n) {stream.affinity = #hal.device.affinity<@d>} : (tensor<?x4xf32>{%n}, index) -> %t as tensor<4x?xf32>{%n}
+  %e = flow.dispatch {@e::@f, @e::@g}[%n](%t, %n) {stream.affinity = #hal.device.affinity<@d>} : (tensor<?x4xf32>{%n}, index) -> %t as tensor<4x?xf32>{%n}
   %w = flow.dispatch.workgroups[%n](%t, %n) : (tensor<?x4xf32>{%n}, index) -> tensor<?x4xf32>{%n} = (%a: !flow.dispatch.tensor<readonly:tensor<?x4xf32>>, %i: index, %o: !flow.dispatch.tensor<writeonly:tensor<?x4xf32>>) {
     flow.return
   } count(%i: index) -> (index, index, index) {

@@ -1,7 +1,7 @@
 // RUN: mesh-opt %s --split-input-file --verify-diagnostics
 
 util.func private @f(%n: index) {
-  // expected-error @+1 {{encoding tensor<?x?xf32> has 2 dynamic dimensions, but 1 sizes are given}}
+  // expected-error @+1 {{tensor<?x?xf32> has 2 dynamic dimensions, but 1 sizes are given}}
   %0 = stream.tensor.sizeof tensor<?x?xf32>{%n} : index
   util.return
 }
@@ -106,3 +106,75 @@ func.func private @favor() attributes {a = #stream.partitioning_config<"speed">}
 
 // expected-error @+1 {{expected max_buffer_range, min_buffer_range_alignment, index_bits as well}}
 func.func private @config() attributes {a = #stream.resource_config<{max_allocation_size = 1, min_buffer_offset_alignment = 16}>}
+
+// -----
+
+util.func private @f(%r: !stream.resource<*>, %n: index) {
+  // expected-error @+1 {{expected a stream.async.func, but '@f' is none}}
+  %0 = stream.async.call @f(%r[%n to %n for %n]) : (!stream.resource<*>{%n}) -> !stream.resource<*>{%n}
+  util.return
+}
+
+// -----
+
+stream.async.func private @callee(%a: !stream.resource<external>) -> !stream.resource<*>
+
+util.func private @f(%r: !stream.resource<*>, %n: index) {
+  // expected-error @+1 {{operands are of (!stream.resource<*>), but '@callee' is of type (!stream.resource<external>)}}
+  %0 = stream.async.call @callee(%r[%n to %n for %n]) : (!stream.resource<*>{%n}) -> !stream.resource<*>{%n}
+  util.return
+}
+
+// -----
+
+util.func private @f(%x: f32, %n: index) {
+  // expected-error @+1 {{expected i8 or i16 or i32 or i64, found f32}}
+  %0 = stream.async.splat %x : f32 -> !stream.resource<*>{%n}
+  util.return
+}
+
+// -----
+
+util.func private @f(%r: !stream.resource<external>, %n: index) {
+  // expected-error @+1 {{Expected attribute !stream.resource<staging> but got !stream.resource<external>}}
+  %0 = stream.resource.load %r[%n] : !stream.resource<external>{%n} -> i32
+  util.return
+}
+
+// -----
+
+stream.executable private @ex {
+  stream.executable.export public @k
+  builtin.module {
+    func.func @k(%b: !stream.binding, %x: i32) {
+      func.return
+    }
+  }
+}
+
+util.func private @f(%r: !stream.resource<transient>, %n: index, %x: i32) {
+  %0 = stream.cmd.execute with(%r as %q: !stream.resource<transient>{%n}) {
+    // expected-error @+1 {{@ex::@k takes 1 bindings and (i32), but 1 resources and (i32, i32) are given}}
+    stream.cmd.dispatch @ex::@k(%x, %x : i32, i32) {rw %q[%n for %n] : !stream.resource<transient>{%n}}
+  } => !stream.timepoint
+  util.return
+}
+
+// -----
+
+stream.executable private @ex {
+  stream.executable.export public @k workgroups(%w: index) -> (index, index, index) {
+    stream.return %w, %w, %w : index, index, index
+  }
+  builtin.module {
+    func.func @k(%b: !stream.binding) {
+      func.return
+    }
+  }
+}
+
+util.func private @f(%r: !stream.resource<transient>, %n: index) {
+  // expected-error @+1 {{@ex::@k takes a workload of 1, but 2 are given}}
+  %0 = stream.async.dispatch @ex::@k[%n, %n](%r[%n to %n for %n]) : (!stream.resource<transient>{%n}) -> %r{%n}
+  util.return
+}

@@ -1,7 +1,7 @@
 // RUN: mesh-opt %s --split-input-file --verify-diagnostics
 
 util.func private @f(%a: index) -> i32 {
-  // expected-error @+1 {{returns (index), but the function @f is of (i32)}}
+  // expected-error @+1 {{returns (index), but 'util.func' is of (i32)}}
   util.return %a : index
 }
 
@@ -21,7 +21,82 @@ util.func private @f(%i: index) {
 // -----
 
 util.func private @f(%i: index, %n: i32) -> i32 {
-  // expected-error @+1 {{expected values, default and result of one type, found i32 and index}}
+  // expected-error @+1 {{expected default_value, values_ of one type, found i32 and index}}
   %0 = "util.switch"(%i, %n, %i) : (index, i32, index) -> i32
   util.return %0 : i32
+}
+
+// -----
+
+util.func private @callee(%x: i32) -> %x
+
+util.func private @f(%x: i32) {
+  // expected-error @+1 {{results are tied to other operands than the function's are}}
+  %0 = util.call @callee(%x) : (i32) -> i32
+  util.return
+}
+
+// -----
+
+util.func private @callee(%x: i32) -> i64
+
+util.func private @f(%x: i32) {
+  // expected-error @+1 {{results are of (i32), but '@callee' is of type (i32) -> i64}}
+  %0 = util.call @callee(%x) : (i32) -> i32
+  util.return
+}
+
+// -----
+
+util.func private @callee(%x: i32) -> i64
+
+util.func private @f(%x: i32) {
+  // expected-error @+1 {{expected a util.func, but '@caller' is none; did you mean 'callee'?}}
+  %0 = util.call @caller(%x) : (i32) -> i64
+  util.return
+}
+
+// -----
+
+util.global private mutable @weight : tensor<4xf32>
+
+util.func private @f() {
+  // expected-error @+1 {{'@weight' is mutable, but is read as what never changes}}
+  %0 = util.global.load immutable @weight : tensor<4xf32>
+  util.return
+}
+
+// -----
+
+util.global private @weight : tensor<4xf32>
+
+util.func private @f() {
+  %0 = util.global.load @weight : tensor<?xf32>
+  // expected-error @+1 {{'@weight' is of type tensor<4xf32>, but the value of type tensor<5xf32>}}
+  %1 = util.global.load @weight : tensor<5xf32>
+  util.return
+}
+
+// -----
+
+util.func private @f(%x: i32) {
+  // expected-error @+1 {{expected a global, but '@f' is none}}
+  util.global.store %x, @f : i32
+  util.return
+}
+
+// -----
+
+util.func private @f(%address: !util.ptr<i32>) {
+  // expected-error @+1 {{the global is of type i32, but the value of type i64}}
+  %0 = util.global.load.indirect %address : !util.ptr<i32> -> i64
+  util.return
+}
+
+// -----
+
+util.initializer {
+  %x = arith.constant 1 : i32
+  // expected-error @+1 {{returns (i32), but 'util.initializer' is of ()}}
+  util.return %x : i32
 }

@@ -1,0 +1,49 @@
+"""The numbers that commands give to kernels, and the arguments that kernels take them as."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, FunctionType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ....dialects.stream.commands import CmdDispatchOp
+from ....dialects.stream.types import BindingType
+
+
+def uniform_arguments(block: Block) -> tuple[BlockArgument, ...]:
+    """What a kernel, whose entry this is, is given beside its bindings."""
+    return tuple(each for each in block.args if not isinstance(each.type, BindingType))
+
+
+def replace_uniform_operands(dispatch: CmdDispatchOp, operands: Sequence[SSAValue]) -> None:
+    """Put a dispatch of the same kernel with other numbers in the place of one."""
+    made = CmdDispatchOp.build(
+        operands=[
+            dispatch.workload,
+            operands,
+            dispatch.resources,
+            dispatch.resource_sizes,
+            dispatch.resource_offsets,
+            dispatch.resource_lengths,
+        ],
+        properties={
+            "entry_points": dispatch.entry_points,
+            "resource_accesses": dispatch.resource_accesses,
+        },
+        attributes=dispatch.attributes,
+    )
+    made.location = dispatch.location
+    Rewriter.replace_op(dispatch, made)
+
+
+def retype_kernel(function: Operation, block: Block, told: Sequence[Attribute]) -> None:
+    """Let the type of a kernel say what its entry takes, and `told` what is known of that."""
+    type_ = cast(FunctionType, function.properties["function_type"])
+    function.properties["function_type"] = FunctionType.from_lists(
+        list(block.arg_types), list(type_.outputs)
+    )
+    if "arg_attrs" in function.properties:
+        function.properties["arg_attrs"] = ArrayAttr(told)
