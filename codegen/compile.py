@@ -42,8 +42,9 @@ from ..runtime.communicator import Communicator
 from ..runtime.device_threads import DeviceThreads, run_together
 from ..runtime.host.entry import DeviceStatistics, Run, statistics_of
 from ..runtime.host.guards import OVERWRITTEN
+from ..runtime.host.machine_errors import VirtualMachineError
 from ..runtime.host.timeline import Timeline
-from ..runtime.host.virtual_machine import VirtualMachine, VirtualMachineError
+from ..runtime.host.virtual_machine import VirtualMachine
 from ..runtime.native import TOO_NARROW
 from ..runtime.threads import ThreadGroup
 from ..sharding.collective_matching import CollectiveMismatch
