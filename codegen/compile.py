@@ -42,8 +42,8 @@ from ..runtime.communicator import Communicator
 from ..runtime.device_machines import DeviceMachines
 from ..runtime.host.entry import DeviceStatistics, Entry
 from ..runtime.host.guards import OVERWRITTEN
+from ..runtime.host.machine_errors import VirtualMachineError
 from ..runtime.host.timeline import Timeline
-from ..runtime.host.virtual_machine import VirtualMachineError
 from ..runtime.native import TOO_NARROW
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid

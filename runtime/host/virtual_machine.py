@@ -17,6 +17,7 @@ from ..commands import Bytes, Command, CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
 from . import loop, state
 from .guards import BEHIND, OVERWRITTEN, Guards
+from .machine_errors import OutOfMemory, VirtualMachineError
 from .pool import Pool, as_numbers, native_pool, view
 from .program import Instruction, LinkedProgram, Words
 from .team import CALL_WORDS, ENDED, WORKERS, Team, native_serve, team_words, worker_call
@@ -87,22 +88,6 @@ def address_of(array: Any) -> int:
             # It is empty, or buffers have no such elements.
             pass
     return _word_at(_pointer_in(array.__array_struct__, None) + ARRAY_STRUCT_DATA).value
-
-
-class VirtualMachineError(Exception):
-    """What went wrong at a source, in words."""
-
-    def __init__(self, source: object, message: str) -> None:
-        super().__init__(message)
-        self.source = source
-        self.message = message
-
-
-class OutOfMemory(VirtualMachineError, MemoryError):
-    """A tensor that does not fit, at its source."""
-
-    def __init__(self, source: object, what: str) -> None:
-        super().__init__(source, f"is out of memory for {what}")
 
 
 @cache
@@ -367,10 +352,9 @@ class VirtualMachine:
                     instruction.source,
                     f"is a call {words[state.MOST_CALLS]} deep: does @{name} recurse without end?",
                 )
-            case state.MEMORY:
-                raise OutOfMemory(instruction.source, f"a tensor of {self._bytes(at)} bytes")
-            case state.OVERFLOW:
-                raise OutOfMemory(instruction.source, "a tensor of more bytes than can be counted")
+            case state.MEMORY | state.OVERFLOW:
+                size = self._bytes(at) if reason == state.MEMORY else "too many"
+                raise OutOfMemory(instruction.source, f"is out of memory for {size} bytes")
             case _:
                 raise ValueError(f"the loop returned {reason}")
 

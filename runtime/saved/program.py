@@ -31,6 +31,7 @@ from ..device_machines import DeviceMachines
 from ..host import instructions, long_instructions, loop, pool, scalar_code, state, team
 from ..host.entry import DeviceStatistics, Entry, PassedResult
 from ..host.exchanges import Exchange, ExchangeFailed
+from ..host.machine_errors import VirtualMachineError
 from ..host.program import (
     HostFunction,
     HostKernel,
@@ -43,7 +44,7 @@ from ..host.program import (
     not_started,
 )
 from ..host.size_rules import KnownSizes
-from ..host.virtual_machine import VirtualMachine, VirtualMachineError
+from ..host.virtual_machine import VirtualMachine
 from ..native_functions import give_functions
 from .container import Container, piece
 from .fields import DamagedFile, Fields

@@ -15,7 +15,7 @@ from ..abi.arrays import Array
 from ..abi.errors import NeedsCompiler
 from ..commands import CommandFailed
 from ..communicator import Communicator, RankError
-from ..host.virtual_machine import VirtualMachineError
+from ..host.machine_errors import VirtualMachineError
 from ..rank_calls import agree, check_rank_count, join_ranks, run_and_gather
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from host_code_checks import Compiled, check
 from mesh_opt import api
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.diagnostics import OperationError
+from mesh_opt.runtime.host.machine_errors import VirtualMachineError
 from mesh_opt.runtime.host.pool import TAKEN
-from mesh_opt.runtime.host.virtual_machine import VirtualMachineError
 
 PROGRAMS: dict[str, tuple[str, list]] = {
     "swapped": (
