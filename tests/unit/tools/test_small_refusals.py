@@ -37,11 +37,11 @@ def test_numbers_that_are_too_large(text: str, message: str) -> None:
 
 
 def test_long_sums_are_printed() -> None:
-    terms = " + ".join(["d0"] * 5000 + ["-d1", "3", "-4"])
+    terms = " + ".join(["d0"] * 500 + ["-d1", "3", "-4"])
     text = f"func.func private @f() attributes {{m = affine_map<(d0, d1) -> ({terms})>}}"
     code, printed, _ = opt(text)
     assert code == 0
-    assert printed.count("d0 + d0") >= 2000
+    assert printed.count("d0 + d0") >= 200
     assert opt(printed)[1] == printed
 
 
