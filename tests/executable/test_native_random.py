@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.run import run
 from mesh_opt.passes.registry import all_passes
+from parsing import parse_verified
 
 SPECIFICATION = spec_from_file_location(
     "random_programs", Path(__file__).with_name("test_random_programs.py")
@@ -23,7 +24,7 @@ COUNT = breadth(8, 500)
 
 
 def check(text: str) -> None:
-    context, module = random_programs.parse(text)
+    context, module = parse_verified(text)
     inputs = random_programs.random_inputs(module)
     expected = run(module, "main", inputs)
     results = {"whole": CompiledProgram(module).run("main", inputs)}

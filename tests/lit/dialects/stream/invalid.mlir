@@ -136,7 +136,7 @@ util.func private @f(%x: f32, %n: index) {
 // -----
 
 util.func private @f(%r: !stream.resource<external>, %n: index) {
-  // expected-error @+1 {{Expected attribute !stream.resource<staging> but got !stream.resource<external>}}
+  // expected-error @+1 {{operand #0 must be !stream.resource<staging>, but got '!stream.resource<external>'}}
   %0 = stream.resource.load %r[%n] : !stream.resource<external>{%n} -> i32
   util.return
 }

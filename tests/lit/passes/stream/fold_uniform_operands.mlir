@@ -49,9 +49,9 @@ stream.executable private @differ {
   }
 }
 
-// CHECK: stream.cmd.dispatch @differ::@k(%c7, %s, %s, %c1 : i32, i32, i32, f32)
-// CHECK: stream.cmd.dispatch @differ::@k(%c8, %s, %u, %c1 : i32, i32, i32, f32)
-// CHECK: stream.cmd.dispatch @differ::@called(%c8 : i32)
+// CHECK: stream.cmd.dispatch @differ::@k(%c7_i32, %s, %s, %cst : i32, i32, i32, f32)
+// CHECK: stream.cmd.dispatch @differ::@k(%c8_i32, %s, %u, %cst : i32, i32, i32, f32)
+// CHECK: stream.cmd.dispatch @differ::@called(%c8_i32 : i32)
 util.func public @f(%r: !stream.resource<transient>, %n: index, %s: i32, %u: i32) {
   %c0 = arith.constant 0 : index
   %c7 = arith.constant 7 : i32
@@ -89,7 +89,7 @@ stream.executable private @choice {
 }
 
 // CHECK: stream.cmd.dispatch {@choice::@k, @choice::@l}(%s : i32)
-// CHECK: stream.cmd.dispatch @choice::@l(%c7 : i32)
+// CHECK: stream.cmd.dispatch @choice::@l(%c7_i32 : i32)
 util.func public @f(%r: !stream.resource<transient>, %n: index, %s: i32) {
   %c0 = arith.constant 0 : index
   %c7 = arith.constant 7 : i32
