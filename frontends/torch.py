@@ -100,7 +100,7 @@ def compile(
         annotate(function, "res_attrs", _of_results(count, results, parsed_mesh), called)
     entry = EntryPoint(program, pipeline, backend, names)
     found = [node.meta["val"] for node in exported.graph.output_node().args[0]]
-    dtypes = [each.dtype for each in found]
+    dtypes = [getattr(each, "dtype", None) for each in found]
     return Compiled(entry, module, len(examples), tuple(keywords), inputs, caller.results, dtypes)
 
 

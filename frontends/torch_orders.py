@@ -16,14 +16,6 @@ def sort(torch: Any, x: Any, *, stable: Any = None, dim: int = -1, descending: b
     return torch.ops.aten.sort.default(x, dim, descending)
 
 
-@decomposition("topk.default")
-def topk(
-    torch: Any, x: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> Any:
-    # Any order will do where none is asked for; torch-mlir has only the sorted one.
-    return NotImplemented if sorted else torch.ops.aten.topk.default(x, k, dim, largest, True)
-
-
 def _middle(torch: Any, x: Any, dim: int, keepdim: bool, ignores_nan: bool) -> Any:
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)

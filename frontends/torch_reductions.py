@@ -54,8 +54,21 @@ def _with_places(name: str) -> None:
         return NotImplemented
 
 
-for _name in ("max.dim", "min.dim", "kthvalue.default", "topk.default", "sort.default"):
+for _name in ("max.dim", "min.dim", "kthvalue.default", "sort.default"):
     _with_places(_name)
+
+
+@decomposition("topk.default")
+def topk(
+    torch: Any, x: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> Any:
+    operation = torch.ops.aten.topk.default
+    if not x.dim():
+        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+    if x.dtype in (torch.bool, torch.uint8):
+        return _as_integers(torch, operation, x, k, dim, largest, True)
+    # Any order will do where none is asked for; torch-mlir has only the sorted one.
+    return NotImplemented if sorted else operation(x, k, dim, largest, True)
 
 
 def _of_all(name: str) -> None:

@@ -26,15 +26,17 @@ class Tree:
         """
         self._torch, self._names, self._what = torch, names, what
         leaves, self._spec = torch.utils._pytree.tree_flatten(value)
+        # Numbers that calls choose are results of the program, as tensors are.
+        variable = torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool
         for name, leaf in zip(names, leaves, strict=True):
             # Of types, too: transformers has its data types as arguments of configurations.
-            if not isinstance(leaf, (torch.Tensor, torch.dtype, torch.device, *_CONSTANTS)):
+            if not isinstance(leaf, (*variable, torch.dtype, torch.device, *_CONSTANTS)):
                 raise TypeError(
                     f"{what} {name} is {type(leaf).__name__}, expected a tensor, a constant, or a"
                     " type registered with torch.utils._pytree"
                 )
-        self._leaves = [None if isinstance(each, torch.Tensor) else each for each in leaves]
-        self._places = [at for at, each in enumerate(leaves) if isinstance(each, torch.Tensor)]
+        self._leaves = [None if isinstance(each, variable) else each for each in leaves]
+        self._places = [at for at, each in enumerate(leaves) if isinstance(each, variable)]
         self.names = [names[place] for place in self._places]
         """The names of the tensors."""
 
