@@ -103,8 +103,9 @@ def agree_on_steps(steps: int, done: int) -> None:
     Raises InputError where ranks differ: one would wait for calls that others do not make.
     """
     communicator = join_ranks()
-    communicator.begin()
-    found = communicator.exchange(communicator.world, ENDED, (steps, done))
+    with _asked_by_all("as many steps", "--steps"):
+        communicator.begin()
+        found = communicator.exchange(communicator.world, ENDED, (steps, done))
     for rank, (wanted, begun) in enumerate(found):
         if wanted != found[0][0]:
             raise InputError(
@@ -202,8 +203,8 @@ def gather_devices(communicator: Communicator, own: Sequence[Sequence[Array]]) -
 
 
 @contextmanager
-def _asked_by_all(what: str) -> Generator[None]:
-    """Raise InputError where ranks do not all ask for something that all must ask for."""
+def _asked_by_all(what: str, options: str = "--statistics and --trace") -> Generator[None]:
+    """Raise InputError where another rank fails, or does not ask for what all must ask for."""
     from .mpi_supervisor import RanksFailed
 
     try:
@@ -212,9 +213,10 @@ def _asked_by_all(what: str) -> Generator[None]:
         failure = problem.failure
         if failure.kind == "exit":
             rank, text = failure.content
-            raise InputError(f"rank {rank} failed: {text.strip()}") from problem
+            said = text.strip().removeprefix("mesh-run: ")
+            raise InputError(f"rank {rank} failed: {said}") from problem
         raise InputError(
-            f"not all ranks ask for {what}: give --statistics and --trace to all or to none"
+            f"not all ranks ask for {what}: give {options} to all or to none"
         ) from problem
 
 

@@ -222,3 +222,17 @@ def test_ranks_with_other_backends_do_not_wait_for_each_other(tmp_path: Path) ->
     alone = started("--backend=numba", "--backend=numba")
     assert alone.returncode == 0, alone.stderr
     assert alone.stdout.count("EXEC @main") == 2
+
+
+def test_an_input_of_one_rank_does_not_fit(tmp_path: Path) -> None:
+    need_ranks()
+    path = tmp_path / "p.mlir"
+    path.write_text(PROGRAM)
+    tool = [sys.executable, "-m", "mesh_opt.tools.mesh_run", str(path), "-p", "spmd"]
+    launcher = str(start_ranks.find_launcher(2))
+    ranks = ["-n", "1", *tool, "--input=2x3xf32=1"], ["-n", "1", *tool, "--input=3xf32=1"]
+    command = [launcher, *ranks[0], ":", *ranks[1]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "has shape 3, expected 2x3xf32" in done.stderr
+    assert "internal error" not in done.stderr
