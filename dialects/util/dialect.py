@@ -39,14 +39,12 @@ from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import dialect_of
-from ...ir.symbols import find_symbol, root_symbol, visible_names
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import Implied, verify_same_type, verify_type
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import RESOURCE
 from ...ir.syntax.symbol_directives import Visibility
 from ...ir.syntax.typed_values import type_carried_by
-from ...ir.usage_error import did_you_mean
 from . import functions, memory, types
 from .memory import PURE, row
 from .types import BufferType, IntAssumptionAttr, PointerType
@@ -166,12 +164,7 @@ class GlobalOp(SyntaxOperation):
 
 def global_at(operation: Operation) -> GlobalOp:
     """The global that a property names. Raises VerifyException where there is none."""
-    name = root_symbol(operation, "global")
-    found = find_symbol(operation, name)
-    if not isinstance(found, GlobalOp):
-        hint = did_you_mean(name, visible_names(operation, (GlobalOp.name,)))
-        raise VerifyException(f"expected a global, but '@{name}' is none{hint}")
-    return found
+    return functions.symbol_of(operation, "global", GlobalOp, "global")
 
 
 def _element(type_: Attribute) -> Attribute:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, cast
+from typing import ClassVar, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -249,14 +249,22 @@ class Function(IRDLOperation):
             raise VerifyException("expected entry block arguments to match the function's type")
 
 
+_Symbol = TypeVar("_Symbol", bound=Operation)
+
+
+def symbol_of(user: Operation, name: str, kind: type[_Symbol], what: str) -> _Symbol:
+    """The operation of that kind that a property names. Raises VerifyException for others."""
+    found_name = root_symbol(user, name)
+    found = find_symbol(user, found_name)
+    if not isinstance(found, kind):
+        hint = did_you_mean(found_name, visible_names(user, (kind.name,)))
+        raise VerifyException(f"expected a {what}, but '@{found_name}' is none{hint}")
+    return found
+
+
 def callee_of(call: Operation, kind: type[Function]) -> Function:
     """The function of that kind that a call names. Raises VerifyException for anything else."""
-    name = root_symbol(call, "callee")
-    function = find_symbol(call, name)
-    if not isinstance(function, kind):
-        hint = did_you_mean(name, visible_names(call, (kind.name,)))
-        raise VerifyException(f"expected a {kind.name}, but '@{name}' is none{hint}")
-    return function
+    return symbol_of(call, "callee", kind, kind.name)
 
 
 def verify_callee(call: Operation, kind: type[Function], operands: Sequence[Attribute]) -> Function:
