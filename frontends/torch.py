@@ -23,6 +23,7 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects.func import FuncOp
 
 from .. import api
 from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
@@ -92,16 +93,26 @@ def compile(
     aliases = [*_tied_names(module), *([name] for name in names)]
     names = [*weights, *names]
     if placements or results is not None:
-        parsed_mesh = _mesh(mesh)
-        given = list(_placed(aliases, placements or {}, parsed_mesh))
-        annotate(function, "arg_attrs", given, names)
-        count = len(function.function_type.outputs.data)
-        called = [f"result {index}" for index in range(count)]
-        annotate(function, "res_attrs", _of_results(count, results, parsed_mesh), called)
+        _annotate(function, aliases, names, placements or {}, results, _mesh(mesh))
     entry = EntryPoint(program, pipeline, backend, names)
     found = [node.meta["val"] for node in exported.graph.output_node().args[0]]
     dtypes = [getattr(each, "dtype", None) for each in found]
     return Compiled(entry, module, len(examples), tuple(keywords), inputs, caller.results, dtypes)
+
+
+def _annotate(
+    function: FuncOp,
+    aliases: Sequence[Sequence[str]],
+    names: Sequence[str],
+    placements: Mapping[str, Any],
+    results: Any,
+    mesh: Mesh,
+) -> None:
+    """Say where arguments, of these names, and results lie. Raises ValueError, TypeError."""
+    annotate(function, "arg_attrs", list(_placed(aliases, placements, mesh)), names)
+    count = len(function.function_type.outputs.data)
+    called = [f"result {index}" for index in range(count)]
+    annotate(function, "res_attrs", _of_results(count, results, mesh), called)
 
 
 def _with_examples(
