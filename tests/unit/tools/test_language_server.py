@@ -476,8 +476,8 @@ def test_an_edit_finds_what_a_look_at_the_whole_finds() -> None:
             assert seen(last) == seen(look(text)), text
 
 
-def test_an_edit_reads_one_function_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = look(FUNCTIONS)
+def reading(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the operations that are read from now on, as they are read."""
     read: list[str] = []
     parse = SourceParser.parse_operation
 
@@ -487,6 +487,12 @@ def test_an_edit_reads_one_function_again(monkeypatch: pytest.MonkeyPatch) -> No
         return operation
 
     monkeypatch.setattr(SourceParser, "parse_operation", counted)
+    return read
+
+
+def test_an_edit_reads_one_function_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = look(FUNCTIONS)
+    read = reading(monkeypatch)
     edited = FUNCTIONS.replace("%b = shard.shard", "\n  %b = shard.shard", 1)
     again = analyse(edited, "program.mlir", CONTEXT, first)
     assert read.count("func.func") == 1 and not list(again.diagnostics())
@@ -496,15 +502,7 @@ def test_an_edit_reads_what_it_changes_in_a_function(monkeypatch: pytest.MonkeyP
     """The statements around it are taken as they were read, with the values of the new text."""
     first = look(FUNCTIONS)
     edited = FUNCTIONS.replace("split_axes = [[0]]", "split_axes = [[1]]", 1)
-    read: list[str] = []
-    parse = SourceParser.parse_operation
-
-    def counted(self: SourceParser) -> Operation:
-        operation = parse(self)
-        read.append(operation.name)
-        return operation
-
-    monkeypatch.setattr(SourceParser, "parse_operation", counted)
+    read = reading(monkeypatch)
     again = analyse(edited, "program.mlir", CONTEXT, first)
     assert read == ["shard.sharding", "func.func"], read
     assert not list(again.diagnostics())
