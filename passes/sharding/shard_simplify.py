@@ -1,7 +1,8 @@
 """`shard-simplify`: fewer and smaller collectives.
 
 - equal collectives of equal operands are one, and those that nobody reads are none;
-- gathering what was just sliced, and slicing what was just gathered, gives the source back;
+- slicing what was just gathered gives the source back, and so does gathering what was just sliced
+  of a value that the devices share;
 - slicing a finished reduction is a reduce-scatter;
 - combining two finished reductions is finishing their combination (`a + b` of two sums);
 - small reductions of one kind that are ready together share one collective.
@@ -11,7 +12,7 @@ All devices run one program, so that what is dropped is dropped on every device.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -19,16 +20,19 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
+from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
 from ...ir.locations import builder_before
+from ...ir.regions import captured
 from ...ir.tensor_types import tensor_shape
 from ...sharding.collectives import (
     ALL_GATHER,
     ALL_REDUCE,
     ALL_SLICE,
     ALL_TO_ALL,
+    BROADCAST,
     PURE_COLLECTIVES,
     RECV,
     REDUCE_SCATTER,
@@ -167,7 +171,7 @@ def _sliced(operation: Operation) -> SSAValue | None:
 
 
 def _gathered(operation: Operation) -> SSAValue | None:
-    """Gathering what was sliced of the same whole."""
+    """Gathering what was sliced of a whole that all devices of the group hold."""
     piece = _made_by(operation.operands[0], ALL_SLICE)
     if (
         piece is not None
@@ -175,9 +179,44 @@ def _gathered(operation: Operation) -> SSAValue | None:
         and axes_of(piece) == axes_of(operation)
         and dimension_of(piece, ALL_SLICE.divides) == dimension_of(operation, ALL_GATHER.joins)
         and piece.operands[0].type == operation.results[0].type
+        and _is_same_along(piece.operands[0], axes_of(piece), grid_name(piece))
     ):
         return piece.operands[0]
     return None
+
+
+_BRINGS_THE_SAME = frozenset(row.operation for row in (ALL_REDUCE, ALL_GATHER, BROADCAST))
+"""Collectives that give every device of a group the same result."""
+
+
+def _is_same_along(value: SSAValue, axes: Collection[int], grid: str) -> bool:
+    """Whether devices that differ along these axes alone certainly hold the same value.
+
+    What a function receives may differ: `all_gather(all_slice(%argument))` is a mixture of the
+    arguments of all devices, and `all_gather(all_slice(all_reduce(%argument)))` is not.
+    """
+    pending = [(value, frozenset(axes))]
+    seen: set[tuple[SSAValue, frozenset[int]]] = set()
+    while pending:
+        entry = pending.pop()
+        if entry in seen or not entry[1]:
+            continue
+        seen.add(entry)
+        operation, left = entry[0].owner, entry[1]
+        if not isinstance(operation, Operation):
+            return False
+        if operation.name in PURE_COLLECTIVES and grid_name(operation) == grid:
+            group = frozenset(axes_of(operation))
+            if operation.name in _BRINGS_THE_SAME:
+                left -= group
+            elif left & group:
+                return False
+        elif not is_side_effect_free(operation) or any(
+            inner.name.startswith("shard.") for inner in operation.walk()
+        ):
+            return False
+        pending += [(read, left) for read in (*operation.operands, *captured(operation))]
+    return True
 
 
 _COMBINATIONS: dict[str, ReductionKind] = {

@@ -94,7 +94,7 @@ def assert_same(before: ModuleOp, after: ModuleOp, grid: Grid) -> None:
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=lambda grid: "x".join(map(str, grid.shape)))
-def test_canonicalize(grid: Grid) -> None:
+def test_canonicalize_and_simplify(grid: Grid) -> None:
     group = grid.size((0, 1))
     first = grid.size((0,))
     assert group is not None and first is not None
@@ -116,6 +116,7 @@ def test_canonicalize(grid: Grid) -> None:
     assert "shard.grid_shape" not in names
     assert_same(before, after, grid)
     assert_same(before, transformed(before, "cse", "canonicalize", "cse", "dce"), grid)
+    assert_same(before, transformed(before, "shard-simplify"), grid)
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=lambda grid: "x".join(map(str, grid.shape)))

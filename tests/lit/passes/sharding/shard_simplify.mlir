@@ -14,14 +14,36 @@ func.func @common(%x: tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   return %a, %b : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
+// What is sliced and gathered again is the same on all devices of the group, as arguments need not be.
+
 // CHECK-LABEL: func.func @inverse(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<8x8xf32>) {
-// CHECK-NEXT:  func.return %x, %y : tensor<4x8xf32>, tensor<8x8xf32>
+// CHECK-NEXT:  %z = shard.all_reduce %y on @g grid_axes = [0, 1] : tensor<8x8xf32> -> tensor<8x8xf32>
+// CHECK-NEXT:  %n = arith.negf %z : tensor<8x8xf32>
+// CHECK-NEXT:  func.return %x, %n : tensor<4x8xf32>, tensor<8x8xf32>
 func.func @inverse(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<8x8xf32>) {
   %a = shard.all_gather %x on @g grid_axes = [1] gather_axis = 1 : tensor<4x8xf32> -> tensor<4x32xf32>
   %b = shard.all_slice %a on @g grid_axes = [1] slice_axis = 1 : tensor<4x32xf32> -> tensor<4x8xf32>
-  %c = shard.all_slice %y on @g grid_axes = [0, 1] slice_axis = 0 : tensor<8x8xf32> -> tensor<1x8xf32>
+  %z = shard.all_reduce %y on @g grid_axes = [0, 1] : tensor<8x8xf32> -> tensor<8x8xf32>
+  %n = arith.negf %z : tensor<8x8xf32>
+  %c = shard.all_slice %n on @g grid_axes = [0, 1] slice_axis = 0 : tensor<8x8xf32> -> tensor<1x8xf32>
   %d = shard.all_gather %c on @g grid_axes = [0, 1] gather_axis = 0 : tensor<1x8xf32> -> tensor<8x8xf32>
   return %b, %d : tensor<4x8xf32>, tensor<8x8xf32>
+}
+
+// CHECK-LABEL: func.func @mixture(%y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+// CHECK-NEXT:  %c = shard.all_slice %y on @g grid_axes = [0, 1] slice_axis = 0 : tensor<8x8xf32> -> tensor<1x8xf32>
+// CHECK-NEXT:  %d = shard.all_gather %c on @g grid_axes = [0, 1] gather_axis = 0 : tensor<1x8xf32> -> tensor<8x8xf32>
+// CHECK-NEXT:  %z = shard.all_reduce %y on @g grid_axes = [0] reduction =  max : tensor<8x8xf32> -> tensor<8x8xf32>
+// CHECK-NEXT:  %e = shard.all_slice %z on @g grid_axes = [1] slice_axis = 0 : tensor<8x8xf32> -> tensor<2x8xf32>
+// CHECK-NEXT:  %f = shard.all_gather %e on @g grid_axes = [1] gather_axis = 0 : tensor<2x8xf32> -> tensor<8x8xf32>
+// CHECK-NEXT:  func.return %d, %f : tensor<8x8xf32>, tensor<8x8xf32>
+func.func @mixture(%y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %c = shard.all_slice %y on @g grid_axes = [0, 1] slice_axis = 0 : tensor<8x8xf32> -> tensor<1x8xf32>
+  %d = shard.all_gather %c on @g grid_axes = [0, 1] gather_axis = 0 : tensor<1x8xf32> -> tensor<8x8xf32>
+  %z = shard.all_reduce %y on @g grid_axes = [0] reduction = max : tensor<8x8xf32> -> tensor<8x8xf32>
+  %e = shard.all_slice %z on @g grid_axes = [1] slice_axis = 0 : tensor<8x8xf32> -> tensor<2x8xf32>
+  %f = shard.all_gather %e on @g grid_axes = [1] gather_axis = 0 : tensor<2x8xf32> -> tensor<8x8xf32>
+  return %d, %f : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
 // In another order of the axes, or along another dimension, it is not what was sliced.
@@ -154,9 +176,11 @@ func.func @message(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @inverse_twice(%y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+// CHECK-LABEL: func.func @inverse_twice() -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+// CHECK-NEXT:  %y = arith.constant dense<1.000000e+00> : tensor<8x8xf32>
 // CHECK-NEXT:  func.return %y, %y : tensor<8x8xf32>, tensor<8x8xf32>
-func.func @inverse_twice(%y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+func.func @inverse_twice() -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %y = arith.constant dense<1.0> : tensor<8x8xf32>
   %c = shard.all_slice %y on @g grid_axes = [0] slice_axis = 0 : tensor<8x8xf32> -> tensor<4x8xf32>
   %d = shard.all_gather %c on @g grid_axes = [0] gather_axis = 0 : tensor<4x8xf32> -> tensor<8x8xf32>
   %e = shard.all_gather %c on @g grid_axes = [0] gather_axis = 0 : tensor<4x8xf32> -> tensor<8x8xf32>
