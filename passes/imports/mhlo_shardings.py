@@ -11,14 +11,21 @@ all the digits that a program's shardings speak of. `convert-sdy-to-shard` does 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.sdy.attributes import (
@@ -30,11 +37,12 @@ from ...dialects.sdy.attributes import (
 )
 from ...dialects.sdy.dialect import ShardingConstraintOp
 from ...dialects.sdy.meshes import MeshOp
-from ...ir.attribute_access import attribute
+from ...ir.attribute_access import attribute, block_of
 from ...ir.diagnostics import OperationError
 from ...ir.symbols import fresh_name, names_in
 from ...sharding.device_groups import Digits, digits_of
 from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
+from .mhlo_manual_computations import ENTRY, EXIT, Border, form_manual_computations, is_call_of
 
 MAXIMAL_DEVICES = 1 << 20
 """Assignments of more devices are refused: they are written out while they are read."""
@@ -43,9 +51,11 @@ _ASSIGNMENT = re.compile(
     r"devices=\[(?P<tiles>\d+(?:,\d+)*)\]"
     r"(?:<=\[(?P<reshape>\d+(?:,\d+)*)\](?:T\((?P<order>\d+(?:,\d+)*)\))?|(?P<listed>\d+(?:,\d+)*))"
     r"(?P<replicated> last_tile_dim_replicate)?"
+    r"(?: last_tile_dims=\{(?P<kinds>[a-z]+(?:, ?[a-z]+)*)\})?"
 )
 _UNSPECIFIED = re.compile(r"unspecified_dims=\[(\d+(?:,\d+)*)\]")
-_SHAPE_CHANGES = ("SPMDFullToShardShape", "SPMDShardToFullShape")
+_KINDS = ("manual", "replicated")
+_PARTITIONS = "mhlo.num_partitions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +65,8 @@ class Tiling:
     dimensions: tuple[Digits, ...]
     devices: int
     """How many there are; 0 where the sharding does not say."""
+    manual: Digits | None = None
+    """Along which the tensor is that of a manual computation; empty for all."""
 
 
 def parse_mhlo_sharding(text: str, rank: int) -> Tiling | None:
@@ -66,11 +78,8 @@ def parse_mhlo_sharding(text: str, rank: int) -> Tiling | None:
         return Tiling(((),) * rank, 0)
     if body.startswith("maximal"):
         raise ValueError("it is on one device alone, which a grid cannot express")
-    if "manual" in body:
-        raise ValueError(
-            "it is of a manual computation of the old partitioner; lower the program with Shardy,"
-            " which writes sdy.manual_computation"
-        )
+    if body == "manual":
+        return Tiling(((),) * rank, 0, ())
     found = _ASSIGNMENT.fullmatch(body)
     if found is None:
         raise ValueError(
@@ -80,16 +89,22 @@ def parse_mhlo_sharding(text: str, rank: int) -> Tiling | None:
     count = prod(tiles)
     if not 0 < count <= MAXIMAL_DEVICES:
         raise ValueError(f"it is for {count} devices, expected 1 to {MAXIMAL_DEVICES}")
-    kept = tiles[:-1] if found["replicated"] else tiles
-    if len(kept) != rank:
-        raise ValueError(f"it splits {len(kept)} dimensions of a tensor of rank {rank}")
+    kinds = re.split(", ?", found["kinds"]) if found["kinds"] else []
+    for kind in kinds:
+        if kind not in _KINDS:
+            raise ValueError(f"it has devices that are '{kind}', expected {' or '.join(_KINDS)}")
+    kept = len(tiles) - (1 if found["replicated"] else len(kinds))
+    if kept != rank:
+        raise ValueError(f"it splits {kept} dimensions of a tensor of rank {rank}")
     if found["listed"]:
         devices = _numbers(found["listed"])
     else:
         devices = _iota(_numbers(found["reshape"]), _numbers(found["order"] or ""), count)
     if sorted(devices) != list(range(count)):
         raise ValueError(f"it must name each of {count} devices once")
-    return Tiling(_digits_of_dimensions(devices, tiles)[:rank], count)
+    digits = _digits_of_dimensions(devices, tiles)
+    manual = [each for each, kind in zip(digits[rank:], kinds, strict=False) if kind == "manual"]
+    return Tiling(digits[:rank], count, sum(manual, ()) if manual else None)
 
 
 def _numbers(text: str) -> list[int]:
@@ -139,6 +154,15 @@ class _Found:
     place: tuple[str, int] | None = None
     """The attributes of arguments or of results, and the index there."""
 
+    @property
+    def value(self) -> SSAValue | None:
+        """The value that it speaks of; `None` for a result of a function."""
+        if self.place is None:
+            return self.operation.results[0]
+        body = self.operation.regions[0].blocks.first
+        which, index = self.place
+        return body.args[index] if which == "arg_attrs" and body is not None else None
+
 
 def import_mhlo_shardings(module: ModuleOp) -> None:
     """Write all of them as shardings of Shardy on one mesh. Raises OperationError."""
@@ -152,6 +176,15 @@ def import_mhlo_shardings(module: ModuleOp) -> None:
             raise OperationError(
                 each.operation, f'{what} {MHLO_SHARDING} = "{each.text}": {problem}'
             ) from problem
+    name, mesh = _insert_mesh(module, found)
+    _form_manual_computations(found, name, mesh)
+    for each in found:
+        if each.operation.parent is not None:
+            _rewrite(each, name, mesh)
+
+
+def _insert_mesh(module: ModuleOp, found: Sequence[_Found]) -> tuple[str, Mesh]:
+    """The mesh of all shardings; without a name where none says how many devices there are."""
     counts = {each.tiling.devices: each for each in found if each.tiling and each.tiling.devices}
     if len(counts) > 1:
         (one, _), (other, where) = list(counts.items())[:2]
@@ -159,13 +192,58 @@ def import_mhlo_shardings(module: ModuleOp) -> None:
             where.operation,
             f'has {MHLO_SHARDING} = "{where.text}" for {other} devices, elsewhere there are {one}',
         )
-    name, mesh = "", Mesh(())
+    manual = next((each for each in found if each.tiling and each.tiling.manual is not None), None)
+    if manual is not None and not counts:
+        partitions = module.attributes.get(_PARTITIONS)
+        if not isinstance(partitions, IntegerAttr) or partitions.value.data < 1:
+            raise OperationError(
+                manual.operation,
+                "is of a manual computation, but the program does not say for how many devices:"
+                f" give the module {_PARTITIONS}",
+            )
+        counts[partitions.value.data] = manual
     for count, each in counts.items():
-        mesh = _mesh(each.operation, count, [f.tiling for f in found if f.tiling is not None])
+        tilings = [other.tiling for other in found if other.tiling is not None]
+        mesh = _mesh(each.operation, count, tilings)
         name = fresh_name("mesh", names_in(module))
         Rewriter.insert_op(MeshOp(name, mesh), InsertPoint.at_start(module.body.block))
+        return name, mesh
+    return "", Mesh(())
+
+
+def _form_manual_computations(found: Sequence[_Found], name: str, mesh: Mesh) -> None:
+    """Make what lies between changes of shapes manual computations of Shardy."""
+    shardings: dict[SSAValue, TensorSharding] = {}
+    manual_axes: dict[Operation, tuple[str, ...]] = {}
+    strides = _strides(mesh)
+    blocks: dict[Block, None] = {}
     for each in found:
-        _rewrite(each, name, mesh)
+        tiling, operation = each.tiling, each.operation
+        if is_call_of(operation, ENTRY) or is_call_of(operation, EXIT):
+            blocks[block_of(operation)] = None
+            if tiling is None:
+                raise OperationError(operation, f"has no {MHLO_SHARDING} that says where it lies")
+        if tiling is None:
+            continue
+        if is_call_of(operation, ENTRY):
+            if tiling.manual is None:
+                raise OperationError(
+                    operation,
+                    f'has {MHLO_SHARDING} = "{each.text}", expected'
+                    " '{manual}' or 'manual' among its last_tile_dims",
+                )
+            manual_axes[operation] = tuple(
+                axis
+                for axis, _ in mesh.axes
+                if not tiling.manual or axis in _axes_of(tiling.manual, strides)
+            )
+        else:
+            value = each.value
+            if value is not None:
+                shardings[value] = _sharding(tiling, name, mesh, ())
+    border = Border(shardings, manual_axes, tuple(axis for axis, _ in mesh.axes))
+    for block in blocks:
+        form_manual_computations(block, border)
 
 
 def _all(module: ModuleOp) -> Iterator[_Found]:
@@ -188,11 +266,10 @@ def _all(module: ModuleOp) -> Iterator[_Found]:
         elif operation.name == "stablehlo.custom_call":
             text = operation.attributes.get(MHLO_SHARDING)
             target = attribute(operation, "call_target_name")
-            if isinstance(text, StringAttr) and isinstance(target, StringAttr):
-                if target.data in _SHAPE_CHANGES:
-                    yield _Found(operation, "", "{manual}", operation.result_types[0])
-                elif target.data == "Sharding":
-                    yield _Found(operation, "", text.data, operation.result_types[0])
+            text = text.data if isinstance(text, StringAttr) else ""
+            target = target.data if isinstance(target, StringAttr) else ""
+            if target in (ENTRY, EXIT) or (target == "Sharding" and text):
+                yield _Found(operation, "", text, operation.result_types[0])
 
 
 def _entries(function: FuncOp, which: str) -> list[dict[str, Attribute]]:
@@ -207,7 +284,7 @@ def _mesh(operation: Operation, count: int, tilings: Sequence[Tiling]) -> Mesh:
     """The mesh with an axis for each digit that shardings speak of, and for what is between."""
     cuts = {1, count}
     for tiling in tilings:
-        for digits in tiling.dimensions:
+        for digits in (*tiling.dimensions, tiling.manual or ()):
             for stride, size in digits:
                 cuts |= {stride, stride * size}
     ordered = sorted(cuts)
@@ -223,21 +300,28 @@ def _mesh(operation: Operation, count: int, tilings: Sequence[Tiling]) -> Mesh:
 
 
 def _sharding(tiling: Tiling, name: str, mesh: Mesh, open_: Sequence[int]) -> TensorSharding:
-    strides: dict[str, int] = {}
-    stride = 1
-    for axis, size in reversed(mesh.axes):
-        strides[axis] = stride
-        stride *= size
-    dimensions: list[DimensionSharding] = []
-    for index, digits in enumerate(tiling.dimensions):
-        axes = tuple(
-            AxisRef(axis)
-            for first, size in digits
-            for axis, _ in mesh.axes
-            if first <= strides[axis] < first * size
-        )
-        dimensions.append(DimensionSharding(axes, index in open_))
-    return TensorSharding(name, tuple(dimensions))
+    strides = _strides(mesh)
+    dimensions = tuple(
+        DimensionSharding(tuple(map(AxisRef, _axes_of(digits, strides))), index in open_)
+        for index, digits in enumerate(tiling.dimensions)
+    )
+    return TensorSharding(name, dimensions)
+
+
+def _strides(mesh: Mesh) -> dict[str, int]:
+    """By how much the device number grows along each axis, major axes first."""
+    sizes = [size for _, size in mesh.axes]
+    return {name: prod(sizes[index + 1 :]) for index, (name, _) in enumerate(mesh.axes)}
+
+
+def _axes_of(digits: Digits, strides: Mapping[str, int]) -> list[str]:
+    """The axes that stand for some digits."""
+    return [
+        axis
+        for first, size in digits
+        for axis, stride in strides.items()
+        if first <= stride < first * size
+    ]
 
 
 def _rewrite(found: _Found, name: str, mesh: Mesh) -> None:
@@ -252,6 +336,9 @@ def _rewrite(found: _Found, name: str, mesh: Mesh) -> None:
     if found.place is None:
         if sharding is None:
             operation.attributes.pop(MHLO_SHARDING)
+            return
+        if found.tiling is not None and found.tiling.manual == ():
+            Rewriter.replace_op(operation, [], [operation.operands[0]])
             return
         made = ShardingConstraintOp(operation.operands[0], sharding)
         made.location = operation.location

@@ -34,10 +34,92 @@ func.func @alone(%x: tensor<8xf32> {mhlo.sharding = "{maximal device=0}"}) {
 
 // -----
 
-func.func @manual(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) {
-  // expected-error @+1 {{it is of a manual computation of the old partitioner; lower the program with Shardy}}
+// What lies between the changes of shape is a manual computation.
+
+// CHECK: sdy.mesh @mesh = <["axis_0"=2, "axis_1"=4]>
+// CHECK-LABEL: func.func @manual
+// CHECK: %[[W:.*]] = sdy.sharding_constraint %w <@mesh, [{"axis_1"}, {}]>
+// CHECK: %[[R:.*]] = sdy.manual_computation(%x, %[[W]])
+// CHECK-SAME: in_shardings=[<@mesh, [{"axis_0"}, {"axis_1"}]>, <@mesh, [{"axis_1"}, {}]>]
+// CHECK-SAME: out_shardings=[<@mesh, [{"axis_0"}, {}]>] manual_axes={"axis_0", "axis_1"}
+// CHECK-SAME: (%{{.*}}: tensor<4x4xf32>, %{{.*}}: tensor<4x6xf32>)
+// CHECK: shard.all_reduce {{.*}} grid_axes = [1]
+// CHECK-NEXT: sdy.return
+// CHECK: func.return %[[R]] : tensor<8x6xf32>
+// SPMD: func.func @manual(%x: tensor<4x4xf32> {{.*}}, %w: tensor<4x6xf32> {{.*}}) -> (tensor<4x6xf32>
+// SPMD: shard.all_reduce {{.*}} grid_axes = [1]
+// SPMD-NEXT: return
+func.func @manual(%x: tensor<8x16xf32> {mhlo.sharding = "{devices=[2,4]<=[8]}"}, %w: tensor<16x6xf32>) -> tensor<8x6xf32> {
+  %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{manual}"} : (tensor<8x16xf32>) -> tensor<4x4xf32>
+  %1 = stablehlo.custom_call @Sharding(%w) {mhlo.sharding = "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}"} : (tensor<16x6xf32>) -> tensor<16x6xf32>
+  %2 = stablehlo.custom_call @SPMDFullToShardShape(%1) {mhlo.sharding = "{manual}"} : (tensor<16x6xf32>) -> tensor<4x6xf32>
+  %3 = call @body(%0, %2) : (tensor<4x4xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  %4 = stablehlo.custom_call @Sharding(%3) {mhlo.sharding = "{manual}"} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %5 = stablehlo.custom_call @SPMDShardToFullShape(%4) {mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"} : (tensor<4x6xf32>) -> tensor<8x6xf32>
+  return %5 : tensor<8x6xf32>
+}
+func.func private @body(%x: tensor<4x4xf32>, %w: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  %1 = "stablehlo.all_reduce"(%0) <{replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  return %1 : tensor<4x6xf32>
+}
+
+// -----
+
+// Along one axis of two, of what is only made inside.
+
+// CHECK: sdy.mesh @mesh = <["axis_0"=2, "axis_1"=4]>
+// CHECK-LABEL: func.func @along
+// CHECK: sdy.manual_computation(%x) in_shardings=[<@mesh, [{"axis_1"}]>] out_shardings=[<@mesh, [{"axis_1"}]>] manual_axes={"axis_1"}
+// CHECK: sdy.sharding_constraint {{.*}} <@mesh, [{"axis_0"}]>
+func.func @along(%x: tensor<16xf32> {mhlo.sharding = "{devices=[4,2]<=[2,4]T(1,0) last_tile_dim_replicate}"}) -> tensor<16xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{devices=[1,4,2]<=[2,4]T(1,0) last_tile_dims={manual, replicated}}"} : (tensor<16xf32>) -> tensor<4xf32>
+  %1 = stablehlo.add %0, %one : tensor<4xf32>
+  %2 = stablehlo.custom_call @Sharding(%1) {mhlo.sharding = "{devices=[2,4]<=[8] last_tile_dims={manual}}"} : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[4,2]<=[2,4]T(1,0) last_tile_dim_replicate}"} : (tensor<4xf32>) -> tensor<16xf32>
+  return %3 : tensor<16xf32>
+}
+
+// -----
+
+func.func @unplaced(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{takes a tensor without a sharding into a manual computation, expected stablehlo.custom_call @Sharding}}
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<4xf32>
-  return
+  %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<4xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+func.func @mixed(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}, %w: tensor<4xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<4xf32>
+  // expected-error @+1 {{is in a manual computation and reads a whole tensor, which comes in by @SPMDFullToShardShape alone}}
+  %1 = stablehlo.add %0, %w : tensor<4xf32>
+  %2 = stablehlo.custom_call @SPMDShardToFullShape(%1) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<4xf32>) -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+
+// -----
+
+func.func @whole(%x: tensor<8xf32> {mhlo.sharding = "{replicated}"}) -> tensor<8xf32> {
+  // expected-error @+1 {{is of a manual computation, but the program does not say for how many devices: give the module mhlo.num_partitions}}
+  %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{replicated}"} : (tensor<8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+func.func @nowhere(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) -> tensor<8xf32> {
+  %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<4xf32>
+  // expected-error @+1 {{has no mhlo.sharding that says where it lies}}
+  %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) : (tensor<4xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
 }
 
 // -----

@@ -1,0 +1,220 @@
+"""GSPMD's manual computations, which lie between two custom calls, as those of Shardy.
+
+    %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"}
+    %2 = call @body(%1)
+    %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = S}
+
+becomes, where `%0` has the sharding T,
+
+    %3 = sdy.manual_computation(%0) in_shardings=[T] out_shardings=[S] manual_axes={...} (%1) {
+      %2 = call @body(%1)
+      sdy.return %2
+    }
+
+What reads a local value is local, and so is what only local values read. Each group of operations
+that are connected by local values is one computation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import ConstantLike
+
+from ...dialects.sdy.attributes import ManualAxesAttr, ShardingPerValueAttr, TensorSharding
+from ...dialects.sdy.dialect import ManualComputationOp, ReturnOp
+from ...ir.attribute_access import attribute
+from ...ir.diagnostics import OperationError
+from ...ir.regions import values_read
+from ..sharding.annotations.access import MHLO_SHARDING
+
+ENTRY = "SPMDFullToShardShape"
+EXIT = "SPMDShardToFullShape"
+
+
+@dataclass(frozen=True, slots=True)
+class Border:
+    """What the custom calls of a module say.
+
+    - `shardings`: of the values that enter, and of the results of the exits;
+    - `manual_axes`: by the entry, the axes of the mesh that are manual.
+    """
+
+    shardings: Mapping[SSAValue, TensorSharding]
+    manual_axes: Mapping[Operation, tuple[str, ...]]
+    all_axes: tuple[str, ...]
+
+
+def is_call_of(operation: Operation, target: str) -> bool:
+    """Whether an operation is a custom call of a target."""
+    name = attribute(operation, "call_target_name")
+    return (
+        operation.name == "stablehlo.custom_call"
+        and isinstance(name, StringAttr)
+        and name.data == target
+    )
+
+
+def form_manual_computations(block: Block, border: Border) -> None:
+    """Make the manual computations of a block. Raises OperationError where they have no border."""
+    for computation in _Grouping(block).computations():
+        _form(computation, border)
+
+
+@dataclass(slots=True)
+class _Computation:
+    """The operations of one computation, in their order."""
+
+    entries: list[Operation] = field(default_factory=list[Operation])
+    body: list[Operation] = field(default_factory=list[Operation])
+    exits: list[Operation] = field(default_factory=list[Operation])
+
+
+class _Grouping:
+    """Which operations of a block are local, and which of them are connected."""
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._parent: dict[Operation, Operation] = {}
+
+    def computations(self) -> list[_Computation]:
+        operations = list(self._block.ops)
+        for operation in operations:
+            if is_call_of(operation, ENTRY):
+                self._parent[operation] = operation
+            else:
+                self._join_readers(operation)
+        for operation in operations:
+            if _is_exit(operation):
+                self._pull_in(operation.operands[0], operation)
+        for operation in [each for each in operations if each in self._parent]:
+            if not is_call_of(operation, ENTRY) and not _is_exit(operation):
+                for value in list(values_read(operation)):
+                    self._pull_in(value, operation)
+        found: dict[Operation, _Computation] = {}
+        for operation in self._block.ops:
+            if operation not in self._parent:
+                continue
+            each = found.setdefault(self._root(operation), _Computation())
+            if is_call_of(operation, ENTRY):
+                each.entries.append(operation)
+            elif _is_exit(operation):
+                each.exits.append(operation)
+            else:
+                each.body.append(operation)
+        return list(found.values())
+
+    def _root(self, operation: Operation) -> Operation:
+        while self._parent[operation] is not operation:
+            operation = self._parent[operation]
+        return operation
+
+    def _join(self, operation: Operation, other: Operation) -> None:
+        self._parent.setdefault(operation, operation)
+        self._parent.setdefault(other, other)
+        self._parent[self._root(operation)] = self._root(other)
+
+    def _join_readers(self, operation: Operation) -> None:
+        """Join an operation with the local ones that it reads."""
+        for value in values_read(operation):
+            owner = value.owner
+            if isinstance(owner, Operation) and owner in self._parent and not _is_exit(owner):
+                self._join(operation, owner)
+
+    def _pull_in(self, value: SSAValue, reader: Operation) -> None:
+        """Make what a local operation reads local: a constant, or what reads no whole tensor."""
+        owner = value.owner
+        if reader.is_ancestor(owner):
+            return  # It is made in a region of the reader.
+        if isinstance(owner, Block) or owner.parent is not self._block:
+            raise _whole_tensor(reader)
+        if owner in self._parent and not _is_exit(owner):
+            self._join(reader, owner)
+            return
+        if owner.has_trait(ConstantLike) or owner.name == "stablehlo.constant":
+            copy = owner.clone()
+            self._block.insert_op_before(copy, owner)
+            result = copy.results[0]
+            for inner in reader.walk():
+                inner.operands = [result if each is value else each for each in inner.operands]
+            self._join(copy, reader)
+            return
+        if _is_exit(owner) or _places_whole_tensor(owner):
+            raise _whole_tensor(reader)
+        self._join(owner, reader)
+        for read in list(values_read(owner)):
+            self._pull_in(read, owner)
+
+
+def _is_exit(operation: Operation) -> bool:
+    return is_call_of(operation, EXIT)
+
+
+def _places_whole_tensor(operation: Operation) -> bool:
+    sharding = operation.attributes.get(MHLO_SHARDING)
+    is_local = isinstance(sharding, StringAttr) and "manual" in sharding.data
+    return is_call_of(operation, "Sharding") and not is_local
+
+
+def _whole_tensor(reader: Operation) -> OperationError:
+    return OperationError(
+        reader,
+        f"is in a manual computation and reads a whole tensor, which comes in by @{ENTRY} alone",
+    )
+
+
+def _form(computation: _Computation, border: Border) -> None:
+    if not computation.exits:
+        for operation in (*reversed(computation.body), *computation.entries):
+            Rewriter.erase_op(operation)
+        return
+    first = computation.exits[0]
+    for entry in computation.entries:
+        if not entry.is_before_in_block(first):
+            raise OperationError(
+                entry, f"enters a manual computation after @{EXIT} of it, expected before"
+            )
+    manual = {border.manual_axes[entry] for entry in computation.entries} or {border.all_axes}
+    if len(manual) > 1:
+        raise OperationError(first, "leaves a manual computation with entries along other axes")
+    body = Block(arg_types=[entry.results[0].type for entry in computation.entries])
+    for operation in computation.body:
+        operation.detach()
+        body.add_op(operation)
+    terminator = ReturnOp(*(leaving.operands[0] for leaving in computation.exits))
+    body.add_op(terminator)
+    made = ManualComputationOp.create(
+        operands=[entry.operands[0] for entry in computation.entries],
+        result_types=[leaving.results[0].type for leaving in computation.exits],
+        properties={
+            "in_shardings": ShardingPerValueAttr(
+                tuple(_entering(entry, border) for entry in computation.entries)
+            ),
+            "out_shardings": ShardingPerValueAttr(
+                tuple(border.shardings[leaving.results[0]] for leaving in computation.exits)
+            ),
+            "manual_axes": ManualAxesAttr(manual.pop()),
+        },
+        regions=[Region(body)],
+    )
+    made.location = terminator.location = first.location
+    Rewriter.insert_op(made, InsertPoint.before(first))
+    for argument, entry in zip(body.args, computation.entries, strict=True):
+        Rewriter.replace_op(entry, [], [argument])
+    for result, leaving in zip(made.results, computation.exits, strict=True):
+        Rewriter.replace_op(leaving, [], [result])
+
+
+def _entering(entry: Operation, border: Border) -> TensorSharding:
+    sharding = border.shardings.get(entry.operands[0])
+    if sharding is None:
+        raise OperationError(
+            entry,
+            "takes a tensor without a sharding into a manual computation, expected"
+            ' stablehlo.custom_call @Sharding with mhlo.sharding = "..." in front of it',
+        )
+    return sharding
