@@ -2,7 +2,7 @@
 
 A group is the set of processes that agree in all coordinates outside `grid_axes`; in a group
 they are ordered row-major over `grid_axes` as listed, the first axis slowest. No axes: each
-process is alone. The definitions have no name: `dialect.py` and `dialects/mesh.py` give it to them.
+process is alone.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ TENSOR = BaseAttr(TensorType)
 TENSOR_OR_MEMREF = AnyOf((BaseAttr(TensorType), BaseAttr(MemRefType)))
 DimensionAttr = IntegerAttr[IndexType]
 
-GRID_AXES = Clause("grid_axes", Form.AXES, optional=True)
+GRID_AXES = Clause("grid_axes", Form.AXES, optional=True, synonyms=("mesh_axes",))
 REDUCTION = Clause("reduction", Form.KIND, optional=True)
 SCATTER_AXIS = Clause("scatter_axis", Form.INDEX, synonyms=("scatter_dim",))
 ROOT = Clause("root", Form.INDEX_LIST, dynamic="root_dynamic")
@@ -121,12 +121,12 @@ class Collective(OnGrid, ABC):
         The result is of the input's type if none is given. Raises TypeError for a clause that the
         operation has not, or needs.
         """
-        properties, dynamic = clause_values(clauses_of(self), values, self.SPELLING)
+        properties, dynamic = clause_values(clauses_of(self), values)
         super().__init__(
             operands=[input, *dynamic],
             properties={
-                self.SPELLING.word("grid"): grid_reference(grid),
-                self.SPELLING.word("grid_axes"): axes_attribute(grid_axes),
+                "grid": grid_reference(grid),
+                "grid_axes": axes_attribute(grid_axes),
                 **properties,
             },
             result_types=[result_type or input.type],
@@ -140,7 +140,7 @@ class Collective(OnGrid, ABC):
     def verify_on_grid(self, grid: Grid) -> None:
         if not self.TAKES_SCALARS:
             check_ranked_above_zero(self.operands[0].type)
-        check_axes(self.axes, grid, self.SPELLING.word("grid"))
+        check_axes(self.axes, grid)
         self.verify_in_groups(grid, grid.size(self.axes))
 
     @abstractmethod

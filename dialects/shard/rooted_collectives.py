@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.irdl import (
-    BaseAttr,
+    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -18,6 +18,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from ...ir.syntax.assembly_format import Syntax
+from ...sharding.collectives import BROADCAST, GATHER, RECV, REDUCE, SCATTER, SEND
 from ...sharding.grid import Grid
 from .attributes import IndicesAttr, ReductionKindAttr
 from .checks import check_all_same_element_type, check_all_same_shape, check_index_count
@@ -49,11 +50,14 @@ class RootedCollective(Collective, ABC):
     traits = traits_def(Pure(), ShardCanonicalization())
 
 
-class BroadcastDefinition(RootedCollective, ABC):
+@irdl_op_definition
+class BroadcastOp(RootedCollective):
     """Give every device of a group the root's tensor.
 
     `shard.broadcast %t on @g grid_axes = [0] root = [0] : (tensor<2xi8>) -> tensor<2xi8>`
     """
+
+    name = BROADCAST.operation
 
     SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", ROOT)
     TAKES_SCALARS: ClassVar[bool] = True
@@ -64,12 +68,15 @@ class BroadcastDefinition(RootedCollective, ABC):
         check_all_same_shape(self.input.type, self.result.type)
 
 
-class GatherDefinition(RootedCollective, ABC):
+@irdl_op_definition
+class GatherOp(RootedCollective):
     """Concatenate the pieces of a group on the root; undefined elsewhere.
 
     `shard.gather %t on @g grid_axes = [1] gather_axis = 1 root = [1]
     : (tensor<2x2xi8>) -> tensor<2x4xi8>`
     """
+
+    name = GATHER.operation
 
     SYNTAX: ClassVar[Syntax] = device_syntax(
         "root_dynamic", Clause("gather_axis", Form.INDEX), ROOT
@@ -83,17 +90,20 @@ class GatherDefinition(RootedCollective, ABC):
         check_gathered(self, self.gather_axis.value.data, group)
 
 
-class ReduceDefinition(RootedCollective, ABC):
+@irdl_op_definition
+class ReduceOp(RootedCollective):
     """Combine the tensors of a group elementwise on the root; undefined elsewhere.
 
     `shard.reduce %t on @g grid_axes = [1] reduction = max root = [1]
     : (tensor<4xf32>) -> tensor<4xf64>`
     """
 
+    name = REDUCE.operation
+
     SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", REDUCTION, ROOT)
     TAKES_SCALARS: ClassVar[bool] = True
 
-    reduction = prop_def(BaseAttr(ReductionKindAttr))
+    reduction = prop_def(ReductionKindAttr)
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         check_device(self, "root", self.root, self.root_dynamic, grid)
@@ -101,12 +111,15 @@ class ReduceDefinition(RootedCollective, ABC):
         check_reduction_types(self, self.reduction)
 
 
-class ScatterDefinition(RootedCollective, ABC):
+@irdl_op_definition
+class ScatterOp(RootedCollective):
     """Give each device of a group its piece of the root's tensor along a dimension.
 
     `shard.scatter %t on @g grid_axes = [0] scatter_axis = 0 root = [1]
     : (tensor<2x2xi8>) -> tensor<1x2xi8>`
     """
+
+    name = SCATTER.operation
 
     SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", SCATTER_AXIS, ROOT)
 
@@ -118,11 +131,14 @@ class ScatterDefinition(RootedCollective, ABC):
         check_divided_type(self, "Scatter axis", self.scatter_axis.value.data, group)
 
 
-class SendDefinition(Collective, ABC):
+@irdl_op_definition
+class SendOp(Collective):
     """Send to one device of the group. It acts on its own, so it is not pure.
 
     `shard.send %t on @g grid_axes = [0] destination = [1] : (tensor<2xi8>) -> tensor<2xi8>`
     """
+
+    name = SEND.operation
 
     SYNTAX: ClassVar[Syntax] = device_syntax(
         "destination_dynamic", Clause("destination", Form.INDEX_LIST, dynamic="destination_dynamic")
@@ -141,11 +157,14 @@ class SendDefinition(Collective, ABC):
         check_all_same_shape(self.input.type, self.result.type)
 
 
-class RecvDefinition(Collective, ABC):
+@irdl_op_definition
+class RecvOp(Collective):
     """Receive from one device of the group, or from any where no source is given. Not pure.
 
     `shard.recv %t on @g grid_axes = [0] source = [1] : (tensor<2xi8>) -> tensor<2xi8>`
     """
+
+    name = RECV.operation
 
     SYNTAX: ClassVar[Syntax] = device_syntax(
         "source_dynamic", Clause("source", Form.INDEX_LIST, True, "source_dynamic", default=False)
