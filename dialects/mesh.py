@@ -85,7 +85,9 @@ def _alias(attribute: type[ParametrizedAttribute], name: str) -> type[Parametriz
         "parse_parameters": classmethod(parse),
         "new": classmethod(new),
     }
-    return type(attribute.__name__, attribute.__bases__, members)
+    return cast(
+        "type[ParametrizedAttribute]", type(attribute.__name__, attribute.__bases__, members)
+    )
 
 
 def _reader(operation: type[IRDLOperation]) -> type[IRDLOperation]:
