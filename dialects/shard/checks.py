@@ -114,25 +114,19 @@ def show(size: int | None) -> str:
     return "dynamic" if size is None else str(size)
 
 
-def check_same_element_type(source: Attribute, result: Attribute) -> None:
-    """Source and result hold the same kind of element."""
+def check_same_element_type(source: Attribute, result: Attribute, singles_out: bool) -> None:
+    """Source and result hold the same kind of element.
+
+    Upstream words this otherwise for operations that single out a device.
+    """
     if element_type_of(source) != element_type_of(result):
-        raise VerifyException(
-            "requires the same element type for all operands and results, got "
-            f"{source} and {result}"
-        )
+        rule = "requires the same element type for all operands and results"
+        if singles_out:
+            rule = "failed to verify that all of {input, result} have same element type"
+        raise VerifyException(f"{rule}, got {source} and {result}")
 
 
-def check_all_same_element_type(source: Attribute, result: Attribute) -> None:
-    """The same rule, as upstream words it for operations that single out a device."""
-    if element_type_of(source) != element_type_of(result):
-        raise VerifyException(
-            "failed to verify that all of {input, result} have same element type, got "
-            f"{source} and {result}"
-        )
-
-
-def check_all_same_shape(source: Attribute, result: Attribute) -> None:
+def check_same_shape(source: Attribute, result: Attribute) -> None:
     """Input and result have one shape, in which dynamic sizes are equal only to each other."""
     if shape_of(source) != shape_of(result):
         raise VerifyException(

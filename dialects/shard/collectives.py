@@ -33,17 +33,7 @@ from ...sharding.collectives import (
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, indices_attribute
-from .checks import (
-    check_compatible_shape,
-    check_dimension,
-    check_halo_update,
-    check_index_count,
-    check_ranked_above_zero,
-    check_same_element_type,
-    check_shape,
-    shape_of,
-    times,
-)
+from .checks import check_halo_update, check_index_count, check_ranked_above_zero, shape_of
 from .collective_base import (
     REDUCTION,
     SCATTER_AXIS,
@@ -51,10 +41,6 @@ from .collective_base import (
     TENSOR_OR_MEMREF,
     Collective,
     DimensionAttr,
-    check_divided_type,
-    check_gathered,
-    check_reduction_types,
-    check_same_type_kind,
     collective_syntax,
 )
 from .grids import OnGrid
@@ -79,10 +65,6 @@ class AllGatherOp(Collective):
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_same_element_type(self.input.type, self.result.type)
-        check_gathered(self, self.gather_axis.value.data, group)
-
 
 @irdl_op_definition
 class AllReduceOp(Collective):
@@ -103,11 +85,6 @@ class AllReduceOp(Collective):
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_same_type_kind(self.input.type, self.result.type)
-        check_compatible_shape(self.input.type, self.result.type)
-        check_reduction_types(self, self.reduction)
-
 
 @irdl_op_definition
 class AllSliceOp(Collective):
@@ -125,10 +102,6 @@ class AllSliceOp(Collective):
     result = result_def(TENSOR)
 
     traits = traits_def(Pure(), ShardCanonicalization())
-
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_same_element_type(self.input.type, self.result.type)
-        check_divided_type(self, "Slice axis", self.slice_axis.value.data, group)
 
 
 @irdl_op_definition
@@ -152,23 +125,6 @@ class AllToAllOp(Collective):
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        shape = shape_of(self.input.type)
-        split, concat = self.split_axis.value.data, self.concat_axis.value.data
-        check_same_element_type(self.input.type, self.result.type)
-        check_dimension("Split axis", split, len(shape))
-        check_dimension("Concat axis", concat, len(shape))
-        size = shape[split]
-        expected = [*shape]
-        if size is not None and group is not None and size % group:
-            # Devices receive pieces of different sizes.
-            expected[split] = None
-        elif split != concat:
-            expected[split] = None if size is None or group is None else size // group
-        if split != concat:
-            expected[concat] = times(shape[concat], group)
-        check_shape(shape_of(self.result.type), tuple(expected))
-
 
 @irdl_op_definition
 class ReduceScatterOp(Collective):
@@ -188,11 +144,6 @@ class ReduceScatterOp(Collective):
     result = result_def(TENSOR_OR_MEMREF)
 
     traits = traits_def(Pure(), ShardCanonicalization())
-
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_same_type_kind(self.input.type, self.result.type)
-        check_divided_type(self, "Scatter axis", self.scatter_axis.value.data, group)
-        check_reduction_types(self, self.reduction)
 
 
 @irdl_op_definition
@@ -220,8 +171,7 @@ class ShiftOp(Collective):
     traits = traits_def(Pure(), ShardCanonicalization())
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_same_element_type(self.input.type, self.result.type)
-        check_compatible_shape(self.input.type, self.result.type)
+        super().verify_in_groups(grid, group)
         axis = self.shift_axis.value.data
         if axis not in self.axes:
             raise VerifyException(

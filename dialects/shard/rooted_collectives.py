@@ -19,9 +19,7 @@ from xdsl.traits import Pure
 
 from ...ir.syntax.assembly_format import Syntax
 from ...sharding.collectives import BROADCAST, GATHER, RECV, REDUCE, SCATTER, SEND
-from ...sharding.grid import Grid
 from .attributes import IndicesAttr, ReductionKindAttr
-from .checks import check_all_same_element_type, check_all_same_shape, check_index_count
 from .collective_base import (
     REDUCTION,
     ROOT,
@@ -29,10 +27,6 @@ from .collective_base import (
     TENSOR,
     Collective,
     DimensionAttr,
-    check_device,
-    check_divided_type,
-    check_gathered,
-    check_reduction_types,
     device_syntax,
 )
 from .syntax import Clause, Form
@@ -41,6 +35,8 @@ from .traits import ShardCanonicalization
 
 class RootedCollective(Collective, ABC):
     """A collective in which one device of each group, the root, differs from the others."""
+
+    DEVICE: ClassVar[str] = "root"
 
     input = operand_def(TENSOR)
     root_dynamic = var_operand_def(IndexType)
@@ -62,11 +58,6 @@ class BroadcastOp(RootedCollective):
     SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", ROOT)
     TAKES_SCALARS: ClassVar[bool] = True
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_all_same_element_type(self.input.type, self.result.type)
-        check_device(self, "root", self.root, self.root_dynamic, grid)
-        check_all_same_shape(self.input.type, self.result.type)
-
 
 @irdl_op_definition
 class GatherOp(RootedCollective):
@@ -84,11 +75,6 @@ class GatherOp(RootedCollective):
 
     gather_axis = prop_def(DimensionAttr)
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_all_same_element_type(self.input.type, self.result.type)
-        check_device(self, "root", self.root, self.root_dynamic, grid)
-        check_gathered(self, self.gather_axis.value.data, group)
-
 
 @irdl_op_definition
 class ReduceOp(RootedCollective):
@@ -105,11 +91,6 @@ class ReduceOp(RootedCollective):
 
     reduction = prop_def(ReductionKindAttr)
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_device(self, "root", self.root, self.root_dynamic, grid)
-        check_all_same_shape(self.input.type, self.result.type)
-        check_reduction_types(self, self.reduction)
-
 
 @irdl_op_definition
 class ScatterOp(RootedCollective):
@@ -125,11 +106,6 @@ class ScatterOp(RootedCollective):
 
     scatter_axis = prop_def(DimensionAttr)
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_all_same_element_type(self.input.type, self.result.type)
-        check_device(self, "root", self.root, self.root_dynamic, grid)
-        check_divided_type(self, "Scatter axis", self.scatter_axis.value.data, group)
-
 
 @irdl_op_definition
 class SendOp(Collective):
@@ -140,6 +116,7 @@ class SendOp(Collective):
 
     name = SEND.operation
 
+    DEVICE: ClassVar[str] = "destination"
     SYNTAX: ClassVar[Syntax] = device_syntax(
         "destination_dynamic", Clause("destination", Form.INDEX_LIST, dynamic="destination_dynamic")
     )
@@ -151,11 +128,6 @@ class SendOp(Collective):
 
     traits = traits_def(ShardCanonicalization())
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_all_same_element_type(self.input.type, self.result.type)
-        check_device(self, "destination", self.destination, self.destination_dynamic, grid)
-        check_all_same_shape(self.input.type, self.result.type)
-
 
 @irdl_op_definition
 class RecvOp(Collective):
@@ -166,6 +138,7 @@ class RecvOp(Collective):
 
     name = RECV.operation
 
+    DEVICE: ClassVar[str] = "source"
     SYNTAX: ClassVar[Syntax] = device_syntax(
         "source_dynamic", Clause("source", Form.INDEX_LIST, True, "source_dynamic", default=False)
     )
@@ -176,11 +149,3 @@ class RecvOp(Collective):
     result = result_def(TENSOR)
 
     traits = traits_def(ShardCanonicalization())
-
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_all_same_element_type(self.input.type, self.result.type)
-        if self.source is None:
-            check_index_count("source", (), self.source_dynamic)
-        else:
-            check_device(self, "source", self.source, self.source_dynamic, grid)
-        check_all_same_shape(self.input.type, self.result.type)
