@@ -225,11 +225,27 @@ class ShardShapeOp(NamedResults):
     SYNTAX: ClassVar[Syntax] = " dimensions($shape) $sharding $device attr-dict : type($result)"
 
 
+_READERS = {
+    OPERATION_NAMES[operation.name]: _reader(cast("type[IRDLOperation]", operation))
+    for operation in shard.Shard.operations
+    if operation.name in OPERATION_NAMES and operation is not shard.ShardOp
+}
+
+
 def translate_mesh(module: ModuleOp) -> None:
     """Replace what is more than a name for something in `shard`; done when a module has been read.
 
-    Raises OperationError for what has no counterpart there.
+    A compiler with classes of its own for operations of `mesh` may ask for it, too. Raises
+    OperationError for what has no counterpart in `shard`.
     """
+    for operation in list(module.walk()):
+        if (reader := _READERS.get(operation.name)) is not None:
+            made = reader.create(
+                operands=operation.operands,
+                result_types=operation.result_types,
+                properties=operation.properties,
+            )
+            _replace(operation, made)
     seen: set[int] = set()
     for operation in list(module.walk()):
         if isinstance(operation, ShardOp):
@@ -307,15 +323,9 @@ def _sharding_in(operation: Operation, seen: set[int]) -> MeshShardAttr | None:
     return None
 
 
-_READERS = [
-    _reader(cast("type[IRDLOperation]", operation))
-    for operation in shard.Shard.operations
-    if operation.name in OPERATION_NAMES and operation is not shard.ShardOp
-]
-
 Mesh = Dialect(
     "mesh",
-    [*_READERS, ShardOp, ShardShapeOp],
+    [*_READERS.values(), ShardOp, ShardShapeOp],
     [
         _alias(AxesArrayAttr, "mesh.axisarray"),
         _alias(ReductionKindAttr, "mesh.partial"),

@@ -1,7 +1,7 @@
 """`convert-mesh-to-shard`: replace what a program in memory has of `mesh`.
 
 Text of `mesh` is read as `shard`, so a program that our tools have read has none. A compiler that
-builds `mesh.shard` or `mesh.shard_shape` itself runs this pass first.
+builds operations of `mesh` itself runs this pass first.
 """
 
 from __future__ import annotations

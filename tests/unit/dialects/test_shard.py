@@ -9,17 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mesh_opt.dialects.mesh import Mesh
 from mesh_opt.dialects.shard import dialect as shard
-from mesh_opt.dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr
+from mesh_opt.dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr, axes_attribute
 from mesh_opt.ir.symbols import find_visible_symbol
+from mesh_opt.passes.imports.convert_mesh_to_shard import ConvertMeshToShardPass
 from mesh_opt.passes.sharding.annotations.access import annotation_of
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import ReductionKind
+from xdsl.context import Context
 from xdsl.dialects.builtin import (
     IndexType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
     TensorType,
+    UnitAttr,
     f32,
     f64,
     i32,
@@ -27,6 +30,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -133,6 +137,49 @@ def test_mesh_has_an_operation_for_each_of_shard() -> None:
     renamed = {"mesh.grid": "mesh.mesh", "mesh.grid_shape": "mesh.mesh_shape"}
     names = {operation.name.replace("shard.", "mesh.", 1) for operation in shard.Shard.operations}
     assert {renamed.get(name, name) for name in names} == {op.name for op in Mesh.operations}
+
+
+@irdl_op_definition
+class AnotherMeshOp(IRDLOperation):
+    name = "mesh.mesh"
+
+    sym_name = prop_def()
+    shape = prop_def()
+
+
+@irdl_op_definition
+class AnotherAllReduceOp(IRDLOperation):
+    name = "mesh.all_reduce"
+
+    mesh = prop_def()
+    mesh_axes = prop_def()
+    reduction = prop_def()
+    input = operand_def()
+    result = result_def()
+
+
+def test_operations_of_mesh_may_be_of_another_compiler() -> None:
+    grid = shard.GridOp("g", (2, 4))
+    theirs = AnotherMeshOp.create(properties=grid.properties)
+    value = TestOp(result_types=[tensor(8)])
+    reduce = AnotherAllReduceOp.create(
+        operands=value.results,
+        result_types=[tensor(8)],
+        properties={
+            "mesh": SymbolRefAttr("g"),
+            "mesh_axes": axes_attribute([1]),
+            "reduction": ReductionKindAttr.from_kind(ReductionKind.MAX),
+        },
+        attributes={"note": UnitAttr()},
+    )
+    module = ModuleOp([theirs, value, reduce])
+    ConvertMeshToShardPass().apply(Context(), module)
+    module.verify()
+    *_, found = module.body.block.ops
+    assert isinstance(found, shard.AllReduceOp)
+    assert found.axes == (1,)
+    assert found.reduction.reduction is ReductionKind.MAX
+    assert found.attributes == {"note": UnitAttr()}
 
 
 def test_attributes_differ_where_their_contents_do() -> None:
