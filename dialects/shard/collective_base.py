@@ -58,20 +58,26 @@ DimensionAttr = IntegerAttr[IndexType]
 
 GRID_AXES = Clause("grid_axes", Form.AXES, optional=True, synonyms=("mesh_axes",))
 REDUCTION = Clause("reduction", Form.KIND, optional=True)
-SCATTER_AXIS = Clause("scatter_axis", Form.INDEX, synonyms=("scatter_dim",))
 ROOT = Clause("root", Form.INDEX_LIST, dynamic="root_dynamic")
+_SYNONYMS = {"scatter_axis": ("scatter_dim",)}
 
 
-def collective_syntax(*clauses: Clause) -> Syntax:
-    """The format of a collective with these clauses and the types `T -> U`."""
-    on_grid = " $input on @$grid", Clauses((GRID_AXES, *clauses))
-    return *on_grid, " attr-dict : type($input) -> type($result)"
+def collective_syntax(row: CollectiveRow, *clauses: Clause) -> Syntax:
+    """The format of a collective: the clauses that its row tells of, and others.
 
-
-def device_syntax(operand: str, *clauses: Clause) -> Syntax:
-    """The format of a collective that names a device, with the types `(T, index) -> U`."""
-    on_grid = " $input on @$grid", Clauses((GRID_AXES, *clauses))
-    return *on_grid, " attr-dict : ", _Signature(operand)
+    The types are `T -> U`, or `(T, index) -> U` where one of the clauses may have operands.
+    """
+    rows = [GRID_AXES, *([REDUCTION] if row.reduces else [])]
+    for name in (row.divides, row.joins):
+        if name:
+            rows.append(Clause(name, Form.INDEX, synonyms=_SYNONYMS.get(name, ())))
+    rows += [*([ROOT] if row.is_rooted else []), *clauses]
+    types = [_Signature(clause.dynamic) for clause in rows if clause.dynamic]
+    return (
+        " $input on @$grid",
+        Clauses(tuple(rows)),
+        *((" attr-dict : ", *types) if types else (" attr-dict : type($input) -> type($result)",)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

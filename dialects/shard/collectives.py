@@ -34,15 +34,7 @@ from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, indices_attribute
 from .checks import check_halo_update, check_index_count, check_ranked_above_zero, shape_of
-from .collective_base import (
-    REDUCTION,
-    SCATTER_AXIS,
-    TENSOR,
-    TENSOR_OR_MEMREF,
-    Collective,
-    DimensionAttr,
-    collective_syntax,
-)
+from .collective_base import TENSOR, TENSOR_OR_MEMREF, Collective, DimensionAttr, collective_syntax
 from .grids import OnGrid
 from .syntax import Clause, Clauses, Form, grid_reference
 from .traits import ShardCanonicalization
@@ -57,7 +49,7 @@ class AllGatherOp(Collective):
 
     name = ALL_GATHER.operation
 
-    SYNTAX: ClassVar[Syntax] = collective_syntax(Clause("gather_axis", Form.INDEX))
+    SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_GATHER)
 
     input = operand_def(TENSOR)
     gather_axis = prop_def(DimensionAttr)
@@ -76,7 +68,7 @@ class AllReduceOp(Collective):
 
     name = ALL_REDUCE.operation
 
-    SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCTION)
+    SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_REDUCE)
     TAKES_SCALARS: ClassVar[bool] = True
 
     input = operand_def(TENSOR_OR_MEMREF)
@@ -95,7 +87,7 @@ class AllSliceOp(Collective):
 
     name = ALL_SLICE.operation
 
-    SYNTAX: ClassVar[Syntax] = collective_syntax(Clause("slice_axis", Form.INDEX))
+    SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_SLICE)
 
     input = operand_def(TENSOR)
     slice_axis = prop_def(DimensionAttr)
@@ -114,9 +106,7 @@ class AllToAllOp(Collective):
 
     name = ALL_TO_ALL.operation
 
-    SYNTAX: ClassVar[Syntax] = collective_syntax(
-        Clause("split_axis", Form.INDEX), Clause("concat_axis", Form.INDEX)
-    )
+    SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_TO_ALL)
 
     input = operand_def(TENSOR)
     split_axis = prop_def(DimensionAttr)
@@ -136,7 +126,7 @@ class ReduceScatterOp(Collective):
 
     name = REDUCE_SCATTER.operation
 
-    SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCTION, SCATTER_AXIS)
+    SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCE_SCATTER)
 
     input = operand_def(TENSOR_OR_MEMREF)
     reduction = prop_def(ReductionKindAttr)
@@ -157,6 +147,7 @@ class ShiftOp(Collective):
     name = SHIFT.operation
 
     SYNTAX: ClassVar[Syntax] = collective_syntax(
+        SHIFT,
         Clause("shift_axis", Form.INDEX),
         Clause("offset", Form.INTEGER),
         Clause("rotate", Form.FLAG, optional=True),

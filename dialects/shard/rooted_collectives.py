@@ -20,15 +20,7 @@ from xdsl.traits import Pure
 from ...ir.syntax.assembly_format import Syntax
 from ...sharding.collectives import BROADCAST, GATHER, RECV, REDUCE, SCATTER, SEND
 from .attributes import IndicesAttr, ReductionKindAttr
-from .collective_base import (
-    REDUCTION,
-    ROOT,
-    SCATTER_AXIS,
-    TENSOR,
-    Collective,
-    DimensionAttr,
-    device_syntax,
-)
+from .collective_base import TENSOR, Collective, DimensionAttr, collective_syntax
 from .syntax import Clause, Form
 from .traits import ShardCanonicalization
 
@@ -55,7 +47,7 @@ class BroadcastOp(RootedCollective):
 
     name = BROADCAST.operation
 
-    SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", ROOT)
+    SYNTAX: ClassVar[Syntax] = collective_syntax(BROADCAST)
     TAKES_SCALARS: ClassVar[bool] = True
 
 
@@ -69,9 +61,7 @@ class GatherOp(RootedCollective):
 
     name = GATHER.operation
 
-    SYNTAX: ClassVar[Syntax] = device_syntax(
-        "root_dynamic", Clause("gather_axis", Form.INDEX), ROOT
-    )
+    SYNTAX: ClassVar[Syntax] = collective_syntax(GATHER)
 
     gather_axis = prop_def(DimensionAttr)
 
@@ -86,7 +76,7 @@ class ReduceOp(RootedCollective):
 
     name = REDUCE.operation
 
-    SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", REDUCTION, ROOT)
+    SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCE)
     TAKES_SCALARS: ClassVar[bool] = True
 
     reduction = prop_def(ReductionKindAttr)
@@ -102,7 +92,7 @@ class ScatterOp(RootedCollective):
 
     name = SCATTER.operation
 
-    SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", SCATTER_AXIS, ROOT)
+    SYNTAX: ClassVar[Syntax] = collective_syntax(SCATTER)
 
     scatter_axis = prop_def(DimensionAttr)
 
@@ -117,8 +107,8 @@ class SendOp(Collective):
     name = SEND.operation
 
     DEVICE: ClassVar[str] = "destination"
-    SYNTAX: ClassVar[Syntax] = device_syntax(
-        "destination_dynamic", Clause("destination", Form.INDEX_LIST, dynamic="destination_dynamic")
+    SYNTAX: ClassVar[Syntax] = collective_syntax(
+        SEND, Clause("destination", Form.INDEX_LIST, dynamic="destination_dynamic")
     )
 
     input = operand_def(TENSOR)
@@ -139,8 +129,8 @@ class RecvOp(Collective):
     name = RECV.operation
 
     DEVICE: ClassVar[str] = "source"
-    SYNTAX: ClassVar[Syntax] = device_syntax(
-        "source_dynamic", Clause("source", Form.INDEX_LIST, True, "source_dynamic", default=False)
+    SYNTAX: ClassVar[Syntax] = collective_syntax(
+        RECV, Clause("source", Form.INDEX_LIST, True, "source_dynamic", default=False)
     )
 
     input = operand_def(TENSOR)
