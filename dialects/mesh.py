@@ -1,21 +1,26 @@
-"""The `mesh` dialect, from which `shard` comes: the same operations in the older spelling."""
+"""The `mesh` dialect of MLIR 19 to 21, from which `shard` comes: its text is read as `shard`.
+
+There are no operations of `mesh` in a program that has been read. `convert-shard-to-mesh` makes
+those that are printed again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    FlatSymbolRefAttr,
     IndexType,
+    ModuleOp,
     NoneAttr,
     SymbolRefAttr,
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute
 from xdsl.irdl import (
+    IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -28,70 +33,84 @@ from xdsl.irdl import (
 )
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
+from xdsl.rewriter import Rewriter
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.attribute_access import nested_attributes
+from ..ir.diagnostics import Note, OperationError
+from ..ir.dialect_extension import variant
+from ..ir.locations import builder_before
 from ..ir.syntax.assembly_format import Parsed, Syntax, values
-from ..sharding.sharding import Axes, ReductionKind
-from .shard.annotations import GetShardingDefinition, ShardingDefinition, sharding_definition
+from ..ir.syntax.operations import SyntaxOperation
+from ..ir.text.parser import AFTER_READING
+from .shard import dialect as shard
 from .shard.attributes import (
     AxesArrayAttr,
     AxesAttr,
     IndicesAttr,
     ReductionKindAttr,
     ShardingType,
-    Spelling,
-    axes_attribute,
-    indices_attribute,
     parse_axes,
     print_axes,
 )
-from .shard.checks import (
-    check_sharding_by_itself,
-    check_sharding_of_tensor,
-    check_sharding_on_grid,
-    resolve_grid,
-)
-from .shard.collective_base import Collective
-from .shard.collectives import UpdateHaloDefinition
-from .shard.dialect import Shard, operation_class
-from .shard.grids import (
-    GridDefinition,
-    GridShapeDefinition,
-    NeighborsLinearIndicesDefinition,
-    OnGrid,
-    ProcessLinearIndexDefinition,
-    ProcessMultiIndexDefinition,
-)
-from .shard.syntax import INDEX, Clause, Clauses, Form, NamedResults, ShardingOperand, respelled
+from .shard.process_arithmetic import ArithmeticBefore
+from .shard.syntax import Clause, Clauses, Form, NamedResults
+
+OPERATION_NAMES = {
+    operation.name: operation.name.replace("shard.", "mesh.", 1)
+    for operation in shard.Shard.operations
+    if operation is not shard.ShardShapeOp
+} | {"shard.grid": "mesh.mesh", "shard.grid_shape": "mesh.mesh_shape"}
+"""What operations of `shard` are called in `mesh`."""
+
+PROPERTY_NAMES = {"grid": "mesh", "grid_axes": "mesh_axes"}
+"""What properties of these operations are called in `mesh`."""
+
+_PROPERTIES = {old: new for new, old in PROPERTY_NAMES.items()}
 
 
-@irdl_attr_definition
-class MeshAxesArrayAttr(AxesArrayAttr):
-    """`#mesh<axisarray[[0], []]>`."""
+def _alias(attribute: type[ParametrizedAttribute], name: str) -> type[ParametrizedAttribute]:
+    """The attribute or type of a name in `mesh`, which is read as one of `shard`."""
 
-    name = "mesh.axisarray"
+    def parse(cls: type[ParametrizedAttribute], parser: AttrParser) -> Sequence[Attribute]:
+        return attribute.parse_parameters(parser)
+
+    def new(cls: type[ParametrizedAttribute], parameters: Sequence[Attribute]) -> Attribute:
+        return attribute.new(parameters)
+
+    members = {
+        "__doc__": f"Read as `{attribute.name}`.",
+        "name": name,
+        "parse_parameters": classmethod(parse),
+        "new": classmethod(new),
+    }
+    return cast(
+        "type[ParametrizedAttribute]", type(attribute.__name__, attribute.__bases__, members)
+    )
 
 
-@irdl_attr_definition
-class MeshReductionKindAttr(ReductionKindAttr):
-    """`#mesh.partial<max>`, and `<max>` in operations, as LLVM 19 has it.
+def _reader(operation: type[IRDLOperation]) -> type[IRDLOperation]:
+    """The operation of `mesh` that is read as one of `shard`."""
 
-    Later versions write `#mesh<partial max>` and `max`, which is read as well.
-    """
+    def parse(cls: type[Operation], parser: Parser) -> Operation:
+        made = operation.parse(parser)
+        for name in made.attributes.keys() & _PROPERTIES.keys():
+            made.properties[_PROPERTIES[name]] = made.attributes.pop(name)
+        return made
 
-    name = "mesh.partial"
+    def create(
+        cls: type[Operation], *, properties: Mapping[str, Attribute] | None = None, **parts: Any
+    ) -> Operation:
+        renamed = {_PROPERTIES.get(name, name): each for name, each in (properties or {}).items()}
+        return operation.create(properties=renamed, **parts)
 
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            super().print_parameters(printer)
-
-
-@irdl_attr_definition
-class MeshShardingType(ShardingType):
-    """`!mesh.sharding`."""
-
-    name = "mesh.sharding"
+    members: dict[str, object] = {
+        "__doc__": f"Read as `{operation.name}`.",
+        "parse": classmethod(parse),
+        "create": classmethod(create),
+    }
+    return variant(operation, OPERATION_NAMES[operation.name], members)
 
 
 @irdl_attr_definition
@@ -104,28 +123,21 @@ class MeshShardAttr(ParametrizedAttribute):
     name = "mesh.shard"
 
     mesh: SymbolRefAttr
-    split_axes: MeshAxesArrayAttr
-    partial_type: MeshReductionKindAttr | NoneAttr
+    split_axes: AxesArrayAttr
+    partial_type: ReductionKindAttr | NoneAttr
     partial_axes: AxesAttr | NoneAttr
-
-    @property
-    def partial(self) -> tuple[ReductionKind, Axes] | None:
-        """The pending reduction and its axes."""
-        if isinstance(self.partial_type, NoneAttr) or isinstance(self.partial_axes, NoneAttr):
-            return None
-        return self.partial_type.reduction, self.partial_axes.get_values()
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             mesh = SymbolRefAttr(parser.parse_symbol_name())
             parser.parse_punctuation(",")
-            split_axes = MeshAxesArrayAttr.parse_lists(parser)
+            split_axes = AxesArrayAttr.parse_lists(parser)
             if parser.parse_optional_punctuation(",") is None:
                 return (mesh, split_axes, NoneAttr(), NoneAttr())
             parser.parse_keyword("partial")
             parser.parse_punctuation("=")
-            kind = MeshReductionKindAttr.parse_keyword(parser)
+            kind = ReductionKindAttr.parse_keyword(parser)
             return (mesh, split_axes, kind, parse_axes(parser))
 
     def print_parameters(self, printer: Printer) -> None:
@@ -138,60 +150,16 @@ class MeshShardAttr(ParametrizedAttribute):
                 printer.print_string(f", partial = {kind.kind.data}")
                 print_axes(printer, axes)
 
-
-MESH_SPELLING = Spelling(
-    "mesh",
-    MeshAxesArrayAttr,
-    MeshReductionKindAttr,
-    MeshShardingType,
-    words={"grid": "mesh", "grid_axes": "mesh_axes"},
-    kind_prefix="",
-)
+    def sharding(self) -> shard.ShardingOp:
+        """The operation that makes this sharding a value."""
+        kind, axes = self.partial_type, self.partial_axes
+        partial = None
+        if not isinstance(kind, NoneAttr) and not isinstance(axes, NoneAttr):
+            partial = kind.reduction, axes.get_values()
+        return shard.ShardingOp(self.mesh, self.split_axes.lists(), partial=partial)
 
 
-class OnMesh(OnGrid):
-    """Names of the properties that refer to a mesh."""
-
-    SPELLING: ClassVar[Spelling] = MESH_SPELLING
-
-    grid = prop_def(FlatSymbolRefAttr, prop_name="mesh")
-
-
-class MeshCollective(OnMesh, Collective):
-    """Names of the properties of a collective."""
-
-    grid_axes = prop_def(AxesAttr, default_value=axes_attribute(()), prop_name="mesh_axes")
-
-
-@irdl_op_definition
-class MeshOp(GridDefinition):
-    """`mesh.mesh @mesh0(shape = 2x?x4)`."""
-
-    SPELLING: ClassVar[Spelling] = MESH_SPELLING
-
-    name = "mesh.mesh"
-
-
-@irdl_op_definition
-class MeshShapeOp(OnMesh, GridShapeDefinition):
-    """`mesh.mesh_shape @mesh0 axes = [1] : index`."""
-
-    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("mesh_shape",)
-    SYNTAX: ClassVar[Syntax] = respelled(GridShapeDefinition.SYNTAX, MESH_SPELLING)
-
-    name = "mesh.mesh_shape"
-
-
-@irdl_op_definition
-class GetShardingOp(GetShardingDefinition):
-    """`mesh.get_sharding %t : tensor<8xf32> -> !mesh.sharding`, in the last days of `mesh`."""
-
-    SPELLING: ClassVar[Spelling] = MESH_SPELLING
-
-    name = "mesh.get_sharding"
-
-
-class _ShardingOrAttribute(ShardingOperand):
+class _ShardingOrAttribute:
     """`%s`, or `<@mesh0, [[0]]>`."""
 
     printed_attributes = ("shard",)
@@ -203,28 +171,25 @@ class _ShardingOrAttribute(ShardingOperand):
             parsed.attributes["shard"] = shard
         else:
             parsed.operands["sharding"] = [sharding]
-            parsed.types["sharding"] = [MeshShardingType()]
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        shard = operation.properties.get("shard")
-        if values(operation, "sharding"):
-            super().print(printer, operation)
-        elif isinstance(shard, MeshShardAttr):
-            shard.print_parameters(printer)
+        for sharding in values(operation, "sharding"):
+            printer.print_ssa_value(sharding)
+        if isinstance(attribute := operation.properties.get("shard"), MeshShardAttr):
+            attribute.print_parameters(printer)
 
 
 @irdl_op_definition
-class ShardOp(NamedResults):
-    """`mesh.shard %t to %s : T`, or `mesh.shard %t to <@mesh0, [[0]]> : T` of LLVM 19."""
+class ShardOp(SyntaxOperation):
+    """`mesh.shard %t to %s : T`, or `mesh.shard %t to <@mesh0, [[0]]> : T` of LLVM 19.
 
-    SPELLING: ClassVar[Spelling] = MESH_SPELLING
-
-    RESULT_NAMES: ClassVar[tuple[str, ...]] = ("sharding_annotated",)
+    `translate_mesh` replaces it.
+    """
 
     name = "mesh.shard"
 
     src = operand_def(TensorType)
-    sharding = opt_operand_def(MeshShardingType)
+    sharding = opt_operand_def(ShardingType())
     shard = opt_prop_def(MeshShardAttr)
     annotate_for_users = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
@@ -234,119 +199,138 @@ class ShardOp(NamedResults):
     SYNTAX: ClassVar[Syntax] = (
         " $src to ",
         _ShardingOrAttribute(),
-        Clauses((Clause("annotate_for_users", Form.FLAG, optional=True),), MESH_SPELLING),
+        Clauses((Clause("annotate_for_users", Form.FLAG, optional=True),)),
         " attr-dict : type($src, $result)",
     )
-
-    def __init__(
-        self, src: SSAValue, sharding: SSAValue | MeshShardAttr, annotate_for_users: bool = False
-    ) -> None:
-        is_value = isinstance(sharding, SSAValue)
-        super().__init__(
-            operands=[src, [sharding] if is_value else []],
-            properties={
-                "shard": None if is_value else sharding,
-                "annotate_for_users": UnitAttr() if annotate_for_users else None,
-            },
-            result_types=[src.type],
-        )
-
-    def verify_(self) -> None:
-        if self.src.type != self.result.type:
-            raise VerifyException(
-                "failed to verify that all of {result, src} have same type, got "
-                f"{self.result.type} and {self.src.type}"
-            )
-        super().verify_()
-        if (self.sharding is None) == (self.shard is None):
-            raise VerifyException("needs a sharding, either as an operand or as an attribute")
-        if self.shard is not None:
-            mesh = resolve_grid(self, self.shard.mesh, MESH_SPELLING)
-            axes, partial = self.shard.split_axes.lists(), self.shard.partial
-            check_sharding_by_itself(axes, (), (), partial, "mesh")
-            check_sharding_on_grid(mesh, axes, (), partial, "mesh")
-            check_sharding_of_tensor(self.src.type, mesh, axes, (), (), partial)
-        elif self.sharding is not None:
-            definition = sharding_definition(self.sharding)
-            if definition is not None:
-                definition.check_tensor(self.src.type)
 
 
 @irdl_op_definition
 class ShardShapeOp(NamedResults):
     """The local shape on the device of a number: `mesh.shard_shape 8x4 %s %i : index, index`.
 
-    Of a dynamic size only `?` is known, not its value.
+    Of a dynamic size only `?` is known, not its value. `translate_mesh` replaces it.
     """
-
-    SPELLING: ClassVar[Spelling] = MESH_SPELLING
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("shard_shape",)
 
     name = "mesh.shard_shape"
 
     shape = prop_def(IndicesAttr)
-    sharding = operand_def(MeshShardingType)
+    sharding = operand_def(ShardingType())
     device = operand_def(IndexType)
     result = var_result_def(IndexType)
 
     traits = traits_def(Pure())
 
-    SYNTAX: ClassVar[Syntax] = (
-        " dimensions($shape) ",
-        ShardingOperand(MESH_SPELLING),
-        " $device attr-dict : type($result)",
+    SYNTAX: ClassVar[Syntax] = " dimensions($shape) $sharding $device attr-dict : type($result)"
+
+
+_READERS = {
+    OPERATION_NAMES[operation.name]: _reader(cast("type[IRDLOperation]", operation))
+    for operation in shard.Shard.operations
+    if operation.name in OPERATION_NAMES and operation is not shard.ShardOp
+}
+
+
+def translate_mesh(module: ModuleOp) -> None:
+    """Replace what is more than a name for something in `shard`; done when a module has been read.
+
+    A compiler with classes of its own for operations of `mesh` may ask for it, too. Raises
+    OperationError for what has no counterpart in `shard`.
+    """
+    for operation in list(module.walk()):
+        if (reader := _READERS.get(operation.name)) is not None:
+            made = reader.create(
+                operands=operation.operands,
+                result_types=operation.result_types,
+                properties=operation.properties,
+            )
+            _replace(operation, made)
+    seen: set[int] = set()
+    for operation in list(module.walk()):
+        if isinstance(operation, ShardOp):
+            _translate_annotation(operation)
+        elif isinstance(operation, ShardShapeOp):
+            _translate_shard_shape(operation)
+        elif held := _sharding_in(operation, seen):
+            raise OperationError(
+                operation,
+                f"holds {held} outside mesh.shard, which has no counterpart in shard",
+                [Note("annotate the value with mesh.shard instead")],
+            )
+
+
+AFTER_READING["mesh"] = translate_mesh
+
+
+def _translate_annotation(operation: ShardOp) -> None:
+    """A sharding as an attribute becomes an operation before the annotation."""
+    sharding, held = operation.sharding, operation.shard
+    if (sharding is None) == (held is None):
+        raise OperationError(operation, "needs a sharding, either as an operand or as an attribute")
+    if held is not None:
+        made = builder_before(operation).insert(held.sharding())
+        sharding = made.result
+    assert sharding is not None
+    _replace(
+        operation, shard.ShardOp(operation.src, sharding, operation.annotate_for_users is not None)
     )
 
-    def __init__(self, shape: Sequence[int | None], sharding: SSAValue, device: SSAValue) -> None:
-        sizes = [DYNAMIC_INDEX if size is None else size for size in shape]
-        super().__init__(
-            operands=[sharding, device],
-            properties={"shape": indices_attribute(sizes)},
-            result_types=[[INDEX] * len(sizes)],
+
+def _translate_shard_shape(operation: ShardShapeOp) -> None:
+    """The device is given by coordinates: those of its number, row-major on the grid."""
+    sizes = operation.shape.get_values()
+    if DYNAMIC_INDEX in sizes:
+        raise OperationError(
+            operation,
+            f"size {sizes.index(DYNAMIC_INDEX)} is dynamic and its value is not an operand, "
+            "so there is nothing that shard.shard_shape could be given",
         )
-
-    def verify_(self) -> None:
-        super().verify_()
-        if len(self.shape) != len(self.results):
-            raise VerifyException(
-                f"has {len(self.results)} results, expected one for each of {len(self.shape)} sizes"
-            )
-        for size in self.shape.get_values():
-            if size < 0 and size != DYNAMIC_INDEX:
-                raise VerifyException(f"sizes must not be negative, got {size}")
-
-
-_ON_MESH = (
-    NeighborsLinearIndicesDefinition,
-    ProcessLinearIndexDefinition,
-    ProcessMultiIndexDefinition,
-    ShardingDefinition,
-    UpdateHaloDefinition,
-)
-"""Operations that differ from those of `shard` in their words only."""
+    if len(sizes) != len(operation.results):
+        raise OperationError(
+            operation,
+            f"has {len(operation.results)} results, expected one for each of {len(sizes)} sizes",
+        )
+    sharding = operation.sharding.owner
+    if not isinstance(sharding, shard.ShardingOp):
+        raise OperationError(
+            operation, "needs a sharding made by mesh.sharding, to know the coordinates"
+        )
+    try:
+        grid = sharding.resolve_grid()
+    except VerifyException as error:
+        raise OperationError(sharding, str(error)) from error
+    device = ArithmeticBefore(operation).coordinates(grid, operation.device, range(grid.rank))
+    _replace(operation, shard.ShardShapeOp(sizes, operation.sharding, device))
 
 
-def _respelled(operation: type[Operation]) -> type[Operation] | None:
-    """The operation of `mesh` that differs in its words only from one of `shard`."""
-    definition = operation.__bases__[-1]
-    spelling = MeshCollective if issubclass(definition, Collective) else OnMesh
-    if definition not in _ON_MESH and spelling is OnMesh:
-        return None
-    name = operation.name.replace("shard.", "mesh.", 1)
-    return operation_class(name, cast("type[OnGrid]", definition), MESH_SPELLING, spelling)
+def _replace(operation: Operation, new: Operation) -> None:
+    new.attributes |= operation.attributes
+    builder_before(operation).insert(new)
+    for old, result in zip(operation.results, new.results, strict=True):
+        result.name_hint = old.name_hint
+    Rewriter.replace_op(operation, [], new.results)
+
+
+def _sharding_in(operation: Operation, seen: set[int]) -> MeshShardAttr | None:
+    """The sharding as an attribute that an operation's attributes, or its values' types, hold."""
+    arguments = (block.args for region in operation.regions for block in region.blocks)
+    types = [value.type for group in (operation.results, *arguments) for value in group]
+    for attribute in (*types, *operation.properties.values(), *operation.attributes.values()):
+        for nested in nested_attributes(attribute, seen):
+            if isinstance(nested, MeshShardAttr):
+                return nested
+    return None
 
 
 Mesh = Dialect(
     "mesh",
+    [*_READERS.values(), ShardOp, ShardShapeOp],
     [
-        MeshOp,
-        MeshShapeOp,
-        GetShardingOp,
-        ShardOp,
-        ShardShapeOp,
-        *(found for each in Shard.operations if (found := _respelled(each)) is not None),
+        _alias(AxesArrayAttr, "mesh.axisarray"),
+        _alias(ReductionKindAttr, "mesh.partial"),
+        _alias(ShardingType, "mesh.sharding"),
+        MeshShardAttr,
     ],
-    [MeshAxesArrayAttr, MeshReductionKindAttr, MeshShardAttr, MeshShardingType],
 )
-"""The dialect, complete."""
+"""The dialect, complete: names under which `shard` is read."""

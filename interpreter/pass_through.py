@@ -28,7 +28,7 @@ terminates("flow.return", "sdy.return")
     *("iree_encoding.set_encoding", "iree_encoding.unset_encoding"),
     *(f"iree_tensor_ext.compute_barrier.{name}" for name in ("end", "start")),
     "iree_tensor_ext.dispatch.workload.ordinal",
-    *("mesh.shard", "shard.shard"),
+    "shard.shard",
     *("sdy.data_flow_edge", "sdy.propagation_barrier", "sdy.reshard", "sdy.sharding_constraint"),
     *(collective.name for collective in SdyCollective.__subclasses__()),
     "stream.async.barrier",
@@ -46,7 +46,7 @@ def _same(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     *("hal.device.allocator", "hal.device.queue.barrier", "hal.devices.get"),
     *("hal.fence.create", "hal.fence.join"),
     "memref.global",
-    *("mesh.mesh", "sdy.mesh", "sdy.sharding_group", "shard.grid"),
+    *("sdy.mesh", "sdy.sharding_group", "shard.grid"),
     *(f"stream.cmd.{name}" for name in ("discard", "flush", "invalidate")),
     "stream.tensor.trace",
     *(

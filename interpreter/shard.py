@@ -153,7 +153,7 @@ def _neighbors(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 # Annotations
 
 
-@impl("mesh.sharding", "mesh.get_sharding", "shard.get_sharding")
+@impl("shard.get_sharding")
 def _opaque_sharding(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     # What the sharding of a value is, the annotation before it says.
     source = op.operands[0].owner if op.operands else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     UnregisteredOp,
     VectorType,
 )
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute
 
 from .diagnostics import OperationError
 from .index_lists import mixed_list
@@ -221,3 +221,26 @@ def kept_dimensions(sizes: Sequence[int], slice_shape: Sequence[int]) -> tuple[i
         elif size != 1:
             return None
     return tuple(kept) if len(kept) == len(slice_shape) else None
+
+
+def parts_of(attribute: Attribute) -> Iterable[Attribute]:
+    """The attributes and types that one directly consists of."""
+    if isinstance(attribute, ArrayAttr):
+        return cast("ArrayAttr[Attribute]", attribute).data
+    if isinstance(attribute, DictionaryAttr):
+        return attribute.data.values()
+    return attribute.parameters if isinstance(attribute, ParametrizedAttribute) else ()
+
+
+def nested_attributes(attribute: Attribute, seen: set[int]) -> Iterator[Attribute]:
+    """An attribute and all inside it but those in `seen`, which grows: each object once, by its
+    `id`. Most are the very same, and comparing them in substance is dear.
+    """
+    stack = [attribute]
+    while stack:
+        one = stack.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        stack += parts_of(one)

@@ -9,12 +9,12 @@ from functools import lru_cache
 from itertools import count
 from weakref import WeakKeyDictionary, ref
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from .attribute_access import symbol_name
+from .attribute_access import parts_of, symbol_name
 
 
 def root_symbol(operation: Operation, name: str) -> str:
@@ -175,15 +175,7 @@ def references_of(operation: Operation) -> Iterator[SymbolRefAttr]:
 @lru_cache(maxsize=4096)
 def _references_in(attribute: Attribute) -> tuple[SymbolRefAttr, ...]:
     """All symbol references in an attribute, however deep."""
-    match attribute:
-        case SymbolRefAttr():
-            return (attribute,)
-        case ArrayAttr():
-            parts: tuple[Attribute, ...] = attribute.data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        case DictionaryAttr():
-            parts = tuple(attribute.data.values())
-        case ParametrizedAttribute():
-            parts = attribute.parameters
-        case _:
-            return ()
+    if isinstance(attribute, SymbolRefAttr):
+        return (attribute,)
+    parts = parts_of(attribute)
     return tuple(dict.fromkeys(found for part in parts for found in _references_in(part)))

@@ -14,6 +14,7 @@ _PASSES = {
     "convert-elementwise-to-linalg": "dispatch.convert_elementwise_to_linalg",
     "convert-mesh-to-shard": "imports.convert_mesh_to_shard",
     "convert-sdy-to-shard": "imports.convert_sdy_to_shard",
+    "convert-shard-to-mesh": "imports.convert_shard_to_mesh",
     "convert-stablehlo-to-linalg": "stablehlo.convert_stablehlo_to_linalg",
     "convert-stream-to-hal": "hal.convert_stream_to_hal",
     "convert-tm-tensor-to-linalg": "tm_tensor.convert_tm_tensor_to_linalg",
@@ -116,6 +117,7 @@ FOLLOW_CALLS = frozenset(
     {
         "convert-mesh-to-shard",
         "convert-sdy-to-shard",
+        "convert-shard-to-mesh",
         "inline-calls",
         "shard-annotate",
         "shard-complete",

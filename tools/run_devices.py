@@ -22,7 +22,7 @@ from ..ir.usage_error import UsageError
 from ..programs.function import Function
 from ..sharding.grid import Grid
 
-GRIDS = ("mesh.mesh", "sdy.mesh", "shard.grid")
+GRIDS = ("sdy.mesh", "shard.grid")
 
 
 def check_kinds(kinds: Sequence[str]) -> None:

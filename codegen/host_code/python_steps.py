@@ -97,7 +97,7 @@ def _known_objects(
         lowering.bind(result, HostObject(content))
 
 
-WITHOUT_EFFECT = frozenset(("shard.grid", "mesh.mesh", "sdy.mesh"))
+WITHOUT_EFFECT = frozenset(("shard.grid", "sdy.mesh"))
 
 
 def _registers_of(content: HostValue) -> list[Register]:

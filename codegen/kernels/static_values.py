@@ -75,7 +75,6 @@ SAME_ELEMENTS = (
     "iree_encoding.unset_encoding",
     "iree_tensor_ext.compute_barrier.end",
     "iree_tensor_ext.compute_barrier.start",
-    "mesh.shard",
     "sdy.propagation_barrier",
     "sdy.reshard",
     "sdy.sharding_constraint",

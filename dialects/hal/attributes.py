@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ...ir.syntax.words import WordAttribute
 from ..stream.types import COLLECTIVE_ELEMENTS, Collective
 
 
@@ -28,42 +29,20 @@ class CollectiveAttr(Collective):
     element: StringAttr
 
 
-class Word(ParametrizedAttribute):
-    """`<word>`, one of a few."""
-
-    WORDS: ClassVar[tuple[str, ...]]
-    word: StringAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            position = parser.pos
-            word = parser.parse_identifier()
-            if word not in cls.WORDS:
-                found = f"expected one of {', '.join(cls.WORDS)}, found '{word}'"
-                parser.raise_error(found, position, parser.pos)
-            return [StringAttr(word)]
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.word.data}>")
-
-
 @irdl_attr_definition
-class AbiConventionAttr(Word):
+class AbiConventionAttr(WordAttribute[str]):
     """How a function that callers see waits for its arguments and tells of its results."""
 
     name = "hal.abi.convention"
-    WORDS: ClassVar[tuple[str, ...]] = ("synchronous", "coarse_fences")
-    word: StringAttr
+    WORDS = ("synchronous", "coarse_fences")
 
 
 @irdl_attr_definition
-class DescriptorTypeAttr(Word):
+class DescriptorTypeAttr(WordAttribute[str]):
     """What kind of binding a memref is in."""
 
     name = "hal.descriptor_type"
-    WORDS: ClassVar[tuple[str, ...]] = ("storage_buffer", "uniform_buffer")
-    word: StringAttr
+    WORDS = ("storage_buffer", "uniform_buffer")
 
 
 @irdl_attr_definition

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import chain
 from typing import cast
 
 from xdsl.builder import Builder
@@ -31,6 +30,8 @@ from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...ir.attribute_access import nested_attributes
+from ...ir.attribute_replacer import AttributeReplacer
 from ...ir.diagnostics import OperationError
 from ...ir.index import constant_index
 from ...tiling.contractions import Role
@@ -90,7 +91,7 @@ def spelling_of(module: ModuleOp) -> Spelling:
     for operation in module.walk():
         for attribute in _attributes_of(operation):
             if id(attribute) not in seen:
-                for nested in _nested(attribute, seen):
+                for nested in nested_attributes(attribute, seen):
                     if _spelling_of_attribute(nested) == "2024":
                         return "2024"
     return "today"
@@ -116,24 +117,6 @@ def _attributes_of(operation: Operation) -> Iterator[Attribute]:
         yield result.type
 
 
-def _nested(attribute: Attribute, seen: set[int]) -> Iterator[Attribute]:
-    """An attribute and all inside it, each object once: most are the very same, and comparing
-    them in substance is dear."""
-    stack = [attribute]
-    while stack:
-        one = stack.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield one
-        if isinstance(one, ArrayAttr):
-            stack += cast("ArrayAttr[Attribute]", one).data
-        elif isinstance(one, DictionaryAttr):
-            stack += one.data.values()
-        elif isinstance(one, ParametrizedAttribute):
-            stack += one.parameters
-
-
 # Changing it
 
 
@@ -150,28 +133,23 @@ def spelled_encoding(encoding: EncodingAttr, spelling: Spelling) -> EncodingAttr
     return Respelling(spelling).encoding(encoding)
 
 
-class Respelling:
+class Respelling(AttributeReplacer):
     """A change to one spelling; each attribute is changed once."""
 
     def __init__(self, spelling: Spelling) -> None:
+        super().__init__()
         self._spelling: Spelling = spelling
         old, new = (0, 1) if spelling == "today" else (1, 0)
         self._attributes = {pair[old]: pair[new] for pair in ATTRIBUTES}
         self._operations = {pair[old]: pair[new] for pair in OPERATIONS}
         self._old_key, self._new_key = SOLVER_KEYS[old], SOLVER_KEYS[new]
-        self._changed: dict[Attribute, Attribute] = {}
+        self._changing: Operation | None = None
 
     def change(self, module: ModuleOp) -> None:
         """Change all attributes, types and operations of a module."""
         for operation in tuple(module.walk()):
-            for group in (operation.properties, operation.attributes):
-                for name, attribute in group.items():
-                    group[name] = self._attribute(attribute, operation)
-            arguments = (block.args for region in operation.regions for block in region.blocks)
-            for value in chain(operation.results, *arguments):
-                type_ = self._attribute(value.type, operation)
-                if type_ is not value.type:
-                    Rewriter.replace_value_with_new_type(value, type_)
+            self._changing = operation
+            self.replace_in(operation)
             self._operation(operation)
 
     def _operation(self, operation: Operation) -> None:
@@ -210,49 +188,41 @@ class Respelling:
         segments = DenseArrayBase.from_list(i32, [1, len(sizes), len(loops)])
         operation.properties["operandSegmentSizes"] = segments
 
-    def _attribute(self, attribute: Attribute, operation: Operation) -> Attribute:
-        if attribute not in self._changed:
-            self._changed[attribute] = self._change_attribute(attribute, operation)
-        return self._changed[attribute]
-
-    def _change_attribute(self, attribute: Attribute, operation: Operation) -> Attribute:
-        if isinstance(attribute, ArrayAttr):
-            items = cast("ArrayAttr[Attribute]", attribute).data
-            return ArrayAttr([self._attribute(item, operation) for item in items])
-        if isinstance(attribute, DictionaryAttr):
-            entries = {
-                self._new_key if key == self._old_key else key: self._attribute(value, operation)
-                for key, value in attribute.data.items()
-            }
-            return DictionaryAttr(entries)
+    def replacement(self, attribute: Attribute) -> Attribute | None:
+        if isinstance(attribute, DictionaryAttr) and self._old_key in attribute.data:
+            return DictionaryAttr(
+                {
+                    self._new_key if key == self._old_key else key: self.replace(value)
+                    for key, value in attribute.data.items()
+                }
+            )
         if isinstance(attribute, TensorType):
-            return self._tensor(cast(Tensor, attribute), operation)
+            return self._tensor(cast(Tensor, attribute))
         if isinstance(attribute, EncodingAttr):
             return self.encoding(attribute)
         if isinstance(attribute, LayoutAttr) and self._spelling == "2024":
+            assert self._changing is not None
             raise OperationError(
-                operation,
+                self._changing,
                 "has a resolved layout, which 2024 can only spell together with the encoding that "
                 f"it was made of: {attribute}",
             )
         if isinstance(attribute, ParametrizedAttribute):
-            parameters = [self._attribute(p, operation) for p in attribute.parameters]
-            cls = self._attributes.get(type(attribute), type(attribute))
-            if cls is not type(attribute) or tuple(parameters) != attribute.parameters:
-                return cls.new(parameters)
-        return attribute
+            cls = self._attributes.get(type(attribute))
+            return None if cls is None else cls.new([self.replace(p) for p in attribute.parameters])
+        return None
 
-    def _tensor(self, tensor: Tensor, operation: Operation) -> Attribute:
+    def _tensor(self, tensor: Tensor) -> Attribute:
         if isinstance(tensor.encoding, NoneAttr):
             return tensor
         encoding = tensor.encoding
         if isinstance(encoding, EncodingAttr) and encoding.is_resolved:
-            targets = cast("ArrayAttr[Attribute]", self._attribute(encoding.targets, operation))
+            targets = cast("ArrayAttr[Attribute]", self.replace(encoding.targets))
             solvers = [s for s in targets if isinstance(s, EncodingSolverInterface)]
-            general = cast(EncodingAttr, self._attribute(encoding.without_targets(), operation))
+            general = cast(EncodingAttr, self.replace(encoding.without_targets()))
             resolved = general.resolve(with_encoding(tensor, general), solvers, self._spelling)
             return with_encoding(tensor, resolved)
-        return with_encoding(tensor, self._attribute(encoding, operation))
+        return with_encoding(tensor, self.replace(encoding))
 
     def encoding(self, encoding: EncodingAttr) -> EncodingAttr:
         """An encoding that is not resolved yet."""

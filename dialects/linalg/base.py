@@ -9,7 +9,6 @@ from functools import cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ShapedType, TensorType, i32, i64
-from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import (
@@ -29,7 +28,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from ...ir.attribute_access import element_type, number_list
 from ...ir.syntax.headers import print_types
-from ...ir.syntax.words import BracketedWord
+from ...ir.syntax.words import WordAttribute
 from .named_ops import IteratorType
 from .structured_view import StructuredView, given_maps, structured_view
 
@@ -73,24 +72,27 @@ class ElementwiseKind(StrEnum):
 
 
 @irdl_attr_definition
-class IteratorTypeAttr(BracketedWord, EnumAttribute[IteratorType]):
+class IteratorTypeAttr(WordAttribute[IteratorType]):
     """`#linalg.iterator_type<parallel>`."""
 
     name = "linalg.iterator_type"
+    WORDS = tuple(IteratorType)
 
 
 @irdl_attr_definition
-class TypeFunctionAttr(BracketedWord, EnumAttribute[TypeFunction]):
+class TypeFunctionAttr(WordAttribute[TypeFunction]):
     """`#linalg.type_fn<cast_unsigned>`."""
 
     name = "linalg.type_fn"
+    WORDS = tuple(TypeFunction)
 
 
 @irdl_attr_definition
-class ElementwiseKindAttr(BracketedWord, EnumAttribute[ElementwiseKind]):
+class ElementwiseKindAttr(WordAttribute[ElementwiseKind]):
     """`#linalg.elementwise_kind<exp>`."""
 
     name = "linalg.elementwise_kind"
+    WORDS = tuple(ElementwiseKind)
 
 
 # Effects -----------------------------------------------------------------------------------------

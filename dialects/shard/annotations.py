@@ -1,11 +1,7 @@
-"""Shardings as values, and the annotation of tensors with them.
-
-Definitions without a name: `dialect.py` and `dialects/mesh.py` give them their names.
-"""
+"""Shardings as values, and the annotation of tensors with them."""
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -21,7 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    BaseAttr,
+    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -39,13 +35,11 @@ from ...ir.syntax.operations import SyntaxOperation
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
 from .attributes import (
-    SHARD_SPELLING,
     AxesArrayAttr,
     AxesAttr,
     IndicesAttr,
     ReductionKindAttr,
     ShardingType,
-    Spelling,
     axes_attribute,
     indices_attribute,
 )
@@ -55,10 +49,9 @@ from .checks import (
     check_sharding_by_itself,
     check_sharding_of_tensor,
     check_sharding_on_grid,
-    check_spelling,
 )
 from .grids import OnGrid
-from .syntax import INDEX, Clause, Clauses, Form, NamedResults, ShardingOperand, grid_reference
+from .syntax import INDEX, Clause, Clauses, Form, NamedResults, grid_reference
 from .traits import ShardCanonicalization
 
 _SHARDING_CLAUSES = (
@@ -75,26 +68,29 @@ _SHARDING_CLAUSES = (
 )
 
 
-class ShardingDefinition(OnGrid, ABC):
+@irdl_op_definition
+class ShardingOp(OnGrid):
     """How a tensor lies on a grid.
 
     `shard.sharding @g split_axes = [[0], []] halo_sizes = [1, %h] : !shard.sharding`
 
     `halo_sizes` holds a low and a high size for each split dimension; `sharded_dims_offsets` the
     `n + 1` offsets of the `n` shards of each split dimension, one dimension after another. A
-    pending reduction, `partial = sum[1]`, is mesh's syntax, which our `shard` keeps.
+    pending reduction, `partial = sum[1]`, is syntax of the older `mesh`, which our `shard` keeps.
     """
+
+    name = "shard.sharding"
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("sharding",)
 
-    split_axes = prop_def(BaseAttr(AxesArrayAttr))
+    split_axes = prop_def(AxesArrayAttr)
     partial_axes = opt_prop_def(AxesAttr)
-    partial_type = opt_prop_def(BaseAttr(ReductionKindAttr))
+    partial_type = opt_prop_def(ReductionKindAttr)
     static_sharded_dims_offsets = prop_def(IndicesAttr, default_value=indices_attribute(()))
     static_halo_sizes = prop_def(IndicesAttr, default_value=indices_attribute(()))
     dynamic_sharded_dims_offsets = var_operand_def(i64)
     dynamic_halo_sizes = var_operand_def(i64)
-    result = result_def(BaseAttr(ShardingType))
+    result = result_def(ShardingType())
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure(), ShardCanonicalization())
@@ -114,20 +110,19 @@ class ShardingDefinition(OnGrid, ABC):
         sharded_dims_offsets: Sequence[int | SSAValue] = (),
         partial: tuple[ReductionKind, Sequence[int]] | None = None,
     ) -> None:
-        spelling = self.SPELLING
         halos, dynamic_halos = split_list(halo_sizes)
         offsets, dynamic_offsets = split_list(sharded_dims_offsets)
         super().__init__(
             operands=[dynamic_offsets, dynamic_halos],
             properties={
-                spelling.word("grid"): grid_reference(grid),
-                "split_axes": spelling.axes_array.from_lists(split_axes),
-                "partial_type": spelling.reduction_kind.from_kind(partial[0]) if partial else None,
+                "grid": grid_reference(grid),
+                "split_axes": AxesArrayAttr.from_lists(split_axes),
+                "partial_type": ReductionKindAttr.from_kind(partial[0]) if partial else None,
                 "partial_axes": axes_attribute(partial[1]) if partial else None,
                 "static_halo_sizes": indices_attribute(halos),
                 "static_sharded_dims_offsets": indices_attribute(offsets),
             },
-            result_types=[spelling.sharding_type()],
+            result_types=[ShardingType()],
         )
 
     @property
@@ -165,15 +160,11 @@ class ShardingDefinition(OnGrid, ABC):
         )
         if (self.partial_type is None) != (self.partial_axes is None):
             raise VerifyException("partial_type and partial_axes are given together or not at all")
-        check_sharding_by_itself(
-            self.axes, self.halos, self.offsets, self.partial, self.SPELLING.word("grid")
-        )
+        check_sharding_by_itself(self.axes, self.halos, self.offsets, self.partial)
 
     def verify_on_grid(self, grid: Grid) -> None:
-        word = self.SPELLING.word("grid")
-        check_sharding_on_grid(grid, self.axes, self.offsets, self.partial, word)
-        if self.SPELLING is SHARD_SPELLING:
-            check_partial(grid, self.partial, word)
+        check_sharding_on_grid(grid, self.axes, self.offsets, self.partial)
+        check_partial(grid, self.partial)
 
     def check_tensor(self, tensor_type: Attribute) -> None:
         """Check that this sharding means something for tensors of a type."""
@@ -186,38 +177,40 @@ class ShardingDefinition(OnGrid, ABC):
         check_sharding_of_tensor(tensor_type, grid, self.axes, halos, offsets, self.partial)
 
 
-class GetShardingDefinition(SyntaxOperation, ABC):
+@irdl_op_definition
+class GetShardingOp(SyntaxOperation):
     """The sharding of an annotated tensor: `shard.get_sharding %t : T -> !shard.sharding`."""
 
-    SPELLING: ClassVar[Spelling] = SHARD_SPELLING
+    name = "shard.get_sharding"
 
     source = operand_def(TensorType)
-    result = result_def(BaseAttr(ShardingType))
+    result = result_def(ShardingType())
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
     SYNTAX: ClassVar[Syntax] = " $source attr-dict : type($source) -> type($result)"
 
     def __init__(self, source: SSAValue) -> None:
-        super().__init__(operands=[source], result_types=[self.SPELLING.sharding_type()])
+        super().__init__(operands=[source], result_types=[ShardingType()])
 
     def verify_(self) -> None:
         super().verify_()
-        check_spelling(self, self.SPELLING)
 
 
-class ShardShapeDefinition(NamedResults, ABC):
+@irdl_op_definition
+class ShardShapeOp(NamedResults):
     """The local shape that one device holds.
 
     `shard.shard_shape dims = [8, %n] sharding = %s device = [%i, 0] : index, index`
     """
 
-    SPELLING: ClassVar[Spelling] = SHARD_SPELLING
+    name = "shard.shard_shape"
+
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("shard_shape",)
 
     dims = prop_def(IndicesAttr)
     dims_dynamic = var_operand_def(IndexType)
-    sharding = operand_def(BaseAttr(ShardingType))
+    sharding = operand_def(ShardingType())
     device = prop_def(IndicesAttr)
     device_dynamic = var_operand_def(IndexType)
     result = var_result_def(IndexType)
@@ -226,9 +219,8 @@ class ShardShapeDefinition(NamedResults, ABC):
     traits = traits_def(Pure(), ShardCanonicalization())
 
     SYNTAX: ClassVar[Syntax] = (
-        " dims = dynamic-list($dims_dynamic, $dims) sharding = ",
-        ShardingOperand(),
-        " device = dynamic-list($device_dynamic, $device) attr-dict : type($result)",
+        " dims = dynamic-list($dims_dynamic, $dims) sharding = $sharding "
+        "device = dynamic-list($device_dynamic, $device) attr-dict : type($result)"
     )
 
     def __init__(
@@ -260,7 +252,6 @@ class ShardShapeDefinition(NamedResults, ABC):
 
     def verify_(self) -> None:
         super().verify_()
-        check_spelling(self, self.SPELLING)
         dims = self.dims.get_values()
         check_index_count("dims", dims, self.dims_dynamic)
         check_index_count("device", self.device.get_values(), self.device_dynamic)
@@ -275,17 +266,16 @@ class ShardShapeDefinition(NamedResults, ABC):
         if definition is not None:
             self._verify_against(definition)
 
-    def _verify_against(self, definition: ShardingDefinition) -> None:
+    def _verify_against(self, definition: ShardingOp) -> None:
         if len(definition.axes) > len(self.results) and any(definition.axes[len(self.results) :]):
             raise VerifyException(
                 f"sharding splits {len(definition.axes)} dimensions, but dims has "
                 f"{len(self.results)}"
             )
         grid = definition.resolve_grid()
-        word = self.SPELLING.word("grid")
         if len(self.coordinates) > grid.rank:
             raise VerifyException(
-                f"device has {len(self.coordinates)} coordinates, but {word} @{grid.name} has rank "
+                f"device has {len(self.coordinates)} coordinates, but grid @{grid.name} has rank "
                 f"{grid.rank}"
             )
         for axis in (axis for axes in definition.axes for axis in axes):
@@ -296,7 +286,7 @@ class ShardShapeDefinition(NamedResults, ABC):
             coordinate, extent = self.coordinates[axis], grid.shape[axis]
             if isinstance(coordinate, int) and extent is not None and coordinate >= extent:
                 raise VerifyException(
-                    f"device coordinate {coordinate} is beyond axis {axis} of {word} @{grid.name}, "
+                    f"device coordinate {coordinate} is beyond axis {axis} of grid @{grid.name}, "
                     f"which has extent {extent}"
                 )
 
@@ -307,7 +297,8 @@ _SHARD_CLAUSES = (
 )
 
 
-class ShardDefinition(NamedResults, ABC):
+@irdl_op_definition
+class ShardOp(NamedResults):
     """The annotation of a tensor: `shard.shard %t to %s annotate_for_users : T`.
 
     Without the flag it speaks of the value as its producer makes it, with it of the value as the
@@ -315,11 +306,12 @@ class ShardDefinition(NamedResults, ABC):
     ours: where annotations conflict, those with the lower number win.
     """
 
-    SPELLING: ClassVar[Spelling] = SHARD_SPELLING
+    name = "shard.shard"
+
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("sharding_annotated",)
 
     src = operand_def(TensorType)
-    sharding = operand_def(BaseAttr(ShardingType))
+    sharding = operand_def(ShardingType())
     annotate_for_users = opt_prop_def(UnitAttr)
     priority = opt_prop_def(IntegerAttr[I64])
     result = result_def(TensorType)
@@ -327,8 +319,7 @@ class ShardDefinition(NamedResults, ABC):
     traits = traits_def(Pure(), ShardCanonicalization())
 
     SYNTAX: ClassVar[Syntax] = (
-        " $src to ",
-        ShardingOperand(),
+        " $src to $sharding",
         Clauses(_SHARD_CLAUSES),
         " attr-dict : type($src, $result)",
     )
@@ -356,7 +347,6 @@ class ShardDefinition(NamedResults, ABC):
                 f"{self.result.type} and {self.src.type}"
             )
         super().verify_()
-        check_spelling(self, self.SPELLING)
         if self.priority is not None and self.priority.value.data < 0:
             raise VerifyException(
                 f"priority is {self.priority.value.data}, expected a number from 0"
@@ -366,12 +356,12 @@ class ShardDefinition(NamedResults, ABC):
             definition.check_tensor(self.src.type)
 
 
-def sharding_definition(sharding: SSAValue) -> ShardingDefinition | None:
+def sharding_definition(sharding: SSAValue) -> ShardingOp | None:
     """The operation that defines a sharding, if it can be seen: not an argument of a block."""
     owner = sharding.owner
-    while isinstance(owner, GetShardingDefinition):
+    while isinstance(owner, GetShardingOp):
         annotation = owner.source.owner
-        if not isinstance(annotation, ShardDefinition):
+        if not isinstance(annotation, ShardOp):
             return None
         owner = annotation.sharding.owner
-    return owner if isinstance(owner, ShardingDefinition) else None
+    return owner if isinstance(owner, ShardingOp) else None

@@ -1,14 +1,8 @@
-"""Attributes and the type that the `shard` dialect and its ancestor `mesh` have in common.
-
-Each class here is what both dialects mean by it; a dialect adds the name. (The classes are
-dataclasses already, or else their fields would not count in the equality of the named ones.)
-`Spelling` gathers all in which the two differ on paper.
-"""
+"""Attributes and the type of the `shard` dialect."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -68,13 +62,15 @@ def print_axes(printer: Printer, axes: AxesAttr) -> None:
         printer.print_list(axes.get_values(), printer.print_int)
 
 
-@dataclass(frozen=True, init=False)
+@irdl_attr_definition
 class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
     """For each dimension of a tensor the grid axes that split it: `[[0, 1], [], [2]]`.
 
     The attribute is printed `#shard<axisarray[[0]]>`; `#shard.axisarray<[[0]]>` is read too. No
     list at all says the same as one empty list, and only the latter is a text that upstream reads.
     """
+
+    name = "shard.axisarray"
 
     axes: ArrayAttr[AxesAttr]
 
@@ -110,9 +106,11 @@ class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
         return tuple(axes.get_values() for axes in self.axes.data)
 
 
-@dataclass(frozen=True, init=False)
-class ReductionKindAttr(ParametrizedAttribute):
-    """How the devices of a group combine their values."""
+@irdl_attr_definition
+class ReductionKindAttr(ParametrizedAttribute, SpacedOpaqueSyntaxAttribute):
+    """How the devices of a group combine their values: `#shard<partial max>`."""
+
+    name = "shard.partial"
 
     kind: StringAttr
 
@@ -150,55 +148,8 @@ class ReductionKindAttr(ParametrizedAttribute):
             raise VerifyException(f"'{self.kind.data}' is not a reduction kind")
 
 
+@irdl_attr_definition
 class ShardingType(ParametrizedAttribute, TypeAttribute):
-    """The type of a sharding as a value."""
-
-
-@irdl_attr_definition
-class ShardAxesArrayAttr(AxesArrayAttr):
-    """`#shard<axisarray[[0], []]>`."""
-
-    name = "shard.axisarray"
-
-
-@irdl_attr_definition
-class ShardReductionKindAttr(ReductionKindAttr, SpacedOpaqueSyntaxAttribute):
-    """`#shard<partial max>`."""
-
-    name = "shard.partial"
-
-
-@irdl_attr_definition
-class ShardShardingType(ShardingType):
-    """`!shard.sharding`."""
+    """The type of a sharding as a value, `!shard.sharding`."""
 
     name = "shard.sharding"
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """All in which the texts of `shard` and of its ancestor `mesh` differ systematically."""
-
-    dialect: str
-    axes_array: type[AxesArrayAttr]
-    reduction_kind: type[ReductionKindAttr]
-    sharding_type: type[ShardingType]
-    words: dict[str, str]
-    """What a field is called in the text and in the properties, where not by its own name."""
-    kind_prefix: str
-    """What stands between `reduction =` and the kind."""
-
-    def word(self, field: str) -> str:
-        """The keyword and property name for a field of an operation."""
-        return self.words.get(field, field)
-
-
-SHARD_SPELLING = Spelling(
-    "shard",
-    ShardAxesArrayAttr,
-    ShardReductionKindAttr,
-    ShardShardingType,
-    words={},
-    kind_prefix=" ",
-)
-"""mlir-opt 22 prints two spaces before a reduction kind."""

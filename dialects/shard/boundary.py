@@ -21,7 +21,7 @@ from ...ir.symbols import find_visible_symbol
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, Sharding
 from ..stream.affinity import AffinityAttribute
-from .attributes import AxesArrayAttr, ShardAxesArrayAttr
+from .attributes import AxesArrayAttr
 from .checks import DEVICES, grid_value
 
 BOUNDARY_ATTRIBUTE = "shard.boundary"
@@ -81,7 +81,7 @@ def boundary_to_attribute(boundary: Boundary) -> DictionaryAttr:
         "grid": SymbolRefAttr(sharding.grid.name),
     }
     if sharding.dimension_axes:
-        data["split_axes"] = ShardAxesArrayAttr.from_lists(sharding.dimension_axes)
+        data["split_axes"] = AxesArrayAttr.from_lists(sharding.dimension_axes)
     if sharding.halos:
         data["halos"] = ArrayAttr([DenseArrayBase.from_list(i64, pair) for pair in sharding.halos])
     if sharding.offsets:
@@ -175,14 +175,14 @@ def process_devices(grid: Operation) -> tuple[AffinityAttribute, ...] | None:
     return cast("ArrayAttr[AffinityAttribute]", devices).data
 
 
-def verify_devices(grid: Operation, word: str = "grid") -> None:
+def verify_devices(grid: Operation) -> None:
     """Check the devices of a grid. Raises VerifyException."""
     devices = grid.attributes.get(DEVICES)
     if devices is None:
         return
     if not isinstance(devices, ArrayAttr):
         raise VerifyException(
-            f"{DEVICES} of a {word} are expected to be a list of affinities, got {devices}"
+            f"{DEVICES} of a grid are expected to be a list of affinities, got {devices}"
         )
     value = grid_value(grid)
     if not value.is_static:
@@ -193,7 +193,7 @@ def verify_devices(grid: Operation, word: str = "grid") -> None:
     listed, count = cast("ArrayAttr[Attribute]", devices).data, value.device_count()
     if len(listed) != count:
         raise VerifyException(
-            f"{DEVICES} name one device for each process: expected {count} for {word} "
+            f"{DEVICES} name one device for each process: expected {count} for grid "
             f"@{value.name}, got {len(listed)}"
         )
     names: dict[str, None] = {}

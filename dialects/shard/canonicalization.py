@@ -1,4 +1,4 @@
-"""Canonical forms of `shard` and `mesh` operations, run by xDSL's `canonicalize`.
+"""Canonical forms of `shard` operations, run by xDSL's `canonicalize`.
 
 Why annotations survive `cse` and `canonicalize`: an annotation speaks of the values on its two
 sides, its source and its result, and each user reads the one that its operand goes through. When
@@ -21,23 +21,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
-from .annotations import (
-    GetShardingDefinition,
-    ShardDefinition,
-    ShardingDefinition,
-    ShardShapeDefinition,
-)
+from .annotations import GetShardingOp, ShardingOp, ShardOp, ShardShapeOp
 from .checks import Mixed, offset_runs
 from .collective_base import Collective
-from .collectives import (
-    AllGatherDefinition,
-    AllReduceDefinition,
-    AllSliceDefinition,
-    ShiftDefinition,
-    UpdateHaloDefinition,
-)
-from .grids import GridShapeDefinition, OnGrid
-from .rooted_collectives import BroadcastDefinition
+from .collectives import AllGatherOp, AllReduceOp, AllSliceOp, ShiftOp, UpdateHaloOp
+from .grids import GridShapeOp, OnGrid
+from .rooted_collectives import BroadcastOp
 from .syntax import INDEX
 from .traits import add_patterns
 
@@ -79,7 +68,7 @@ class FoldCollectiveOfOneDevice(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Collective) or isinstance(op, ShiftDefinition):
+        if not isinstance(op, Collective) or isinstance(op, ShiftOp):
             return
         if op.operands[0].type != op.results[0].type:
             return
@@ -92,10 +81,10 @@ class FoldSliceOfGather(RewritePattern):
     """A slice undoes a gather."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AllSliceDefinition, rewriter: PatternRewriter, /) -> None:
+    def match_and_rewrite(self, op: AllSliceOp, rewriter: PatternRewriter, /) -> None:
         gather = op.input.owner
         if (
-            isinstance(gather, AllGatherDefinition)
+            isinstance(gather, AllGatherOp)
             and (gather.grid, gather.axes) == (op.grid, op.axes)
             and gather.gather_axis.value == op.slice_axis.value
             and gather.input.type == op.result.type
@@ -107,10 +96,10 @@ class FoldGatherOfSlice(RewritePattern):
     """A gather undoes a slice where the devices of a group had the same tensor to slice."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AllGatherDefinition, rewriter: PatternRewriter, /) -> None:
+    def match_and_rewrite(self, op: AllGatherOp, rewriter: PatternRewriter, /) -> None:
         piece = op.input.owner
         if (
-            isinstance(piece, AllSliceDefinition)
+            isinstance(piece, AllSliceOp)
             and (piece.grid, piece.axes) == (op.grid, op.axes)
             and piece.slice_axis.value == op.gather_axis.value
             and piece.input.type == op.result.type
@@ -124,7 +113,7 @@ def _is_uniform(value: SSAValue, collective: Collective) -> bool:
     owner = value.owner
     if isinstance(owner, Block):
         return _is_uniform_argument(value, owner, collective)
-    if isinstance(owner, AllReduceDefinition | AllGatherDefinition | BroadcastDefinition):
+    if isinstance(owner, AllReduceOp | AllGatherOp | BroadcastOp):
         return owner.grid == collective.grid and set(collective.axes) <= set(owner.axes)
     return isinstance(owner, arith.ConstantOp)
 
@@ -152,7 +141,7 @@ class FoldShiftByNothing(RewritePattern):
     """A shift by 0, or a rotation by whole turns, leaves the tensor where it is."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, ShiftDefinition) or op.input.type != op.result.type:
+        if not isinstance(op, ShiftOp) or op.input.type != op.result.type:
             return
         offset = op.offset.value.data
         if offset and op.rotate is not None:
@@ -167,7 +156,7 @@ class FoldStaticGridShape(RewritePattern):
     """Extents that the grid states are constants; the others stay in a smaller operation."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: GridShapeDefinition, rewriter: PatternRewriter, /) -> None:
+    def match_and_rewrite(self, op: GridShapeOp, rewriter: PatternRewriter, /) -> None:
         grid = _known_grid(op)
         if grid is None:
             return
@@ -200,7 +189,7 @@ class FoldConstantsOfSharding(RewritePattern):
     """Constant halos and offsets are attributes, and those that say nothing are left out."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ShardingDefinition, rewriter: PatternRewriter, /) -> None:
+    def match_and_rewrite(self, op: ShardingOp, rewriter: PatternRewriter, /) -> None:
         halos, offsets = _constants_folded(op.halos), _constants_folded(op.offsets)
         if not any(not isinstance(size, int) or size for size in halos):
             halos = ()
@@ -214,7 +203,7 @@ class FoldConstantsOfSharding(RewritePattern):
         _replace_in_kind(op, new, rewriter)
 
 
-def _is_default_split(operation: ShardingDefinition, offsets: Mixed) -> bool:
+def _is_default_split(operation: ShardingOp, offsets: Mixed) -> bool:
     """Whether each split dimension, from 0 to its end, has shards of one size.
 
     The last offset is the size of the dimension, so these are the shards without any offsets.
@@ -236,7 +225,7 @@ class FoldConstantsOfShardShape(RewritePattern):
     """Constant sizes and coordinates are attributes."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ShardShapeDefinition, rewriter: PatternRewriter, /) -> None:
+    def match_and_rewrite(self, op: ShardShapeOp, rewriter: PatternRewriter, /) -> None:
         sizes, device = _constants_folded(op.sizes), _constants_folded(op.coordinates)
         if (sizes, device) != (op.sizes, op.coordinates):
             _replace_in_kind(op, type(op)(sizes, op.sharding, device), rewriter)
@@ -246,7 +235,7 @@ class FoldConstantsOfHaloUpdate(RewritePattern):
     """Constant halos are attributes; where all are 0 there is nothing to update."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: UpdateHaloDefinition, rewriter: PatternRewriter, /) -> None:
+    def match_and_rewrite(self, op: UpdateHaloOp, rewriter: PatternRewriter, /) -> None:
         halos = _constants_folded(op.halos)
         if all(size == 0 for size in halos):
             rewriter.replace(op, (), (op.destination,))
@@ -259,9 +248,9 @@ class FoldRepeatedAnnotation(RewritePattern):
     """An annotation that repeats the one it follows, or one of the same source, is that one."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ShardDefinition, rewriter: PatternRewriter, /) -> None:
+    def match_and_rewrite(self, op: ShardOp, rewriter: PatternRewriter, /) -> None:
         previous = op.src.owner
-        if isinstance(previous, ShardDefinition) and _says_the_same(previous, op):
+        if isinstance(previous, ShardOp) and _says_the_same(previous, op):
             rewriter.replace(op, (), (previous.result,))
             return
         for other in _earlier_annotations(op):
@@ -270,12 +259,12 @@ class FoldRepeatedAnnotation(RewritePattern):
                 return
 
 
-def _earlier_annotations(op: ShardDefinition) -> Iterator[ShardDefinition]:
+def _earlier_annotations(op: ShardOp) -> Iterator[ShardOp]:
     """The annotations of the same source that stand before one in its block."""
     for use in op.src.uses:
         other = use.operation
         if (
-            isinstance(other, ShardDefinition)
+            isinstance(other, ShardOp)
             and other is not op
             and other.parent is op.parent
             and other.is_before_in_block(op)
@@ -283,7 +272,7 @@ def _earlier_annotations(op: ShardDefinition) -> Iterator[ShardDefinition]:
             yield other
 
 
-def _says_the_same(first: ShardDefinition, second: ShardDefinition) -> bool:
+def _says_the_same(first: ShardOp, second: ShardOp) -> bool:
     """Whether two annotations differ in their operands at most, and hold equal shardings."""
     return (
         first.properties == second.properties
@@ -298,8 +287,8 @@ def _are_equal(first: SSAValue, second: SSAValue) -> bool:
         return True
     one, other = first.owner, second.owner
     return (
-        isinstance(one, ShardingDefinition)
-        and isinstance(other, ShardingDefinition)
+        isinstance(one, ShardingOp)
+        and isinstance(other, ShardingOp)
         and one.grid == other.grid
         and _without_tail(one.axes) == _without_tail(other.axes)
         and (one.halos, one.offsets, one.partial) == (other.halos, other.offsets, other.partial)
@@ -321,7 +310,7 @@ class ChainAnnotationsOfConstant(RewritePattern):
     """
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ShardDefinition, rewriter: PatternRewriter, /) -> None:
+    def match_and_rewrite(self, op: ShardOp, rewriter: PatternRewriter, /) -> None:
         constant = op.src.owner
         if not isinstance(constant, Operation) or not constant.has_trait(ConstantLike):
             return
@@ -335,24 +324,24 @@ class FoldGetSharding(RewritePattern):
     """The sharding of an annotated value is that of its annotation."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, GetShardingDefinition):
+        if isinstance(op, GetShardingOp):
             annotation = op.source.owner
-            if isinstance(annotation, ShardDefinition):
+            if isinstance(annotation, ShardOp):
                 rewriter.replace(op, (), (annotation.sharding,))
 
 
 add_patterns(
     (
         (Collective, FoldCollectiveOfOneDevice()),
-        (AllSliceDefinition, FoldSliceOfGather()),
-        (AllGatherDefinition, FoldGatherOfSlice()),
-        (ShiftDefinition, FoldShiftByNothing()),
-        (GridShapeDefinition, FoldStaticGridShape()),
-        (ShardingDefinition, FoldConstantsOfSharding()),
-        (ShardShapeDefinition, FoldConstantsOfShardShape()),
-        (UpdateHaloDefinition, FoldConstantsOfHaloUpdate()),
-        (ShardDefinition, FoldRepeatedAnnotation()),
-        (ShardDefinition, ChainAnnotationsOfConstant()),
-        (GetShardingDefinition, FoldGetSharding()),
+        (AllSliceOp, FoldSliceOfGather()),
+        (AllGatherOp, FoldGatherOfSlice()),
+        (ShiftOp, FoldShiftByNothing()),
+        (GridShapeOp, FoldStaticGridShape()),
+        (ShardingOp, FoldConstantsOfSharding()),
+        (ShardShapeOp, FoldConstantsOfShardShape()),
+        (UpdateHaloOp, FoldConstantsOfHaloUpdate()),
+        (ShardOp, FoldRepeatedAnnotation()),
+        (ShardOp, ChainAnnotationsOfConstant()),
+        (GetShardingOp, FoldGetSharding()),
     )
 )

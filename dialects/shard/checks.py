@@ -27,9 +27,7 @@ from ...ir.tensor_types import Shape
 from ...ir.tensor_types import shape_of as shape_of_tensor
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
-from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, ShardingType, Spelling
-
-_GRIDS = ("shard.grid", "mesh.mesh")
+from .attributes import IndicesAttr
 
 DEVICES = "devices"
 """On a grid: where each process runs."""
@@ -39,7 +37,7 @@ AXIS_NAMES = "shard.axis_names"
 
 
 def grid_value(grid: Operation) -> Grid:
-    """The value of a `shard.grid` or `mesh.mesh`. Raises VerifyException for a shapeless one."""
+    """The value of a `shard.grid`. Raises VerifyException for a shapeless one."""
     # Another compiler's class for the operation may have no properties.
     name, shape = grid.get_attr_or_prop("sym_name"), grid.get_attr_or_prop("shape")
     if not isinstance(name, StringAttr) or not isinstance(shape, DenseArrayBase):
@@ -55,38 +53,36 @@ def _grid(name: str, extents: tuple[int, ...]) -> Grid:
         raise VerifyException(str(error)) from error
 
 
-def resolve_grid(operation: Operation, symbol: SymbolRefAttr, spelling: Spelling) -> Grid:
+def resolve_grid(operation: Operation, symbol: SymbolRefAttr) -> Grid:
     """The grid that an operation refers to, or VerifyException if there is none."""
     name = symbol.root_reference.data
-    word = spelling.word("grid")
     found = find_visible_symbol(operation, symbol)
     if found is None:
-        there = ", ".join(f"@{each}" for each in visible_names(operation, _GRIDS)) or f"no {word}"
+        names = visible_names(operation, ("shard.grid",))
+        there = ", ".join(f"@{each}" for each in names) or "no grid"
+        raise VerifyException(f'Undefined required grid symbol "{name}". The program has {there}.')
+    if found.name != "shard.grid":
         raise VerifyException(
-            f'Undefined required {word} symbol "{name}". The program has {there}.'
-        )
-    if found.name not in _GRIDS:
-        raise VerifyException(
-            f"Undefined required {word} symbol \"{name}\". The name belongs to a '{found.name}'."
+            f"Undefined required grid symbol \"{name}\". The name belongs to a '{found.name}'."
         )
     return grid_value(found)
 
 
-def check_axes(axes: Sequence[int], grid: Grid, word: str = "grid") -> None:
+def check_axes(axes: Sequence[int], grid: Grid) -> None:
     """Axes must be distinct and lie on the grid."""
-    check_distinct(axes, word)
+    check_distinct(axes)
     for axis in axes:
         if not 0 <= axis < grid.rank:
             raise VerifyException(
-                f"0-based {word} axis index {axis} is out of bounds. The referenced {word} "
+                f"0-based grid axis index {axis} is out of bounds. The referenced grid "
                 f'"{grid.name}" is of rank {grid.rank}.'
             )
 
 
-def check_distinct(axes: Sequence[int], word: str) -> None:
+def check_distinct(axes: Sequence[int]) -> None:
     """No axis may be listed twice."""
     if len(set(axes)) != len(axes):
-        raise VerifyException(f"{word.capitalize()} axes contains duplicate elements.")
+        raise VerifyException("Grid axes contains duplicate elements.")
 
 
 def check_index_count(what: str, numbers: Sequence[int], operands: Sequence[object]) -> None:
@@ -97,19 +93,6 @@ def check_index_count(what: str, numbers: Sequence[int], operands: Sequence[obje
             f"{what} has {len(operands)} dynamic operands, expected {holes}, one for each "
             "dynamic entry of the static list"
         )
-
-
-def check_spelling(operation: Operation, spelling: Spelling) -> None:
-    """Attributes and sharding types belong to the dialect of the operation."""
-    dialect = spelling.dialect
-    for name, attribute in operation.properties.items():
-        if isinstance(attribute, AxesArrayAttr | ReductionKindAttr) and not (
-            attribute.name.startswith(dialect)
-        ):
-            raise VerifyException(f"'{name}' is {attribute}, expected an attribute of '{dialect}'")
-    for value_type in (*operation.operand_types, *operation.result_types):
-        if isinstance(value_type, ShardingType) and not value_type.name.startswith(dialect):
-            raise VerifyException(f"found type {value_type}, expected !{dialect}.sharding")
 
 
 def shape_of(value_type: Attribute) -> Shape:
@@ -131,25 +114,19 @@ def show(size: int | None) -> str:
     return "dynamic" if size is None else str(size)
 
 
-def check_same_element_type(source: Attribute, result: Attribute) -> None:
-    """Source and result hold the same kind of element."""
+def check_same_element_type(source: Attribute, result: Attribute, singles_out: bool) -> None:
+    """Source and result hold the same kind of element.
+
+    Upstream words this otherwise for operations that single out a device.
+    """
     if element_type_of(source) != element_type_of(result):
-        raise VerifyException(
-            "requires the same element type for all operands and results, got "
-            f"{source} and {result}"
-        )
+        rule = "requires the same element type for all operands and results"
+        if singles_out:
+            rule = "failed to verify that all of {input, result} have same element type"
+        raise VerifyException(f"{rule}, got {source} and {result}")
 
 
-def check_all_same_element_type(source: Attribute, result: Attribute) -> None:
-    """The same rule, as upstream words it for operations that single out a device."""
-    if element_type_of(source) != element_type_of(result):
-        raise VerifyException(
-            "failed to verify that all of {input, result} have same element type, got "
-            f"{source} and {result}"
-        )
-
-
-def check_all_same_shape(source: Attribute, result: Attribute) -> None:
+def check_same_shape(source: Attribute, result: Attribute) -> None:
     """Input and result have one shape, in which dynamic sizes are equal only to each other."""
     if shape_of(source) != shape_of(result):
         raise VerifyException(
@@ -271,18 +248,15 @@ def check_sharding_by_itself(
     halos: Mixed,
     offsets: Mixed,
     partial: tuple[ReductionKind, Axes] | None,
-    word: str,
 ) -> None:
-    """Check what needs no grid. `word` is what the dialect calls a grid."""
+    """Check what needs no grid."""
     used = [axis for axes in split_axes for axis in axes]
     for axis in used:
         if axis < 0:
-            raise VerifyException(f"{word} axis is expected to be non-negative, got {axis}")
+            raise VerifyException(f"grid axis is expected to be non-negative, got {axis}")
         if used.count(axis) > 1:
             shown = [list(axes) for axes in split_axes]
-            raise VerifyException(
-                f"{word} axis duplicated: {axis} occurs more than once in {shown}"
-            )
+            raise VerifyException(f"grid axis duplicated: {axis} occurs more than once in {shown}")
     if partial is not None and not partial[1]:
         raise VerifyException("partial needs at least one axis")
     if halos and offsets:
@@ -296,24 +270,23 @@ def check_sharding_on_grid(
     split_axes: Sequence[Axes],
     offsets: Mixed,
     partial: tuple[ReductionKind, Axes] | None,
-    word: str,
 ) -> None:
     """Check a sharding, correct by itself, on its grid."""
     used = [axis for axes in split_axes for axis in axes]
-    check_axes(used, grid, word)
+    check_axes(used, grid)
     if partial is not None:
-        check_distinct([*used, *partial[1]], word)
+        check_distinct([*used, *partial[1]])
     if offsets:
-        _check_offsets(grid, split_axes, offsets, word)
+        _check_offsets(grid, split_axes, offsets)
 
 
-def check_partial(grid: Grid, partial: tuple[ReductionKind, Axes] | None, word: str) -> None:
-    """Processes must be able to finish a pending reduction: `mesh` does not ask for that."""
+def check_partial(grid: Grid, partial: tuple[ReductionKind, Axes] | None) -> None:
+    """Processes must be able to finish a pending reduction."""
     if partial is None:
         return
     if partial[0] is ReductionKind.GENERIC:
         raise VerifyException("partial cannot be generic: nothing could finish the reduction")
-    check_axes(partial[1], grid, word)
+    check_axes(partial[1], grid)
 
 
 def _check_halos(split_axes: Sequence[Axes], halos: Mixed) -> None:
@@ -329,11 +302,10 @@ def _check_halos(split_axes: Sequence[Axes], halos: Mixed) -> None:
             raise VerifyException(f"halo sizes must not be negative, got {size}")
 
 
-def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed, word: str) -> None:
+def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed) -> None:
     if not grid.is_static:
-        plural = "meshes" if word == "mesh" else f"{word}s"
         raise VerifyException(
-            f"sharded dims offsets are not allowed for device {plural} with dynamic shape. "
+            f"sharded dims offsets are not allowed for device grids with dynamic shape. "
             f"@{grid.name} has one"
         )
     expected = sum((grid.size(axes) or 0) + 1 for axes in split_axes if axes)
@@ -423,10 +395,9 @@ def check_halo_update(
     local_shape: Sequence[int | None],
     split_axes: Sequence[Axes],
     halos: Mixed,
-    word: str,
 ) -> None:
     """Check an update of the halos of a shard whose local shape includes them."""
-    check_axes([axis for axes in split_axes for axis in axes], grid, word)
+    check_axes([axis for axes in split_axes for axis in axes], grid)
     if len(split_axes) > len(local_shape):
         raise VerifyException(
             f"has {len(split_axes)} lists of axes for a tensor of rank {len(local_shape)}"

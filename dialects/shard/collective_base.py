@@ -2,15 +2,15 @@
 
 A group is the set of processes that agree in all coordinates outside `grid_axes`; in a group
 they are ordered row-major over `grid_axes` as listed, the first axis slowest. No axes: each
-process is alone. The definitions have no name: `dialect.py` and `dialects/mesh.py` give it to them.
+process is alone.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     FunctionType,
@@ -27,11 +27,14 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, Syntax
+from ...ir.tensor_types import Shape
+from ...sharding.collectives import COLLECTIVES, CollectiveRow
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 from .attributes import AxesAttr, IndicesAttr, ReductionKindAttr, axes_attribute
 from .checks import (
     check_axes,
+    check_compatible_shape,
     check_conversion,
     check_dimension,
     check_divided,
@@ -39,6 +42,8 @@ from .checks import (
     check_index_count,
     check_ranked_above_zero,
     check_reduction,
+    check_same_element_type,
+    check_same_shape,
     check_shape,
     element_type_of,
     shape_of,
@@ -51,22 +56,28 @@ TENSOR = BaseAttr(TensorType)
 TENSOR_OR_MEMREF = AnyOf((BaseAttr(TensorType), BaseAttr(MemRefType)))
 DimensionAttr = IntegerAttr[IndexType]
 
-GRID_AXES = Clause("grid_axes", Form.AXES, optional=True)
+GRID_AXES = Clause("grid_axes", Form.AXES, optional=True, synonyms=("mesh_axes",))
 REDUCTION = Clause("reduction", Form.KIND, optional=True)
-SCATTER_AXIS = Clause("scatter_axis", Form.INDEX, synonyms=("scatter_dim",))
 ROOT = Clause("root", Form.INDEX_LIST, dynamic="root_dynamic")
+_SYNONYMS = {"scatter_axis": ("scatter_dim",)}
 
 
-def collective_syntax(*clauses: Clause) -> Syntax:
-    """The format of a collective with these clauses and the types `T -> U`."""
-    on_grid = " $input on @$grid", Clauses((GRID_AXES, *clauses))
-    return *on_grid, " attr-dict : type($input) -> type($result)"
+def collective_syntax(row: CollectiveRow, *clauses: Clause) -> Syntax:
+    """The format of a collective: the clauses that its row tells of, and others.
 
-
-def device_syntax(operand: str, *clauses: Clause) -> Syntax:
-    """The format of a collective that names a device, with the types `(T, index) -> U`."""
-    on_grid = " $input on @$grid", Clauses((GRID_AXES, *clauses))
-    return *on_grid, " attr-dict : ", _Signature(operand)
+    The types are `T -> U`, or `(T, index) -> U` where one of the clauses may have operands.
+    """
+    rows = [GRID_AXES, *([REDUCTION] if row.reduces else [])]
+    for name in (row.divides, row.joins):
+        if name:
+            rows.append(Clause(name, Form.INDEX, synonyms=_SYNONYMS.get(name, ())))
+    rows += [*([ROOT] if row.is_rooted else []), *clauses]
+    types = [_Signature(clause.dynamic) for clause in rows if clause.dynamic]
+    return (
+        " $input on @$grid",
+        Clauses(tuple(rows)),
+        *((" attr-dict : ", *types) if types else (" attr-dict : type($input) -> type($result)",)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +114,9 @@ class Collective(OnGrid, ABC):
     TAKES_SCALARS: ClassVar[bool] = False
     """Whether tensors of rank 0 take part, as they do where nothing is cut or joined."""
 
+    DEVICE: ClassVar[str] = ""
+    """The clause that names one device of the group."""
+
     grid_axes = prop_def(AxesAttr, default_value=axes_attribute(()))
 
     def result_names(self) -> tuple[str, ...]:
@@ -121,12 +135,12 @@ class Collective(OnGrid, ABC):
         The result is of the input's type if none is given. Raises TypeError for a clause that the
         operation has not, or needs.
         """
-        properties, dynamic = clause_values(clauses_of(self), values, self.SPELLING)
+        properties, dynamic = clause_values(clauses_of(self), values)
         super().__init__(
             operands=[input, *dynamic],
             properties={
-                self.SPELLING.word("grid"): grid_reference(grid),
-                self.SPELLING.word("grid_axes"): axes_attribute(grid_axes),
+                "grid": grid_reference(grid),
+                "grid_axes": axes_attribute(grid_axes),
                 **properties,
             },
             result_types=[result_type or input.type],
@@ -140,53 +154,62 @@ class Collective(OnGrid, ABC):
     def verify_on_grid(self, grid: Grid) -> None:
         if not self.TAKES_SCALARS:
             check_ranked_above_zero(self.operands[0].type)
-        check_axes(self.axes, grid, self.SPELLING.word("grid"))
+        check_axes(self.axes, grid)
         self.verify_in_groups(grid, grid.size(self.axes))
 
-    @abstractmethod
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         """Check types and properties, given the number of devices in a group."""
+        row = COLLECTIVES[self.name]
+        source, result = self.operands[0].type, self.results[0].type
+        if isinstance(source, MemRefType) != isinstance(result, MemRefType):
+            raise VerifyException(f"expected a result of the same kind as {source}, got {result}")
+        if not row.reduces:
+            check_same_element_type(source, result, self.DEVICE != "")
+        if self.DEVICE:
+            self._verify_device(grid)
+        if row.divides or row.joins:
+            check_shape(shape_of(result), self._result_shape(row, shape_of(source), group))
+        elif self.DEVICE:
+            check_same_shape(source, result)
+        else:
+            check_compatible_shape(source, result)
+        if row.reduces:
+            kind = cast(ReductionKindAttr, self.properties["reduction"]).reduction
+            check_conversion(source, result)
+            check_reduction(kind, element_type_of(result))
+
+    def _verify_device(self, grid: Grid) -> None:
+        """The device is given by one coordinate for each axis of the group."""
+        numbers = cast("IndicesAttr | None", self.properties.get(self.DEVICE))
+        values = () if numbers is None else numbers.get_values()
+        check_index_count(self.DEVICE, values, getattr(self, f"{self.DEVICE}_dynamic"))
+        if numbers is not None:
+            check_in_group_device(self.DEVICE, values, self.axes, grid)
+
+    def _result_shape(self, row: CollectiveRow, shape: Shape, group: int | None) -> Shape:
+        """The shape of the result: one of `group` pieces in one dimension, so many in another."""
+        places = [
+            cast(DimensionAttr, self.properties[name]).value.data if name else None
+            for name in (row.divides, row.joins)
+        ]
+        for name, place in zip((row.divides, row.joins), places, strict=True):
+            if place is not None:
+                check_dimension(name.replace("_", " ").capitalize(), place, len(shape))
+        divided, joined = places
+        expected = [*shape]
+        if divided is not None and joined is None:
+            expected[divided] = check_divided(divided, shape[divided], group)
+        elif divided is not None:
+            expected[divided] = _piece(shape[divided], group, is_joined=divided == joined)
+        if joined is not None and divided != joined:
+            expected[joined] = times(shape[joined], group)
+        return tuple(expected)
 
 
-def check_same_type_kind(source: Attribute, result: Attribute) -> None:
-    """Tensors make tensors, and memrefs memrefs."""
-    if isinstance(source, MemRefType) != isinstance(result, MemRefType):
-        raise VerifyException(f"expected a result of the same kind as {source}, got {result}")
-
-
-def check_gathered(operation: Collective, dimension: int, group: int | None) -> None:
-    """The result is `group` inputs long in one dimension, and as the input otherwise."""
-    shape = shape_of(operation.operands[0].type)
-    check_dimension("Gather axis", dimension, len(shape))
-    expected = [*shape]
-    expected[dimension] = times(shape[dimension], group)
-    check_shape(shape_of(operation.results[0].type), tuple(expected))
-
-
-def check_divided_type(operation: Collective, what: str, dimension: int, group: int | None) -> None:
-    """The result is one of `group` equal pieces in one dimension, and as the input otherwise."""
-    shape = shape_of(operation.operands[0].type)
-    check_dimension(what, dimension, len(shape))
-    expected = [*shape]
-    expected[dimension] = check_divided(dimension, shape[dimension], group)
-    check_shape(shape_of(operation.results[0].type), tuple(expected))
-
-
-def check_reduction_types(operation: Collective, kind: ReductionKindAttr) -> None:
-    """The input converts to the result's element type, which the kind can combine."""
-    source, result = operation.operands[0].type, operation.results[0].type
-    check_conversion(source, result)
-    check_reduction(kind.reduction, element_type_of(result))
-
-
-def check_device(
-    operation: Collective,
-    what: str,
-    numbers: IndicesAttr,
-    dynamic: Sequence[SSAValue],
-    grid: Grid,
-) -> None:
-    """The device is given by one coordinate for each axis of the group."""
-    values = numbers.get_values()
-    check_index_count(what, values, dynamic)
-    check_in_group_device(what, values, operation.axes, grid)
+def _piece(size: int | None, group: int | None, *, is_joined: bool) -> int | None:
+    """The size of the pieces that are exchanged, unknown where devices receive different ones."""
+    if size is None or group is None:
+        return size if is_joined else None
+    if size % group:
+        return None
+    return size if is_joined else size // group

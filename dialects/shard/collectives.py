@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, IntegerAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    BaseAttr,
+    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -22,45 +21,35 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import mixed_list, split_list
 from ...ir.syntax.assembly_format import Syntax
+from ...sharding.collectives import (
+    ALL_GATHER,
+    ALL_REDUCE,
+    ALL_SLICE,
+    ALL_TO_ALL,
+    REDUCE_SCATTER,
+    SHIFT,
+    UPDATE_HALO,
+)
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, indices_attribute
-from .checks import (
-    check_compatible_shape,
-    check_dimension,
-    check_halo_update,
-    check_index_count,
-    check_ranked_above_zero,
-    check_same_element_type,
-    check_shape,
-    shape_of,
-    times,
-)
-from .collective_base import (
-    REDUCTION,
-    SCATTER_AXIS,
-    TENSOR,
-    TENSOR_OR_MEMREF,
-    Collective,
-    DimensionAttr,
-    check_divided_type,
-    check_gathered,
-    check_reduction_types,
-    check_same_type_kind,
-    collective_syntax,
-)
+from .checks import check_halo_update, check_index_count, check_ranked_above_zero, shape_of
+from .collective_base import TENSOR, TENSOR_OR_MEMREF, Collective, DimensionAttr, collective_syntax
 from .grids import OnGrid
 from .syntax import Clause, Clauses, Form, grid_reference
 from .traits import ShardCanonicalization
 
 
-class AllGatherDefinition(Collective, ABC):
+@irdl_op_definition
+class AllGatherOp(Collective):
     """Concatenate the pieces of a group along a dimension, on every device.
 
     `shard.all_gather %t on @g grid_axes = [1] gather_axis = 1 : tensor<2x2xi8> -> tensor<2x4xi8>`
     """
 
-    SYNTAX: ClassVar[Syntax] = collective_syntax(Clause("gather_axis", Form.INDEX))
+    name = ALL_GATHER.operation
+
+    SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_GATHER)
 
     input = operand_def(TENSOR)
     gather_axis = prop_def(DimensionAttr)
@@ -68,40 +57,37 @@ class AllGatherDefinition(Collective, ABC):
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_same_element_type(self.input.type, self.result.type)
-        check_gathered(self, self.gather_axis.value.data, group)
 
-
-class AllReduceDefinition(Collective, ABC):
+@irdl_op_definition
+class AllReduceOp(Collective):
     """Combine the tensors of a group elementwise, on every device.
 
     `shard.all_reduce %t on @g grid_axes = [1] reduction = max : tensor<4xf32> -> tensor<4xf64>`
     converts the input to the result's element type first.
     """
 
-    SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCTION)
+    name = ALL_REDUCE.operation
+
+    SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_REDUCE)
     TAKES_SCALARS: ClassVar[bool] = True
 
     input = operand_def(TENSOR_OR_MEMREF)
-    reduction = prop_def(BaseAttr(ReductionKindAttr))
+    reduction = prop_def(ReductionKindAttr)
     result = result_def(TENSOR_OR_MEMREF)
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_same_type_kind(self.input.type, self.result.type)
-        check_compatible_shape(self.input.type, self.result.type)
-        check_reduction_types(self, self.reduction)
 
-
-class AllSliceDefinition(Collective, ABC):
+@irdl_op_definition
+class AllSliceOp(Collective):
     """Keep this device's piece along a dimension: the inverse of gathering, no communication.
 
     `shard.all_slice %t on @g grid_axes = [1] slice_axis = 1 : tensor<2x4xi8> -> tensor<2x2xi8>`
     """
 
-    SYNTAX: ClassVar[Syntax] = collective_syntax(Clause("slice_axis", Form.INDEX))
+    name = ALL_SLICE.operation
+
+    SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_SLICE)
 
     input = operand_def(TENSOR)
     slice_axis = prop_def(DimensionAttr)
@@ -109,21 +95,18 @@ class AllSliceDefinition(Collective, ABC):
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_same_element_type(self.input.type, self.result.type)
-        check_divided_type(self, "Slice axis", self.slice_axis.value.data, group)
 
-
-class AllToAllDefinition(Collective, ABC):
+@irdl_op_definition
+class AllToAllOp(Collective):
     """Split along one dimension, exchange the pieces, concatenate along another.
 
     `shard.all_to_all %t on @g grid_axes = [0] split_axis = 0 concat_axis = 1
     : tensor<4x2xi8> -> tensor<2x4xi8>`
     """
 
-    SYNTAX: ClassVar[Syntax] = collective_syntax(
-        Clause("split_axis", Form.INDEX), Clause("concat_axis", Form.INDEX)
-    )
+    name = ALL_TO_ALL.operation
+
+    SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_TO_ALL)
 
     input = operand_def(TENSOR)
     split_axis = prop_def(DimensionAttr)
@@ -132,54 +115,39 @@ class AllToAllDefinition(Collective, ABC):
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        shape = shape_of(self.input.type)
-        split, concat = self.split_axis.value.data, self.concat_axis.value.data
-        check_same_element_type(self.input.type, self.result.type)
-        check_dimension("Split axis", split, len(shape))
-        check_dimension("Concat axis", concat, len(shape))
-        size = shape[split]
-        expected = [*shape]
-        if size is not None and group is not None and size % group:
-            # Devices receive pieces of different sizes.
-            expected[split] = None
-        elif split != concat:
-            expected[split] = None if size is None or group is None else size // group
-        if split != concat:
-            expected[concat] = times(shape[concat], group)
-        check_shape(shape_of(self.result.type), tuple(expected))
 
-
-class ReduceScatterDefinition(Collective, ABC):
+@irdl_op_definition
+class ReduceScatterOp(Collective):
     """Combine the tensors of a group elementwise; each device keeps its piece along a dimension.
 
     `shard.reduce_scatter %t on @g grid_axes = [1] reduction = max scatter_axis = 0
     : tensor<4x4xf32> -> tensor<2x4xf64>`
     """
 
-    SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCTION, SCATTER_AXIS)
+    name = REDUCE_SCATTER.operation
+
+    SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCE_SCATTER)
 
     input = operand_def(TENSOR_OR_MEMREF)
-    reduction = prop_def(BaseAttr(ReductionKindAttr))
+    reduction = prop_def(ReductionKindAttr)
     scatter_axis = prop_def(DimensionAttr)
     result = result_def(TENSOR_OR_MEMREF)
 
     traits = traits_def(Pure(), ShardCanonicalization())
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_same_type_kind(self.input.type, self.result.type)
-        check_divided_type(self, "Scatter axis", self.scatter_axis.value.data, group)
-        check_reduction_types(self, self.reduction)
 
-
-class ShiftDefinition(Collective, ABC):
+@irdl_op_definition
+class ShiftOp(Collective):
     """Give every device the tensor of the one `offset` before it along a grid axis.
 
     `shard.shift %t on @g grid_axes = [1] shift_axis = 1 offset = 2 rotate
     : tensor<2xi8> -> tensor<2xi8>`
     """
 
+    name = SHIFT.operation
+
     SYNTAX: ClassVar[Syntax] = collective_syntax(
+        SHIFT,
         Clause("shift_axis", Form.INDEX),
         Clause("offset", Form.INTEGER),
         Clause("rotate", Form.FLAG, optional=True),
@@ -194,22 +162,24 @@ class ShiftDefinition(Collective, ABC):
     traits = traits_def(Pure(), ShardCanonicalization())
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_same_element_type(self.input.type, self.result.type)
-        check_compatible_shape(self.input.type, self.result.type)
+        super().verify_in_groups(grid, group)
         axis = self.shift_axis.value.data
         if axis not in self.axes:
             raise VerifyException(
                 f"Invalid shift axis {axis}. It must be one of the grouping "
-                f"{self.SPELLING.word('grid')} axes. They are {list(self.axes)}."
+                f"grid axes. They are {list(self.axes)}."
             )
 
 
-class UpdateHaloDefinition(OnGrid, ABC):
+@irdl_op_definition
+class UpdateHaloOp(OnGrid):
     """Fill the halos of a shard from what the neighbours own.
 
     `shard.update_halo %t on @g split_axes = [[0]] halo_sizes = [1, %h] : tensor<8xf32>`
     The result is the destination, which holds this device's elements between its halos.
     """
+
+    name = UPDATE_HALO.operation
 
     SYNTAX: ClassVar[Syntax] = (
         " $destination on @$grid",
@@ -224,7 +194,7 @@ class UpdateHaloDefinition(OnGrid, ABC):
 
     destination = operand_def(TENSOR_OR_MEMREF)
     halo_sizes = var_operand_def(i64)
-    split_axes = prop_def(BaseAttr(AxesArrayAttr))
+    split_axes = prop_def(AxesArrayAttr)
     static_halo_sizes = prop_def(IndicesAttr, default_value=indices_attribute(()))
     result = result_def(TENSOR_OR_MEMREF)
 
@@ -241,8 +211,8 @@ class UpdateHaloDefinition(OnGrid, ABC):
         super().__init__(
             operands=[destination, dynamic],
             properties={
-                self.SPELLING.word("grid"): grid_reference(grid),
-                "split_axes": self.SPELLING.axes_array.from_lists(split_axes),
+                "grid": grid_reference(grid),
+                "split_axes": AxesArrayAttr.from_lists(split_axes),
                 "static_halo_sizes": indices_attribute(numbers),
             },
             result_types=[destination.type],
@@ -271,5 +241,4 @@ class UpdateHaloDefinition(OnGrid, ABC):
             shape_of(self.destination.type),
             self.axes,
             self.halos,
-            self.SPELLING.word("grid"),
         )

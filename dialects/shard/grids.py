@@ -1,7 +1,4 @@
-"""Grids of processes, and the questions a process asks about its grid.
-
-Definitions without a name: `dialect.py` and `dialects/mesh.py` give them their names.
-"""
+"""Grids of processes, and the questions a process asks about its grid."""
 
 from __future__ import annotations
 
@@ -20,7 +17,14 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
 )
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import prop_def, result_def, traits_def, var_operand_def, var_result_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolOpInterface
@@ -29,8 +33,8 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...sharding.grid import Grid
-from .attributes import SHARD_SPELLING, AxesAttr, Spelling, axes_attribute, indices_attribute
-from .checks import DEVICES, check_axes, check_spelling, grid_value, resolve_grid
+from .attributes import AxesAttr, axes_attribute, indices_attribute
+from .checks import DEVICES, check_axes, grid_value, resolve_grid
 from .syntax import INDEX, Clause, Clauses, Form, NamedResults, grid_reference
 from .traits import ShardCanonicalization
 
@@ -46,10 +50,11 @@ class _OldVisibility:
         """Nothing is to be printed."""
 
 
-class GridDefinition(SyntaxOperation, ABC):
+@irdl_op_definition
+class GridOp(SyntaxOperation):
     """A named grid of processes: `shard.grid @g(shape = 2x?x4)`."""
 
-    SPELLING: ClassVar[Spelling] = SHARD_SPELLING
+    name = "shard.grid"
 
     sym_name = prop_def(SymbolNameConstraint())
     shape = prop_def(DenseArrayBase[I64])
@@ -75,36 +80,31 @@ class GridDefinition(SyntaxOperation, ABC):
 
     def verify_(self) -> None:
         super().verify_()
-        word = self.SPELLING.word("grid")
         extents = self.shape.get_values()
         if not extents:
-            raise VerifyException(f"rank of {word} is expected to be a positive integer")
+            raise VerifyException("rank of grid is expected to be a positive integer")
         for extent in extents:
             if extent <= 0 and extent != DYNAMIC_INDEX:
                 raise VerifyException(
-                    f"dimension size of a {word} is expected to be positive or dynamic, "
-                    f"got {extent}"
+                    f"dimension size of a grid is expected to be positive or dynamic, got {extent}"
                 )
         if DEVICES in self.attributes:
             from .boundary import verify_devices
 
-            verify_devices(self, word)
+            verify_devices(self)
 
 
 class OnGrid(NamedResults, ABC):
     """An operation that refers to a grid by its symbol."""
 
-    SPELLING: ClassVar[Spelling] = SHARD_SPELLING
-
     grid = prop_def(FlatSymbolRefAttr)
 
     def resolve_grid(self) -> Grid:
         """The grid that the symbol names. Raises VerifyException if there is none."""
-        return resolve_grid(self, self.grid, self.SPELLING)
+        return resolve_grid(self, self.grid)
 
     def verify_(self) -> None:
         super().verify_()
-        check_spelling(self, self.SPELLING)
         self.verify_without_grid()
         self.verify_on_grid(self.resolve_grid())
 
@@ -139,7 +139,7 @@ class _PerAxis(OnGrid, ABC):
         count = len(axes) if result_count is None else result_count
         super().__init__(
             properties={
-                self.SPELLING.word("grid"): grid_reference(grid),
+                "grid": grid_reference(grid),
                 "axes": axes_attribute(axes),
             },
             result_types=[[INDEX] * count],
@@ -150,7 +150,7 @@ class _PerAxis(OnGrid, ABC):
         return self.axes.get_values() or tuple(range(grid.rank))
 
     def verify_on_grid(self, grid: Grid) -> None:
-        check_axes(self.axes.get_values(), grid, self.SPELLING.word("grid"))
+        check_axes(self.axes.get_values(), grid)
         count = len(self.listed_axes(grid))
         if count != len(self.results):
             raise VerifyException(
@@ -158,22 +158,31 @@ class _PerAxis(OnGrid, ABC):
             )
 
 
-class GridShapeDefinition(_PerAxis, ABC):
+@irdl_op_definition
+class GridShapeOp(_PerAxis):
     """Extents of a grid: `shard.grid_shape @g axes = [1, 0] : index, index`."""
+
+    name = "shard.grid_shape"
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("grid_shape",)
     SYNTAX: ClassVar[Syntax] = (" @$grid", *_AXES_AND_TYPES)
 
 
-class ProcessMultiIndexDefinition(_PerAxis, ABC):
+@irdl_op_definition
+class ProcessMultiIndexOp(_PerAxis):
     """Coordinates of this process: `shard.process_multi_index on @g axes = [0] : index`."""
+
+    name = "shard.process_multi_index"
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("proc_linear_idx",)
     SYNTAX: ClassVar[Syntax] = (" on @$grid", *_AXES_AND_TYPES)
 
 
-class ProcessLinearIndexDefinition(OnGrid, ABC):
+@irdl_op_definition
+class ProcessLinearIndexOp(OnGrid):
     """Row-major number of this process: `shard.process_linear_index on @g : index`."""
+
+    name = "shard.process_linear_index"
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("proc_linear_idx",)
 
@@ -184,16 +193,17 @@ class ProcessLinearIndexDefinition(OnGrid, ABC):
     SYNTAX: ClassVar[Syntax] = " on @$grid attr-dict : type($result)"
 
     def __init__(self, grid: str | SymbolRefAttr) -> None:
-        super().__init__(
-            properties={self.SPELLING.word("grid"): grid_reference(grid)}, result_types=[INDEX]
-        )
+        super().__init__(properties={"grid": grid_reference(grid)}, result_types=[INDEX])
 
 
-class NeighborsLinearIndicesDefinition(OnGrid, ABC):
+@irdl_op_definition
+class NeighborsLinearIndicesOp(OnGrid):
     """Numbers of the processes before and after a device along axes, -1 where there is none.
 
     `shard.neighbors_linear_indices on @g[%i, %j] split_axes = [1] : index, index`
     """
+
+    name = "shard.neighbors_linear_indices"
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("down_linear_idx", "up_linear_idx")
 
@@ -219,17 +229,16 @@ class NeighborsLinearIndicesDefinition(OnGrid, ABC):
         super().__init__(
             operands=[device],
             properties={
-                self.SPELLING.word("grid"): grid_reference(grid),
+                "grid": grid_reference(grid),
                 "split_axes": axes_attribute(split_axes),
             },
             result_types=[INDEX, INDEX],
         )
 
     def verify_on_grid(self, grid: Grid) -> None:
-        word = self.SPELLING.word("grid")
-        check_axes(self.split_axes.get_values(), grid, word)
+        check_axes(self.split_axes.get_values(), grid)
         if len(self.device) != grid.rank:
             raise VerifyException(
                 f"device has {len(self.device)} coordinates, expected {grid.rank}, the rank of "
-                f"{word} @{grid.name}"
+                f"grid @{grid.name}"
             )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.irdl import (
-    BaseAttr,
+    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -18,28 +18,17 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from ...ir.syntax.assembly_format import Syntax
-from ...sharding.grid import Grid
+from ...sharding.collectives import BROADCAST, GATHER, RECV, REDUCE, SCATTER, SEND
 from .attributes import IndicesAttr, ReductionKindAttr
-from .checks import check_all_same_element_type, check_all_same_shape, check_index_count
-from .collective_base import (
-    REDUCTION,
-    ROOT,
-    SCATTER_AXIS,
-    TENSOR,
-    Collective,
-    DimensionAttr,
-    check_device,
-    check_divided_type,
-    check_gathered,
-    check_reduction_types,
-    device_syntax,
-)
+from .collective_base import TENSOR, Collective, DimensionAttr, collective_syntax
 from .syntax import Clause, Form
 from .traits import ShardCanonicalization
 
 
 class RootedCollective(Collective, ABC):
     """A collective in which one device of each group, the root, differs from the others."""
+
+    DEVICE: ClassVar[str] = "root"
 
     input = operand_def(TENSOR)
     root_dynamic = var_operand_def(IndexType)
@@ -49,83 +38,77 @@ class RootedCollective(Collective, ABC):
     traits = traits_def(Pure(), ShardCanonicalization())
 
 
-class BroadcastDefinition(RootedCollective, ABC):
+@irdl_op_definition
+class BroadcastOp(RootedCollective):
     """Give every device of a group the root's tensor.
 
     `shard.broadcast %t on @g grid_axes = [0] root = [0] : (tensor<2xi8>) -> tensor<2xi8>`
     """
 
-    SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", ROOT)
+    name = BROADCAST.operation
+
+    SYNTAX: ClassVar[Syntax] = collective_syntax(BROADCAST)
     TAKES_SCALARS: ClassVar[bool] = True
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_all_same_element_type(self.input.type, self.result.type)
-        check_device(self, "root", self.root, self.root_dynamic, grid)
-        check_all_same_shape(self.input.type, self.result.type)
 
-
-class GatherDefinition(RootedCollective, ABC):
+@irdl_op_definition
+class GatherOp(RootedCollective):
     """Concatenate the pieces of a group on the root; undefined elsewhere.
 
     `shard.gather %t on @g grid_axes = [1] gather_axis = 1 root = [1]
     : (tensor<2x2xi8>) -> tensor<2x4xi8>`
     """
 
-    SYNTAX: ClassVar[Syntax] = device_syntax(
-        "root_dynamic", Clause("gather_axis", Form.INDEX), ROOT
-    )
+    name = GATHER.operation
+
+    SYNTAX: ClassVar[Syntax] = collective_syntax(GATHER)
 
     gather_axis = prop_def(DimensionAttr)
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_all_same_element_type(self.input.type, self.result.type)
-        check_device(self, "root", self.root, self.root_dynamic, grid)
-        check_gathered(self, self.gather_axis.value.data, group)
 
-
-class ReduceDefinition(RootedCollective, ABC):
+@irdl_op_definition
+class ReduceOp(RootedCollective):
     """Combine the tensors of a group elementwise on the root; undefined elsewhere.
 
     `shard.reduce %t on @g grid_axes = [1] reduction = max root = [1]
     : (tensor<4xf32>) -> tensor<4xf64>`
     """
 
-    SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", REDUCTION, ROOT)
+    name = REDUCE.operation
+
+    SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCE)
     TAKES_SCALARS: ClassVar[bool] = True
 
-    reduction = prop_def(BaseAttr(ReductionKindAttr))
-
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_device(self, "root", self.root, self.root_dynamic, grid)
-        check_all_same_shape(self.input.type, self.result.type)
-        check_reduction_types(self, self.reduction)
+    reduction = prop_def(ReductionKindAttr)
 
 
-class ScatterDefinition(RootedCollective, ABC):
+@irdl_op_definition
+class ScatterOp(RootedCollective):
     """Give each device of a group its piece of the root's tensor along a dimension.
 
     `shard.scatter %t on @g grid_axes = [0] scatter_axis = 0 root = [1]
     : (tensor<2x2xi8>) -> tensor<1x2xi8>`
     """
 
-    SYNTAX: ClassVar[Syntax] = device_syntax("root_dynamic", SCATTER_AXIS, ROOT)
+    name = SCATTER.operation
+
+    SYNTAX: ClassVar[Syntax] = collective_syntax(SCATTER)
 
     scatter_axis = prop_def(DimensionAttr)
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_all_same_element_type(self.input.type, self.result.type)
-        check_device(self, "root", self.root, self.root_dynamic, grid)
-        check_divided_type(self, "Scatter axis", self.scatter_axis.value.data, group)
 
-
-class SendDefinition(Collective, ABC):
+@irdl_op_definition
+class SendOp(Collective):
     """Send to one device of the group. It acts on its own, so it is not pure.
 
     `shard.send %t on @g grid_axes = [0] destination = [1] : (tensor<2xi8>) -> tensor<2xi8>`
     """
 
-    SYNTAX: ClassVar[Syntax] = device_syntax(
-        "destination_dynamic", Clause("destination", Form.INDEX_LIST, dynamic="destination_dynamic")
+    name = SEND.operation
+
+    DEVICE: ClassVar[str] = "destination"
+    SYNTAX: ClassVar[Syntax] = collective_syntax(
+        SEND, Clause("destination", Form.INDEX_LIST, dynamic="destination_dynamic")
     )
 
     input = operand_def(TENSOR)
@@ -135,20 +118,19 @@ class SendDefinition(Collective, ABC):
 
     traits = traits_def(ShardCanonicalization())
 
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_all_same_element_type(self.input.type, self.result.type)
-        check_device(self, "destination", self.destination, self.destination_dynamic, grid)
-        check_all_same_shape(self.input.type, self.result.type)
 
-
-class RecvDefinition(Collective, ABC):
+@irdl_op_definition
+class RecvOp(Collective):
     """Receive from one device of the group, or from any where no source is given. Not pure.
 
     `shard.recv %t on @g grid_axes = [0] source = [1] : (tensor<2xi8>) -> tensor<2xi8>`
     """
 
-    SYNTAX: ClassVar[Syntax] = device_syntax(
-        "source_dynamic", Clause("source", Form.INDEX_LIST, True, "source_dynamic", default=False)
+    name = RECV.operation
+
+    DEVICE: ClassVar[str] = "source"
+    SYNTAX: ClassVar[Syntax] = collective_syntax(
+        RECV, Clause("source", Form.INDEX_LIST, True, "source_dynamic", default=False)
     )
 
     input = operand_def(TENSOR)
@@ -157,11 +139,3 @@ class RecvDefinition(Collective, ABC):
     result = result_def(TENSOR)
 
     traits = traits_def(ShardCanonicalization())
-
-    def verify_in_groups(self, grid: Grid, group: int | None) -> None:
-        check_all_same_element_type(self.input.type, self.result.type)
-        if self.source is None:
-            check_index_count("source", (), self.source_dynamic)
-        else:
-            check_device(self, "source", self.source, self.source_dynamic, grid)
-        check_all_same_shape(self.input.type, self.result.type)

@@ -1,16 +1,15 @@
-"""The text of `shard` and `mesh` operations, as data.
+"""The text of `shard` operations, as data.
 
 Most of these operations are written `input on @grid`, then a row of clauses such as
 `gather_axis = 0`, then attributes and types. A `Clause` says how one property is written; the
-format and the constructor of an operation are driven by the same row. The two dialects differ in
-words only, which their `Spelling` knows: `respelled` turns a format of the one into the other's.
+format and the constructor of an operation are driven by the same row.
 """
 
 from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache, lru_cache
 from typing import ClassVar, cast
@@ -31,16 +30,14 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ...ir.index_lists import parse_index_list, print_index_list, split_list
-from ...ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax, directive, values
+from ...ir.syntax.assembly_format import Parsed, PrintsProperty, directive
 from ...ir.syntax.operations import SyntaxOperation
 from ...sharding.sharding import ReductionKind
 from .attributes import (
-    SHARD_SPELLING,
     AxesArrayAttr,
     AxesAttr,
     IndicesAttr,
     ReductionKindAttr,
-    Spelling,
     axes_attribute,
     indices_attribute,
     parse_axes,
@@ -122,9 +119,10 @@ class Clause:
     word: str = ""
     synonyms: tuple[str, ...] = ()
 
-    def keyword(self, spelling: Spelling) -> str:
+    @property
+    def keyword(self) -> str:
         """The keyword, which is the property's name where `word` gives no other."""
-        return self.word or spelling.word(self.name)
+        return self.word or self.name
 
 
 ClauseValue = int | ReductionKind | Sequence[int | SSAValue] | None
@@ -132,7 +130,7 @@ ClauseValue = int | ReductionKind | Sequence[int | SSAValue] | None
 
 
 def clause_values(
-    clauses: Sequence[Clause], values: Mapping[str, ClauseValue], spelling: Spelling
+    clauses: Sequence[Clause], values: Mapping[str, ClauseValue]
 ) -> tuple[dict[str, Attribute | None], list[Sequence[SSAValue]]]:
     """Properties, and the operands of each segment, for the values of a row of clauses.
 
@@ -157,11 +155,11 @@ def clause_values(
             case int():
                 attribute = _integer(value, INDEX if clause.form is Form.INDEX else i64)
             case ReductionKind():
-                attribute = spelling.reduction_kind.from_kind(value)
+                attribute = ReductionKindAttr.from_kind(value)
             case _:
                 numbers, dynamic = split_list(value)
                 attribute = indices_attribute(numbers)
-        properties[spelling.word(clause.name)] = attribute
+        properties[clause.name] = attribute
         if clause.dynamic:
             segments.append(dynamic)
     return properties, segments
@@ -222,73 +220,44 @@ class Dimensions(PrintsProperty):
 
 
 @dataclass(eq=False)
-class ShardingOperand:
-    """`%s`: an operand of the dialect's type of shardings."""
-
-    spelling: Spelling = SHARD_SPELLING
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        parsed.operands["sharding"] = [parser.parse_unresolved_operand()]
-        parsed.types["sharding"] = [self.spelling.sharding_type()]
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        printer.print_ssa_value(values(operation, "sharding")[0])
-
-
-@dataclass(eq=False)
 class Clauses:
     """A row of clauses, each after a space."""
 
     rows: tuple[Clause, ...]
-    spelling: Spelling = SHARD_SPELLING
 
     @property
     def printed_attributes(self) -> tuple[str, ...]:
         partial = any(row.form is Form.PARTIAL for row in self.rows)
         also = ("partial_type", "partial_axes") if partial else ()
-        return (*(self.spelling.word(row.name) for row in self.rows), *also)
+        return (*(row.name for row in self.rows), *also)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         """Read the clauses in order. An absent optional clause leaves its default."""
         for clause in self.rows:
-            words = (clause.keyword(self.spelling), *clause.synonyms)
+            words = (clause.keyword, *clause.synonyms)
             if any(parser.parse_optional_keyword(word) for word in words):
-                _parse_value(parser, clause, self.spelling, parsed)
+                _parse_value(parser, clause, parsed)
             elif clause.optional:
-                _leave_out(clause, self.spelling, parsed)
+                _leave_out(clause, parsed)
             else:
                 parser.raise_error(f"expected '{words[0]}'")
 
     def print(self, printer: Printer, operation: Operation) -> None:
         for clause in self.rows:
-            value = operation.properties.get(self.spelling.word(clause.name))
+            value = operation.properties.get(clause.name)
             if clause.form is Form.PARTIAL:
                 _print_partial(printer, operation)
             elif value is None or (clause.optional and _may_be_left_out(value)):
                 continue
             elif isinstance(value, UnitAttr):
-                printer.print_string(f" {clause.keyword(self.spelling)}")
+                printer.print_string(f" {clause.keyword}")
             else:
-                printer.print_string(f" {clause.keyword(self.spelling)} = ")
-                _print_value(printer, operation, clause, self.spelling, value)
+                printer.print_string(f" {clause.keyword} = ")
+                _print_value(printer, operation, clause, value)
 
 
-def respelled(syntax: Syntax, spelling: Spelling) -> Syntax:
-    """A format of `shard` in the words of another dialect."""
-
-    def piece(one: object) -> object:
-        if isinstance(one, str):
-            return one.replace("@$grid", f"@${spelling.word('grid')}")
-        return replace(one, spelling=spelling) if isinstance(one, _SPELLED) else one
-
-    return cast(Syntax, tuple(map(piece, (syntax,) if isinstance(syntax, str) else syntax)))
-
-
-_SPELLED = Clauses | ShardingOperand
-
-
-def _parse_value(parser: Parser, clause: Clause, spelling: Spelling, parsed: Parsed) -> None:
-    name = spelling.word(clause.name)
+def _parse_value(parser: Parser, clause: Clause, parsed: Parsed) -> None:
+    name = clause.name
     properties = parsed.attributes
     if clause.form is Form.FLAG:
         properties[name] = UnitAttr()
@@ -298,7 +267,7 @@ def _parse_value(parser: Parser, clause: Clause, spelling: Spelling, parsed: Par
         case Form.AXES:
             properties[name] = parse_axes(parser)
         case Form.AXES_ARRAY:
-            properties[name] = spelling.axes_array.parse_lists(parser)
+            properties[name] = AxesArrayAttr.parse_lists(parser)
         case Form.INDEX:
             properties[name] = IntegerAttr(parser.parse_integer(allow_boolean=False), INDEX)
         case Form.INTEGER:
@@ -308,27 +277,27 @@ def _parse_value(parser: Parser, clause: Clause, spelling: Spelling, parsed: Par
                 parser.raise_error(f"{number} does not fit in 64 bits", position, parser.pos)
             properties[name] = IntegerAttr(number, i64)
         case Form.KIND:
-            properties[name] = spelling.reduction_kind.parse_keyword(parser)
+            properties[name] = ReductionKindAttr.parse_keyword(parser)
         case Form.INDEX_LIST:
             numbers, operands = parse_index_list(parser)
             properties[name] = indices_attribute(numbers)
             parsed.operands[clause.dynamic] = operands
         case Form.PARTIAL:
-            properties["partial_type"] = spelling.reduction_kind.parse_keyword(parser)
+            properties["partial_type"] = ReductionKindAttr.parse_keyword(parser)
             properties["partial_axes"] = parse_axes(parser)
 
 
-def _leave_out(clause: Clause, spelling: Spelling, parsed: Parsed) -> None:
+def _leave_out(clause: Clause, parsed: Parsed) -> None:
     if not clause.default:
         return
-    name = spelling.word(clause.name)
+    name = clause.name
     match clause.form:
         case Form.AXES:
             parsed.attributes[name] = axes_attribute(())
         case Form.INDEX_LIST:
             parsed.attributes[name] = indices_attribute(())
         case Form.KIND:
-            parsed.attributes[name] = spelling.reduction_kind.from_kind(ReductionKind.SUM)
+            parsed.attributes[name] = ReductionKindAttr.from_kind(ReductionKind.SUM)
         case _:
             pass
 
@@ -343,14 +312,12 @@ def _may_be_left_out(value: Attribute) -> bool:
             return False
 
 
-def _print_value(
-    printer: Printer, operation: Operation, clause: Clause, spelling: Spelling, value: Attribute
-) -> None:
+def _print_value(printer: Printer, operation: Operation, clause: Clause, value: Attribute) -> None:
     match value:
         case AxesArrayAttr():
             value.print_parameters(printer)
         case ReductionKindAttr():
-            printer.print_string(spelling.kind_prefix)
+            printer.print_string(" ")  # mlir-opt 22 prints two spaces
             value.print_parameters(printer)
         case IntegerAttr():
             printer.print_int(value.value.data)

@@ -1,4 +1,4 @@
-"""The trait by which xDSL's `canonicalize` finds the patterns of `shard` and `mesh`."""
+"""The trait by which xDSL's `canonicalize` finds the patterns of `shard`."""
 
 from __future__ import annotations
 

@@ -6,41 +6,18 @@ from collections.abc import Callable
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Data, OpaqueSyntaxAttribute
+from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ...ir.syntax.structs import parse_struct, print_struct
+from ...ir.syntax.words import OpaqueWordAttribute, WordAttribute
 
 # Words -------------------------------------------------------------------------------------------
 
 
-class WordAttribute(OpaqueSyntaxAttribute, Data[str]):
-    """Base of the attributes that are one of some words: `#stablehlo<precision HIGH>`."""
-
-    WORDS: ClassVar[tuple[str, ...]]
-
-    @classmethod
-    def parse_word(cls, parser: AttrParser) -> Self | None:
-        """Read one of the words, if it is there."""
-        for word in cls.WORDS:
-            if parser.parse_optional_keyword(word) is not None:
-                return cls(word)
-        return None
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> str:
-        word = cls.parse_word(parser)
-        if word is None:
-            parser.raise_error(f"expected one of {', '.join(cls.WORDS)}")
-        return word.data
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f" {self.data}")
-
-
-def word_attribute(name: str, *words: str) -> type[WordAttribute]:
+def word_attribute(name: str, *words: str) -> type[OpaqueWordAttribute]:
     """The attribute `#dialect<name WORD>` of one of some words, for `dialect.name`."""
     dialect, _, short = name.partition(".")
     class_name = "".join(word.capitalize() for word in short.split("_")) + "Attr"
@@ -50,7 +27,7 @@ def word_attribute(name: str, *words: str) -> type[WordAttribute]:
         "name": name,
         "WORDS": words,
     }
-    return irdl_attr_definition(type(class_name, (WordAttribute,), members))
+    return irdl_attr_definition(type(class_name, (OpaqueWordAttribute,), members))
 
 
 ComparisonDirectionAttr = word_attribute(
@@ -74,19 +51,11 @@ CustomCallApiVersionAttr = word_attribute(
 
 
 @irdl_attr_definition
-class ResultAccuracyModeAttr(Data[str]):
+class ResultAccuracyModeAttr(WordAttribute[str]):
     """`#stablehlo.result_accuracy_mode<TOLERANCE>`."""
 
     name = "stablehlo.result_accuracy_mode"
-    WORDS: ClassVar[tuple[str, ...]] = ("DEFAULT", "HIGHEST", "TOLERANCE")
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> str:
-        with parser.in_angle_brackets():
-            return parser.parse_identifier()
-
-    def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data}>")
+    WORDS = ("DEFAULT", "HIGHEST", "TOLERANCE")
 
 
 # Structs -----------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from ...ir.syntax.assembly_format import (
     values,
 )
 from ...ir.syntax.rows import RowOperation, Rows
-from .attributes import WordAttribute
+from ...ir.syntax.words import OpaqueWordAttribute
 
 Verifier = Callable[[Operation], None]
 
@@ -152,16 +152,13 @@ class Word(PrintsProperty):
     """A word in the place of the attribute that holds it; if optional, behind a comma."""
 
     name: str
-    kind: type[WordAttribute]
+    kind: type[OpaqueWordAttribute]
     optional: bool = False
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         if self.optional and parser.parse_optional_punctuation(",") is None:
             return
-        word = self.kind.parse_word(parser)
-        if word is None:
-            parser.raise_error(f"expected one of {', '.join(self.kind.WORDS)}")
-        parsed.attributes[self.name] = word
+        parsed.attributes[self.name] = self.kind.parse_word(parser)
 
     def print(self, printer: Printer, operation: Operation) -> None:
         word = operation.get_attr_or_prop(self.name)
@@ -198,19 +195,14 @@ class WordList(PrintsProperty):
 
     keyword: str
     name: str
-    kind: type[WordAttribute]
+    kind: type[OpaqueWordAttribute]
 
     def read(self, parser: Parser, parsed: Parsed) -> None:
         """Read what follows the keyword."""
-
-        def word() -> Attribute:
-            found = self.kind.parse_word(parser)
-            if found is None:
-                parser.raise_error(f"expected one of {', '.join(self.kind.WORDS)}")
-            return found
-
         parser.parse_punctuation("=")
-        words = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, word)
+        words = parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, lambda: self.kind.parse_word(parser)
+        )
         parsed.attributes[self.name] = ArrayAttr(words)
 
     def text(self, operation: Operation) -> str:
@@ -218,7 +210,7 @@ class WordList(PrintsProperty):
         words = operation.get_attr_or_prop(self.name)
         if not isinstance(words, ArrayAttr) or not words.data:  # pyright: ignore[reportUnknownMemberType]
             return ""
-        shown = ", ".join(cast(WordAttribute, word).data for word in words)  # pyright: ignore
+        shown = ", ".join(cast(OpaqueWordAttribute, word).data for word in words)  # pyright: ignore
         return f", {self.keyword} = [{shown}]"
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IntAttr
-from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
-from ...ir.syntax.words import BracketedWord
+from ...ir.syntax.words import WordAttribute
 
 
 class NanMode(StrEnum):
@@ -36,24 +35,27 @@ class ResizeMode(StrEnum):
 
 
 @irdl_attr_definition
-class NanModeAttr(BracketedWord, EnumAttribute[NanMode]):
+class NanModeAttr(WordAttribute[NanMode]):
     """`#tosa.nan_mode<IGNORE>`, or `IGNORE` in an operation's attributes."""
 
     name = "tosa.nan_mode"
+    WORDS = tuple(NanMode)
 
 
 @irdl_attr_definition
-class RoundingModeAttr(BracketedWord, EnumAttribute[RoundingMode]):
+class RoundingModeAttr(WordAttribute[RoundingMode]):
     """`#tosa.rounding_mode<SINGLE_ROUND>`."""
 
     name = "tosa.rounding_mode"
+    WORDS = tuple(RoundingMode)
 
 
 @irdl_attr_definition
-class ResizeModeAttr(BracketedWord, EnumAttribute[ResizeMode]):
+class ResizeModeAttr(WordAttribute[ResizeMode]):
     """`#tosa.resize_mode<BILINEAR>`."""
 
     name = "tosa.resize_mode"
+    WORDS = tuple(ResizeMode)
 
 
 @irdl_attr_definition

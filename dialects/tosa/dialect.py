@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -35,20 +35,12 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.str_enum import StrEnum
 
 from ...ir.dialect_extension import variant
+from ...ir.syntax.words import WordAttribute
 from . import checks
 from . import window_checks as windows
-from .attributes import (
-    NanMode,
-    NanModeAttr,
-    ResizeMode,
-    ResizeModeAttr,
-    RoundingMode,
-    RoundingModeAttr,
-    ShapeType,
-)
+from .attributes import NanMode, NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType
 from .control_flow import IfOp, WhileOp, YieldOp
 
 _ATTRIBUTE_CLASSES: dict[str, type[Attribute]] = {
@@ -90,10 +82,10 @@ _OPTIONAL = ("local_bound", "nan_mode")
 _UNIT = UnitAttr()
 _PROPAGATE = NanModeAttr(NanMode.PROPAGATE)
 
-_BARE_ENUMS: dict[str, tuple[type[StrEnum], Callable[[StrEnum], Attribute]]] = {
-    "mode": (ResizeMode, lambda value: ResizeModeAttr(ResizeMode(value))),
-    "nan_mode": (NanMode, lambda value: NanModeAttr(NanMode(value))),
-    "rounding_mode": (RoundingMode, lambda value: RoundingModeAttr(RoundingMode(value))),
+_BARE_WORDS: dict[str, type[WordAttribute[Any]]] = {
+    "mode": ResizeModeAttr,
+    "nan_mode": NanModeAttr,
+    "rounding_mode": RoundingModeAttr,
 }
 """The attributes that are written as a bare word."""
 
@@ -300,11 +292,11 @@ def _parse_attribute(parser: Parser) -> tuple[str, Attribute]:
     name = parser.parse_identifier_or_str_literal()
     if not parser.parse_optional_punctuation("="):
         return name, _UNIT
-    if name in _BARE_ENUMS:
-        enum, attribute = _BARE_ENUMS[name]
-        value = parser.parse_optional_str_enum(enum)
-        if value is not None:
-            return name, attribute(value)
+    attribute = parser.parse_optional_attribute()
+    if attribute is not None:
+        return name, attribute
+    if name in _BARE_WORDS:
+        return name, _BARE_WORDS[name].parse_word(parser)
     return name, parser.parse_attribute()
 
 
@@ -321,8 +313,8 @@ def _print_attributes(printer: Printer, attributes: dict[str, Attribute]) -> Non
         if value == _UNIT:
             return
         printer.print_string(" = ")
-        if isinstance(value, NanModeAttr | RoundingModeAttr | ResizeModeAttr):
-            printer.print_string(value.data.value)
+        if isinstance(value, WordAttribute):
+            printer.print_string(cast("WordAttribute[str]", value).data)
         else:
             printer.print_attribute(value)
 

@@ -4,29 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from xdsl.dialects.builtin import IntegerAttr, i1, i32
-from xdsl.ir import Operation
+from xdsl.ir import Data, OpaqueSyntaxAttribute, Operation
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
 from .assembly_format import Parsed, PrintsProperty, directive
 
+WordT = TypeVar("WordT", bound=str)
 
-class BracketedWord:
-    """A mix-in for `EnumAttribute`: the word stands in brackets, `<parallel>`."""
 
-    enum_type: Any
-    data: Any
+class WordAttribute(Data[WordT]):
+    """Base of the attributes that are one of some words: `#linalg.iterator_type<parallel>`."""
+
+    WORDS: ClassVar[Sequence[Any]]
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Any:
+    def parse_word(cls, parser: AttrParser) -> Self:
+        """Read one of the words alone."""
+        for word in cls.WORDS:
+            if parser.parse_optional_keyword(word) is not None:
+                return cls(word)
+        parser.raise_error(f"expected one of {', '.join(cls.WORDS)}")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> WordT:
         with parser.in_angle_brackets():
-            return parser.parse_str_enum(cls.enum_type)
+            return cls.parse_word(parser).data
 
     def print_parameter(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.data.value}>")
+        printer.print_string(f"<{self.data}>")
+
+
+class OpaqueWordAttribute(OpaqueSyntaxAttribute, WordAttribute[str]):
+    """Base of those that are written behind their name: `#stablehlo<precision HIGH>`."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        return cls.parse_word(parser).data
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f" {self.data}")
 
 
 @dataclass(eq=False)

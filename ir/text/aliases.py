@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, TupleType
-from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, TupleType
+from xdsl.ir import Attribute
+
+from ..attribute_access import parts_of
 
 _LARGEST_INLINE_TUPLE = 16
 """Longer tuple types have an alias, as in MLIR."""
@@ -79,17 +81,9 @@ class AliasSizes:
         """The number of attributes that an attribute consists of, itself included."""
         known = self._known.get(id(attribute))
         if known is None:
-            count = 1 + sum(self.size(part) for part in _parts(attribute))
+            count = 1 + sum(self.size(part) for part in parts_of(attribute))
             known = self._known[id(attribute)] = attribute, count
         return known[1]
-
-
-def _parts(attribute: Attribute) -> Iterable[Attribute]:
-    if isinstance(attribute, ArrayAttr):
-        return cast("ArrayAttr[Any]", attribute).data
-    if isinstance(attribute, DictionaryAttr):
-        return attribute.data.values()
-    return attribute.parameters if isinstance(attribute, ParametrizedAttribute) else ()
 
 
 LOCATION = "loc"

@@ -13,7 +13,7 @@ What it adds to xDSL's `Parser`:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from string import digits
 from typing import Any, NoReturn
 
@@ -37,6 +37,7 @@ from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
 from ..attribute_access import operation_name
 from ..constraint_errors import refused_while_reading
+from ..diagnostics import OperationError
 from ..garbage_collection import without_garbage_collection
 from ..nesting_limits import (
     MAXIMUM_ALIAS_SIZE,
@@ -62,6 +63,11 @@ _NAME = re.compile(r"[\w.]+")
 
 _TYPE_STARTS = frozenset((MLIRTokenKind.BARE_IDENT, MLIRTokenKind.EXCLAMATION_IDENT))
 _CLOSERS = frozenset((MLIRTokenKind.CARET_IDENT, MLIRTokenKind.R_BRACE))
+
+
+AFTER_READING: dict[str, Callable[[ModuleOp], None]] = {}
+"""What is done to a module that has been read with a dialect, by the dialect's name: forms of older
+versions become those of today. Raises OperationError."""
 
 
 def parse_module(context: Context, source: Source, *, implicit_module: bool = True) -> ModuleOp:
@@ -130,13 +136,21 @@ class SourceParser(ScopeParser):
         try:
             operations = self._parse_top_level()
             self._reject_undefined_values()
-            return self._as_module(operations, implicit_module)
+            module = self._as_module(operations, implicit_module)
+            self._translate_older_forms(module)
+            return module
         except (ParseError, ImportError, MemoryError, NameError, PyRDLError):
             raise
         except RecursionError:
             self._raise_nesting_error()
         except Exception as error:
             raise self._as_parse_error(error) from error
+
+    def _translate_older_forms(self, module: ModuleOp) -> None:
+        if AFTER_READING:
+            for dialect in self.ctx.loaded_dialects:
+                if dialect.name in AFTER_READING:
+                    AFTER_READING[dialect.name](module)
 
     def _as_parse_error(self, error: Exception) -> ParseError:
         """What is wrong with the text.
@@ -150,6 +164,9 @@ class SourceParser(ScopeParser):
             # A byte that is no UTF-8 was read as a lone surrogate.
             start = self.source.content.find(error.object[error.start])
             message = f"byte {ord(error.object[error.start]) & 0xFF:#x} is not UTF-8"
+        elif isinstance(error, OperationError):
+            start = self._offset(error.operation.location)
+            message = f"'{operation_name(error.operation)}' op {message}"
         elif isinstance(error, VerifyException):
             refused = refused_while_reading(error)
             if refused is not None and (name := _NAME.match(self.source.content, start)):
@@ -306,6 +323,15 @@ class SourceParser(ScopeParser):
         object.__setattr__(location, "line", self._number(line))
         object.__setattr__(location, "column", self._number(column))
         return location
+
+    def _offset(self, location: LocationAttr) -> int:
+        """Where an operation is in this text: at its start if it is said to be elsewhere."""
+        source = self.source
+        if isinstance(location, FileLineColLoc) and location.filename.data == source.name:
+            line = location.line.data - source.first_line
+            if 0 <= line < len(source.line_starts):
+                return source.line_starts[line] + location.column.data - 1
+        return 0
 
     def _number(self, value: int) -> IntAttr:
         number = self._numbers.get(value)

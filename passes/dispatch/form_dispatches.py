@@ -40,7 +40,6 @@ from ...ir.host_programs import (
 from ...ir.locations import builder_before, replace_by
 from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwarded_to
-from ..imports.import_annotations import import_mesh
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stream.analysis.device_placement import MOVES, DevicePlacement, boundary_affinity
 from .fusion.groups import (
@@ -70,7 +69,6 @@ class FormDispatchesPass(ModulePass):
     name = "form-dispatches"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import_mesh(op)
         functions = [operation for operation in op.body.block.ops if _is_program(operation)]
         sizes = DimensionSizes()
         outliner = KernelOutliner(op, spelling_of(op))

@@ -32,7 +32,6 @@ from ...dialects.stream.affinity import DEFAULT_AFFINITY
 from ...dialects.util.dialect import GlobalOp
 from ...ir.locations import located_builder
 from ...ir.symbols import fresh_name, names_in
-from ..imports.import_annotations import import_mesh
 from .placement.process_devices import place_processes
 
 HOST = "host"
@@ -53,7 +52,6 @@ class AssignDevicesPass(ModulePass):
     what they read where that pays."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import_mesh(op)
         place_processes(op)
         if DeviceTargets(op).names() or DEFAULT_AFFINITY in op.attributes:
             return

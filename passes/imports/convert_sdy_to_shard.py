@@ -50,7 +50,6 @@ from ...dialects.sdy.dialect import (
     ShardingGroupOp,
 )
 from ...dialects.sdy.meshes import MeshOp
-from ...dialects.shard.annotations import ShardDefinition
 from ...dialects.shard.checks import AXIS_NAMES, DEVICES
 from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
 from ...dialects.tensor.dialect import BitcastOp
@@ -224,7 +223,7 @@ class _Conversion:
         block: Block,
         before: Operation | None,
         for_users: bool,
-    ) -> ShardDefinition:
+    ) -> ShardOp:
         """Insert an annotation of a value before an operation, or at the end of a block."""
         imported = self._meshes[sharding.mesh]
         if not imported.mesh.axes and imported.mesh.device_ids:
@@ -250,7 +249,7 @@ class _Conversion:
             Rewriter.insert_op(operation, InsertPoint(block, before))
         return annotation
 
-    def _keep_more(self, annotation: ShardDefinition, sharding: TensorSharding) -> None:
+    def _keep_more(self, annotation: ShardOp, sharding: TensorSharding) -> None:
         """Keep open dimensions and priorities. Axes kept off a tensor close all of it."""
         dimensions = sharding.dimensions
         if not sharding.replicated:

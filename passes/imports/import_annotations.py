@@ -1,6 +1,6 @@
-"""Bring what `mesh` and `sdy` say of a program into `shard`, where a pass is to read it.
+"""Bring what `sdy` says of a program into `shard`, where a pass is to read it.
 
-Passes on shardings read `shard` alone, and take programs of the other two all the same: a pass that
+Passes on shardings read `shard` alone, and take programs of `sdy` all the same: a pass that
 did not see the annotations that it is for would leave a program as it is, without a word.
 """
 
@@ -17,23 +17,14 @@ MANUAL_COMPUTATION = "sdy.manual_computation"
 
 
 def import_annotations(module: ModuleOp) -> None:
-    """Write all of `mesh` and `sdy` in a module as `shard`, as the passes of these names do.
+    """Write all of `sdy` in a module as `shard`, as the pass of that name does.
 
     Raises OperationError for what has no counterpart there.
     """
-    import_mesh(module)
     if any(_is_sdy(operation) for operation in module.walk()):
         from .convert_sdy_to_shard import convert_sdy_to_shard
 
         convert_sdy_to_shard(module)
-
-
-def import_mesh(module: ModuleOp) -> None:
-    """Write all of `mesh` in a module as `shard`: its collectives, too. Raises OperationError."""
-    if any(operation.name.startswith("mesh.") for operation in module.walk()):
-        from .convert_mesh_to_shard import convert_mesh_to_shard
-
-        convert_mesh_to_shard(module)
 
 
 def _is_sdy(operation: Operation) -> bool:

@@ -27,7 +27,7 @@ from ...dialects.sdy.attributes import (
     TensorSharding,
 )
 from ...dialects.sdy.dialect import ManualComputationOp
-from ...dialects.shard.annotations import ShardDefinition
+from ...dialects.shard.annotations import ShardOp
 from ...dialects.shard.dialect import AllGatherOp, AllSliceOp
 from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError
@@ -50,7 +50,7 @@ class ImportedMesh(Protocol):
     def axes(self, references: tuple[AxisRef, ...]) -> Axes: ...
 
 
-Annotate = Callable[[SSAValue, TensorSharding, Block, Operation | None, bool], ShardDefinition]
+Annotate = Callable[[SSAValue, TensorSharding, Block, Operation | None, bool], ShardOp]
 """Insert an annotation of a value before an operation, or at the end of a block."""
 
 

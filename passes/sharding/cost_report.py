@@ -41,7 +41,6 @@ from ...sharding.cost import known_extents
 from ...sharding.grid import Grid
 from ...sharding.machine import Machine
 from ...sharding.time_model import TimePrice, kernel_seconds
-from ..imports.import_annotations import import_mesh
 from ..sizes.local_sizes import LocalSizes
 from ..stream.kernels.exports import entry_points
 from .annotations.access import axes_of, grid_name
@@ -135,7 +134,6 @@ def module_costs(module: ModuleOp, machine: Machine | None = None) -> dict[str, 
     Times are those on a machine, if one is given. Raises MachineError if a grid is larger.
     """
     module = module.clone()
-    import_mesh(module)
     counter = CostCounter(module, machine)
     return {
         name: counter.function(function)

@@ -54,7 +54,7 @@ _UNCONVERTED = ("chlo", "stablehlo")
 """Dialects whose operations are priced when they are converted to others."""
 
 ANNOTATIONS = frozenset(
-    "mesh.shard sdy.propagation_barrier sdy.reshard sdy.sharding_constraint shard.shard".split()
+    "sdy.propagation_barrier sdy.reshard sdy.sharding_constraint shard.shard".split()
 )
 """Operations whose result is their operand."""
 

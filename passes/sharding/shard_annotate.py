@@ -30,7 +30,6 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from ...dialects.shard.annotations import ShardDefinition
 from ...dialects.shard.checks import grid_value
 from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
 from ...ir.diagnostics import OperationError
@@ -337,14 +336,14 @@ def _made(
     place: tuple[Block, Operation | None, Operation],
     *,
     for_users: bool,
-) -> ShardDefinition:
+) -> ShardOp:
     """Insert an annotation into a block, before an operation, because of another one.
 
     Raises OperationError where it does not suit the tensor.
     """
     block, before, origin = place
     sharding = ShardingOp(grid, lists or [[]])
-    annotation: ShardDefinition = ShardOp(value, sharding.result, for_users)
+    annotation: ShardOp = ShardOp(value, sharding.result, for_users)
     for operation in (sharding, annotation):
         operation.location = origin.location
         Rewriter.insert_op(operation, InsertPoint(block, before))

@@ -12,12 +12,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from ...dialects.shard.process_arithmetic import ArithmeticBefore
 from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
 from ...sharding.collectives import ALL_SLICE
-from ..imports.import_annotations import import_mesh
 from .annotations.access import axes_of, grid_of
-from .process_arithmetic import ArithmeticBefore
 
 NOT_DIVISIBLE = (
     "Slicing a tensor with axis size that is not exactly divisible by the grid process group size "
@@ -36,7 +35,6 @@ class ShardLowerAllSlicePass(ModulePass):
     name = "shard-lower-all-slice"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import_mesh(op)
         for operation in list(op.walk()):
             if operation.name == ALL_SLICE.operation:
                 lower_all_slice(operation)

@@ -11,9 +11,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.shard.dialect import ProcessLinearIndexOp
-from ..imports.import_annotations import import_mesh
+from ...dialects.shard.process_arithmetic import ArithmeticBefore
 from .annotations.access import axes_of, grid_of
-from .process_arithmetic import ArithmeticBefore
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,6 @@ class ShardLowerProcessMultiIndexPass(ModulePass):
     name = "shard-lower-process-multi-index"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import_mesh(op)
         for operation in list(op.walk()):
             if operation.name == "shard.process_multi_index":
                 lower_process_multi_index(operation)

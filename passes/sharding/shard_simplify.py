@@ -40,7 +40,6 @@ from ...sharding.collectives import (
     CollectiveRow,
 )
 from ...sharding.sharding import ReductionKind
-from ..imports.import_annotations import import_mesh
 from .annotations.access import PURE_QUERIES, axes_of, dimension_of, grid_name, kind_of
 from .simplify.merge_reductions import merge_reductions
 
@@ -60,7 +59,6 @@ class ShardSimplifyPass(ModulePass):
     """All-reduces of at most so many bytes that are ready together are merged; 0 merges none."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import_mesh(op)
         simplify(op, self.merge_bytes)
 
 

@@ -34,7 +34,6 @@ from ...sharding.simulation import (
     with_overlap,
     without_overlap,
 )
-from ..imports.import_annotations import import_mesh
 from .annotations.access import grid_name
 from .cost_report import Cost, CostCounter, collective_axes, time_text, trip_count
 
@@ -140,7 +139,6 @@ def simulate(module: ModuleOp, function: str, machine: Machine) -> Simulation:
     is larger than the machine, KeyError for a function that there is not.
     """
     module = module.clone()
-    import_mesh(module)
     operations = list(module.walk())
     # Kernels have copies of the grid that they run on.
     grids = tuple(dict.fromkeys(_grids(operations)))

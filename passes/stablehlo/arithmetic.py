@@ -13,9 +13,9 @@ from typing import Any
 from xdsl.dialects.builtin import ComplexType, IntegerType, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.stablehlo.attributes import WordAttribute
 from ...ir.attribute_access import attribute, integer
 from ...ir.diagnostics import OperationError
+from ...ir.syntax.words import OpaqueWordAttribute
 from .elements import Kind, kind
 from .emitter import Emitter
 from .rules import scalar_rule
@@ -234,7 +234,7 @@ def compare(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     direction = word(op, "comparison_direction")
     found = operand_kind(op)
     how = attribute(op, "compare_type")
-    totally = isinstance(how, WordAttribute) and how.data == "TOTALORDER"
+    totally = isinstance(how, OpaqueWordAttribute) and how.data == "TOTALORDER"
     integers, floats = _DIRECTIONS[direction]
     if found.name == "complex":
         return _compare_complex(e, args, direction, floats)
@@ -257,7 +257,7 @@ def _compare_complex(e: Emitter, args: Scalars, direction: str, predicate: str) 
 def word(op: Operation, name: str) -> str:
     """The word that an attribute is. Raises OperationError where it is missing."""
     found = attribute(op, name)
-    if not isinstance(found, WordAttribute):
+    if not isinstance(found, OpaqueWordAttribute):
         raise OperationError(op, f"needs the attribute '{name}', found {found}")
     return found.data
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
-from ...dialects.stablehlo.attributes import WordAttribute
 from ...ir.attribute_access import attribute
+from ...ir.syntax.words import OpaqueWordAttribute
 from .arithmetic import operand_kind, total_order, word
 from .emitter import Emitter, shape
 from .lowering import Lowering
@@ -118,7 +118,7 @@ def _comparison(region: Region) -> Operation | None:
     if not isinstance(owner, Operation) or owner.name != "stablehlo.compare":
         return None
     how = attribute(owner, "compare_type")
-    is_total = isinstance(how, WordAttribute) and how.data == "TOTALORDER"
+    is_total = isinstance(how, OpaqueWordAttribute) and how.data == "TOTALORDER"
     name = operand_kind(owner).name
     is_ordered = name in ("signed", "unsigned", "bool") or (name == "float" and is_total)
     if not is_ordered or word(owner, "comparison_direction") not in ("LT", "GT"):

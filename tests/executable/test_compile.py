@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import (
     argument_types,
@@ -15,12 +14,9 @@ from mesh_opt.interpreter.run import (
     run,
     run_partitioned,
 )
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.compile import CompilePass
 from mesh_opt.runtime.abi.values import dtype_of
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from parsing import parse
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "cases"
@@ -33,15 +29,9 @@ PROGRAMS = [
 ]
 
 
-def parse(path: Path) -> tuple[Context, ModuleOp]:
-    context = Context()
-    register_dialects(context)
-    return context, parse_module(context, Source(path.read_text(), "<test>"))
-
-
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_compiled_programs(path: Path) -> None:
-    context, module = parse(path)
+    context, module = parse(path.read_text())
     name = public_functions(module)[0]
     generator = np.random.default_rng(0)
     inputs = [
@@ -57,7 +47,7 @@ def test_compiled_programs(path: Path) -> None:
 
 
 def test_transformer_block_on_a_grid() -> None:
-    context, module = parse(CASES / "models" / "transformer_block_sharded.mlir")
+    context, module = parse((CASES / "models" / "transformer_block_sharded.mlir").read_text())
     stored = np.load(CASES / "models" / "transformer_block_sharded.npz")
     inputs = [stored[f"in{i}"] for i in range(sum(key.startswith("in") for key in stored))]
     name = public_functions(module)[0]

@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
-from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
 from mesh_opt.runtime.abi.values import dtype_of
 from mesh_opt.tools.mesh_run import main
-from xdsl.context import Context
+from parsing import parse
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
 
 TESTS = Path(__file__).parents[1]
@@ -47,12 +44,6 @@ SOME = [
 """One program of each kind."""
 
 
-def parse(path: Path) -> tuple[Context, ModuleOp]:
-    context = Context()
-    register_dialects(context)
-    return context, parse_module(context, Source(path.read_text(), path.name))
-
-
 def inputs_of(module: ModuleOp, name: str) -> list[np.ndarray]:
     """Numbers of which every sum and product is exact in any element type."""
     generator = np.random.default_rng(0)
@@ -76,7 +67,7 @@ def check(program: CompiledProgram, name: str, inputs: list[np.ndarray], module:
 
 def check_case(case: str, passes: DataTilePass, last: str | None = None) -> None:
     """The program after the passes up to `last` runs in kernels as the original means it."""
-    context, module = parse(CASES / f"{case}.mlir")
+    context, module = parse((CASES / f"{case}.mlir").read_text())
     original = module.clone()
     (name,) = public_functions(module)
     for one in passes.passes():
@@ -126,7 +117,7 @@ def test_the_two_devices() -> None:
 
 
 def test_a_missing_device_is_an_error_at_its_definition() -> None:
-    context, module = parse(TWO_DEVICES)
+    context, module = parse(TWO_DEVICES.read_text())
     for one in DataTilePass().passes():
         one.apply(context, module)
     program = CompiledProgram(module, devices=["local-task"])

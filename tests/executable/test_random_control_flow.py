@@ -16,10 +16,9 @@ from control_flow_programs import inputs_for, program
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter import run as interpreter
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.tools.driver import new_context
+from parsing import parse_verified
 from xdsl.dialects.builtin import ModuleOp
 
 GRIDS = ((2,), (3,), (2, 2), (4,))
@@ -44,13 +43,6 @@ def assert_same(found: Outcome, expected: Outcome, text: str) -> None:
         np.testing.assert_array_equal(got, want, err_msg=text)
 
 
-def parsed(text: str) -> ModuleOp:
-    module = parse_module(new_context(), Source(text, "<program>"))
-    assert isinstance(module, ModuleOp)
-    module.verify()
-    return module
-
-
 def left_over(compiled: CompiledProgram, module: ModuleOp) -> int:
     """The bytes that host code holds between calls."""
     target = compiled.symbols.lookup(module, "main")
@@ -67,7 +59,7 @@ def left_over(compiled: CompiledProgram, module: ModuleOp) -> int:
 def test_one_device() -> None:
     for seed in cases(8, 2000):
         text, arguments = program(seed)
-        module = parsed(text)
+        module = parse_verified(text)[1]
         compiled = CompiledProgram(module)
         for call in range(3):
             inputs = inputs_for(arguments, 3 * seed + call % 2)
@@ -84,7 +76,7 @@ def test_one_device() -> None:
 def test_partitioned() -> None:
     for seed in cases(4, 1000):
         text, arguments = program(seed, GRIDS[seed % len(GRIDS)])
-        whole, module = parsed(text), parsed(text)
+        whole, module = parse_verified(text)[1], parse_verified(text)[1]
         all_passes()["spmd"]()().apply(new_context(), module)
         module.verify()
         compiled = CompiledProgram(module)

@@ -12,15 +12,12 @@ from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
 from mesh_opt.passes.stream.encode_host_tensors import EncodeHostTensorsPass
 from mesh_opt.runtime.abi.values import dtype_of, integer_width
-from mesh_opt.tools.driver import new_context
+from parsing import parse_verified
 from stream_width_programs import StreamWidthProgram
 from width_programs import DYNAMIC_SIZE, WidthProgram
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 
 SEEDS = cases(8, 500)
@@ -28,13 +25,6 @@ NATIVE_STAGES = ("", "iree-stream-encode-device-tensors", "verify-collectives")
 """Stages that kernels are made of: none, and those whose bindings are bytes."""
 
 Arrays = list[np.ndarray]
-
-
-def parse(text: str) -> tuple[Context, ModuleOp]:
-    context = new_context()
-    module = parse_module(context, Source(text, "<random>"))
-    module.verify()
-    return context, module
 
 
 def inputs_of(module: ModuleOp, seed: int) -> Arrays:
@@ -66,7 +56,7 @@ def is_compiled(seed: int) -> bool:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tensors(seed: int) -> None:
     text = WidthProgram(seed).text()
-    context, module = parse(text)
+    context, module = parse_verified(text)
     inputs = inputs_of(module, seed)
     expected = run(module, "main", inputs)
     native = NATIVE_STAGES[seed % len(NATIVE_STAGES)] if is_compiled(seed) else None
@@ -77,7 +67,7 @@ def test_tensors(seed: int) -> None:
         one.apply(context, module)
         module.verify()
         if position == seed % len(passes):
-            context, module = parse(str(module))
+            context, module = parse_verified(str(module))
         if one is passes[-1] or is_sampled(position + seed, 4):
             check(run(module, "main", inputs), expected, one.name, text)
         if one.name == native:
@@ -89,7 +79,7 @@ def test_tensors(seed: int) -> None:
 def test_resources(seed: int) -> None:
     """Parts that are not whole bytes are refused; whatever is not, is right."""
     text = StreamWidthProgram(seed).text()
-    context, module = parse(text)
+    context, module = parse_verified(text)
     inputs = inputs_of(module, seed)
     expected = run(module, "main", inputs)
     try:

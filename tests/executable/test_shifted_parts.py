@@ -9,16 +9,11 @@ import pytest
 from breadth import cases, sampled
 from mesh_opt import api
 from mesh_opt.interpreter.run import run, run_partitioned
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.tools.driver import new_context
+from parsing import parse_program
 from xdsl.dialects.builtin import ModuleOp
-
-
-def parse(text: str) -> ModuleOp:
-    return parse_module(new_context(), Source(text, "shifted"))
 
 
 def applied(module: ModuleOp, name: str) -> ModuleOp:
@@ -257,13 +252,13 @@ def test_partitioned(seed: int) -> None:
     program = Program(seed)
     text = program.text()
     inputs = [np.random.default_rng(seed).standard_normal(program.shape).astype(np.float32)]
-    expected = run(parse(text), "f", inputs)
+    expected = run(parse_program(text), "f", inputs)
     for name in ("spmd", "shard-partition"):
-        module = applied(parse(text), name)
+        module = applied(parse_program(text), name)
         found = run_partitioned(module, "f", inputs)
         np.testing.assert_array_equal(found[0], expected[0], err_msg=text)
     sized = "x".join("?" * len(program.grid))
-    module = applied(parse(program.text(sized)), "spmd")
+    module = applied(parse_program(program.text(sized)), "spmd")
     found = run_partitioned(module, "f", inputs, Grid("g", program.grid))
     np.testing.assert_array_equal(found[0], expected[0], err_msg=text)
 
@@ -273,7 +268,7 @@ def test_compiled(seed: int) -> None:
     program = Program(seed)
     text = program.text()
     inputs = [np.random.default_rng(seed).standard_normal(program.shape).astype(np.float32)]
-    expected = run(parse(text), "f", inputs)
+    expected = run(parse_program(text), "f", inputs)
     found = api.compile(text, "compile", stages=False)["f"].run(inputs, "numba")
     np.testing.assert_array_equal(found[0], expected[0], err_msg=text)
 
@@ -321,8 +316,8 @@ def test_a_pending_reduction(name: str, operation: str) -> None:
     text = PENDING.replace("OPERATION", operation)
     generator = np.random.default_rng(0)
     inputs = [generator.standard_normal(shape).astype(np.float32) for shape in ((8, 16), (16, 8))]
-    expected = run(parse(text), "f", inputs)
-    found = run_partitioned(applied(parse(text), name), "f", inputs)
+    expected = run(parse_program(text), "f", inputs)
+    found = run_partitioned(applied(parse_program(text), name), "f", inputs)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-5, atol=1e-5)
 
 
@@ -349,7 +344,7 @@ func.func @f(%x: tensor<4x3xf32>) -> tensor<4x2xf32> {{
   }} -> tensor<4x2xf32>
   return %r : tensor<4x2xf32>
 }}"""
-    module = applied(parse(text), "spmd")
+    module = applied(parse_program(text), "spmd")
     assert all(not op.name.startswith("shard.all_") for op in module.walk())
     values = np.arange(12, dtype=np.float32).reshape(4, 3)
     np.testing.assert_array_equal(run_partitioned(module, "f", [values])[0], values[:, 1:])

@@ -9,11 +9,9 @@ from control_flow_programs import inputs_for
 from control_flow_programs import program as control_flow_program
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.data_tile import DataTilePass
 from mesh_opt.passes.hal.convert_stream_to_hal import ConvertStreamToHalPass
-from mesh_opt.tools.driver import new_context
+from parsing import parse_verified
 from stream_schedule_programs import KERNELS, PROGRAMS, add, double, exported, imported, main
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -28,14 +26,6 @@ EXPECTED = {
     "loop": ([9, -18, 27, 45],),
 }
 """What the programs compute of `NUMBERS`."""
-
-
-def parsed(text: str) -> tuple[Context, ModuleOp]:
-    context = new_context()
-    module = parse_module(context, Source(text, "<program>"))
-    assert isinstance(module, ModuleOp)
-    module.verify()
-    return context, module
 
 
 def check_stages(
@@ -58,7 +48,7 @@ def check_stages(
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_stages_mean_the_same(name: str) -> None:
     inputs = [NUMBERS, np.array(3)][: 1 + (name == "loop")]
-    context, module = parsed(PROGRAMS[name])
+    context, module = parse_verified(PROGRAMS[name])
     expected = [np.array(each, np.float32) for each in EXPECTED[name]]
     for array, wanted in zip(run(module, "main", inputs), expected, strict=True):
         np.testing.assert_array_equal(array, wanted)
@@ -69,7 +59,7 @@ def test_control_flow() -> None:
     """Random programs with loops and branches, as `data-tile` leaves them."""
     for seed in cases(6, 500):
         text, arguments = control_flow_program(seed)
-        (context, module), inputs = parsed(text), inputs_for(arguments, seed)
+        (context, module), inputs = parse_verified(text), inputs_for(arguments, seed)
         try:
             with np.errstate(all="ignore"):
                 expected = list(run(module, "main", inputs))
@@ -91,7 +81,7 @@ COPIES = {"read later": 1, "read first": 0, "twice": 1, "of the caller": 1}
 @pytest.mark.parametrize("kind", IN_PLACE)
 def test_what_is_read_as_it_was_is_copied(kind: str) -> None:
     body = imported("%x") + add("%0", "%x", "%x") + IN_PLACE[kind] + exported("%9", "%2")
-    context, module = parsed(KERNELS + main(body, ["%9"]))
+    context, module = parse_verified(KERNELS + main(body, ["%9"]))
     expected = list(run(module, "main", [NUMBERS]))
     check_stages((context, module), [NUMBERS], expected, kind)
     copied = str(module).count("hal.command_buffer.copy_buffer")

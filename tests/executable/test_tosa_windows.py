@@ -9,22 +9,17 @@ import pytest
 from breadth import cases
 from mesh_opt import api
 from mesh_opt.interpreter.run import run, run_partitioned
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
 from mesh_opt.runtime.abi.values import Array
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.tools.driver import new_context
+from parsing import parse_program
 from xdsl.dialects.builtin import ModuleOp
 
 KINDS = ["conv2d", "depthwise_conv2d", "conv3d", "transpose_conv2d", "max_pool2d", "avg_pool2d"]
 ELEMENTS = {"f32": ("f32", np.float32), "i8": ("i32", np.int8)}
-
-
-def parse(text: str) -> ModuleOp:
-    return parse_module(new_context(), Source(text, "windows"))
 
 
 def array(numbers: list[int]) -> str:
@@ -166,17 +161,17 @@ def check(program: Program, module: ModuleOp, expected: Array, grid: Grid | None
 def test_partitioned(kind: str, seed: int) -> None:
     program = Program(seed, kind)
     text = program.text()
-    (expected,) = run(parse(text), "f", program.inputs())
+    (expected,) = run(parse_program(text), "f", program.inputs())
     for name in ("spmd", "shard-partition"):
-        module = parse(text)
+        module = parse_program(text)
         all_passes()[name]()().apply(new_context(), module)
         check(program, module, np.asarray(expected))
-    module = parse(text)
+    module = parse_program(text)
     ShardingPropagationPass().apply(new_context(), module)
     ShardPartitionPass(abi="global").apply(new_context(), module)
     check(program, module, np.asarray(expected))
     if seed < 3:
-        module = parse(program.text("x".join("?" * len(program.grid))))
+        module = parse_program(program.text("x".join("?" * len(program.grid))))
         all_passes()["spmd"]()().apply(new_context(), module)
         check(program, module, np.asarray(expected), Grid("g", program.grid))
 
@@ -186,6 +181,6 @@ def test_compiled(kind: str) -> None:
     for seed in (100, 101):
         program = Program(seed, kind)
         text = program.text()
-        expected = run(parse(text), "f", program.inputs())
+        expected = run(parse_program(text), "f", program.inputs())
         found = api.compile(text, "compile", stages=False)["f"].run(program.inputs(), "numba")
         np.testing.assert_array_equal(found[0], expected[0], err_msg=text)

@@ -16,6 +16,11 @@ def parse(text: str) -> tuple[Context, ModuleOp]:
     return context, parse_module(context, Source(text, "<test>"))
 
 
+def parse_program(text: str) -> ModuleOp:
+    """A program alone."""
+    return parse(text)[1]
+
+
 def parse_verified(text: str) -> tuple[Context, ModuleOp]:
     """The same, verified."""
     context, module = parse(text)

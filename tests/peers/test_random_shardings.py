@@ -11,11 +11,9 @@ import pytest
 from mesh_opt.benchmarks.collective_bytes import collective_bytes
 from mesh_opt.benchmarks.sharding_choices import PASSES
 from mesh_opt.interpreter.run import argument_types, functions, run, run_partitioned
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.runtime.abi.values import static_shape
 from mesh_opt.tools.driver import new_context
-from xdsl.dialects.builtin import ModuleOp
+from parsing import parse_program
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "jax_programs.py"
 COUNT = 300
@@ -31,16 +29,12 @@ def programs(peers_python: Callable[[str], str]) -> dict[str, dict[str, str | fl
     return json.loads(peers_python(script))
 
 
-def parse(text: str) -> ModuleOp:
-    return parse_module(new_context(), Source(text, "program"))
-
-
 def test_random_programs(programs: dict[str, dict[str, str | float]]) -> None:
     assert len(programs) == COUNT
     generator = np.random.default_rng(0)
     for number, (seed, found) in enumerate(programs.items()):
         text = str(found["linalg"])
-        whole, module = parse(text), parse(text)
+        whole, module = parse_program(text), parse_program(text)
         for each in PASSES:
             each().apply(new_context(), module)
         module.verify()

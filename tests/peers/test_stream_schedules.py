@@ -11,13 +11,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from mesh_opt.interpreter.run import run
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.hal.convert_stream_to_hal import ConvertStreamToHalPass
-from mesh_opt.tools.driver import new_context
+from parsing import parse
 from stream_schedule_programs import PROGRAMS
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 
 
 def both(name: str) -> str:
@@ -60,30 +56,23 @@ READ_BACK = (
 """Behind which of our passes iree-opt reads the program."""
 
 
-def parsed(text: str) -> tuple[Context, ModuleOp]:
-    context = new_context()
-    module = parse_module(context, Source(text, "<program>"))
-    assert isinstance(module, ModuleOp)
-    return context, module
-
-
 def inputs_of(name: str) -> list[np.ndarray]:
     return [np.array([1, -2, 3, 5], np.float32), np.array(3)][: 1 + (name == "loop")]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_iree_makes_means_the_same(name: str, iree_opt: Callable[..., str]) -> None:
-    expected = run(parsed(PROGRAMS[name])[1], "main", inputs_of(name))
+    expected = run(parse(PROGRAMS[name])[1], "main", inputs_of(name))
     for pipeline in (SCHEDULED, ALLOCATED, CONVERTED):
         made = iree_opt(PROGRAMS[name], f"--pass-pipeline=builtin.module({pipeline})")
-        found = run(parsed(made)[1], "main", inputs_of(name))
+        found = run(parse(made)[1], "main", inputs_of(name))
         for array, wanted in zip(found, expected, strict=True):
             np.testing.assert_array_equal(array, wanted, err_msg=made)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_iree_reads_what_we_make(name: str, iree_opt: Callable[..., str]) -> None:
-    context, module = parsed(PROGRAMS[name])
+    context, module = parse(PROGRAMS[name])
     for one in ConvertStreamToHalPass().passes():
         one.apply(context, module)
         if one.name in READ_BACK:

@@ -96,7 +96,9 @@ class RecoveringParser(SourceParser):
         try:
             operations = self._parse_top_level()
             self._reject_undefined_values()
-            return self._as_module(operations, True)
+            module = self._as_module(operations, True)
+            self._translate_older_forms(module)
+            return module
         except Cancelled:
             raise
         except RecursionError:

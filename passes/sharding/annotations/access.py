@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ....dialects.shard.annotations import ShardDefinition
+from ....dialects.shard.annotations import ShardOp
 from ....dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr
 from ....dialects.shard.checks import grid_value
 from ....ir.attribute_access import integer, integers
@@ -303,7 +303,7 @@ def _priorities(operation: Operation, rank: int) -> tuple[int, ...]:
     return (common.value.data if isinstance(common, IntegerAttr) else 0,) * rank
 
 
-def read_annotated(annotation: ShardDefinition) -> None:
+def read_annotated(annotation: ShardOp) -> None:
     """Let all that read a value read it behind a new annotation of it."""
     annotation.src.replace_uses_with_if(
         annotation.result, lambda use: use.operation is not annotation

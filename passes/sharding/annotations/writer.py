@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ....dialects.shard.annotations import ShardingDefinition
 from ....dialects.shard.dialect import ShardingOp, ShardOp
 from ....ir.attribute_access import block_of
 from ....ir.tensor_types import tensor_shape
@@ -282,7 +281,7 @@ def with_all_offsets(sharding: Sharding, shape: Sequence[int | None]) -> Shardin
     return replace(sharding, offsets=tuple(offsets))
 
 
-def sharding_operation(sharding: Sharding) -> ShardingDefinition:
+def sharding_operation(sharding: Sharding) -> ShardingOp:
     """The operation that makes a sharding."""
     split = [dimension for dimension, own in enumerate(sharding.dimension_axes) if own]
     halos: list[int] = []

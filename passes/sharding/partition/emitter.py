@@ -16,12 +16,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ....dialects.shard.dialect import GridShapeOp
+from ....dialects.shard.process_arithmetic import ProcessArithmetic
 from ....ir.index import INDEX, IndexOrInt
 from ....ir.index_lists import slice_properties, split_list
 from ....ir.tensor_types import tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.sharding import Axes
-from ..process_arithmetic import ProcessArithmetic
 
 FEW = 4
 """Runs of equal numbers that are told apart by comparisons; more are looked up in a table."""

@@ -13,7 +13,7 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr
 from xdsl.ir import Attribute, Operation
 
-from ....dialects.shard.attributes import AxesArrayAttr, ShardAxesArrayAttr, axes_attribute
+from ....dialects.shard.attributes import AxesArrayAttr, axes_attribute
 from ....dialects.shard.checks import AXIS_NAMES, DEVICES, grid_value
 from ....dialects.shard.dialect import GridOp
 from ....dialects.shard.syntax import grid_reference
@@ -124,7 +124,7 @@ def _move(sharding: Operation, fine: str, refinement: Refinement) -> None:
     sharding.properties["grid"] = grid_reference(fine)
     lists = sharding.properties["split_axes"]
     assert isinstance(lists, AxesArrayAttr)
-    sharding.properties["split_axes"] = ShardAxesArrayAttr.from_lists(
+    sharding.properties["split_axes"] = AxesArrayAttr.from_lists(
         refinement.refine_all(lists.lists())
     )
     partial = sharding.properties.get("partial_axes")

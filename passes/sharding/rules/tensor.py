@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from ....ir import attribute_access as rank_reduction
-from ....ir.attribute_access import attribute
+from ....ir.attribute_access import attribute, operation_name
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, elementwise_rule, integer, integers, same_rank_rule
@@ -134,29 +134,20 @@ def _numbers(array: Attribute) -> list[int]:
     return [each.value.data for each in _elements(array) if isinstance(each, IntegerAttr)]
 
 
-@sharding_rule("tensor.collapse_shape")
-def collapse_shape(operation: Operation) -> FactorRule | None:
+@sharding_rule("tensor.collapse_shape", "tensor.expand_shape")
+def regrouped(operation: Operation) -> FactorRule | None:
     """Each expanded dimension is a factor, each collapsed one its group's."""
-    shape, groups = tensor_shape(operation.operands[0]), reassociation(operation)
+    collapses = operation_name(operation) == "tensor.collapse_shape"
+    expanded = operation.operands[0] if collapses else operation.results[0]
+    shape, groups = tensor_shape(expanded), reassociation(operation)
     if shape is None or groups is None:
         return None
     builder = RuleBuilder(operation)
     factors = [builder.factor(size) for size in shape]
-    builder.operand_dimensions(0, [(factor,) for factor in factors])
-    builder.result_dimensions(0, [tuple(factors[d] for d in group) for group in groups])
-    return builder.build()
-
-
-@sharding_rule("tensor.expand_shape")
-def expand_shape(operation: Operation) -> FactorRule | None:
-    """As `collapse_shape`, the other way."""
-    shape, groups = tensor_shape(operation.results[0]), reassociation(operation)
-    if shape is None or groups is None:
-        return None
-    builder = RuleBuilder(operation)
-    factors = [builder.factor(size) for size in shape]
-    builder.operand_dimensions(0, [tuple(factors[d] for d in group) for group in groups])
-    builder.result_dimensions(0, [(factor,) for factor in factors])
+    each = [(factor,) for factor in factors]
+    grouped = [tuple(factors[d] for d in group) for group in groups]
+    builder.operand_dimensions(0, each if collapses else grouped)
+    builder.result_dimensions(0, grouped if collapses else each)
     return builder.build()
 
 

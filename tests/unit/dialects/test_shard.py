@@ -7,19 +7,22 @@ from math import prod
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mesh_opt.dialects.mesh import Mesh, MeshAxesArrayAttr
+from mesh_opt.dialects.mesh import Mesh
 from mesh_opt.dialects.shard import dialect as shard
-from mesh_opt.dialects.shard.attributes import ShardAxesArrayAttr, ShardReductionKindAttr
+from mesh_opt.dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr, axes_attribute
 from mesh_opt.ir.symbols import find_visible_symbol
+from mesh_opt.passes.imports.convert_mesh_to_shard import ConvertMeshToShardPass
 from mesh_opt.passes.sharding.annotations.access import annotation_of
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import ReductionKind
+from xdsl.context import Context
 from xdsl.dialects.builtin import (
     IndexType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
     TensorType,
+    UnitAttr,
     f32,
     f64,
     i32,
@@ -27,6 +30,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -124,9 +128,8 @@ def test_results_are_named_as_upstream_names_them() -> None:
     assert hints["shard.update_halo"] == [None]
 
 
-@pytest.mark.parametrize("dialect", [shard.Shard, Mesh], ids=lambda dialect: dialect.name)
-def test_all_but_messages_are_pure(dialect) -> None:
-    for operation in dialect.operations:
+def test_all_but_messages_are_pure() -> None:
+    for operation in shard.Shard.operations:
         assert operation.has_trait(Pure) == (operation.name.split(".")[1] not in EFFECTFUL)
 
 
@@ -136,13 +139,55 @@ def test_mesh_has_an_operation_for_each_of_shard() -> None:
     assert {renamed.get(name, name) for name in names} == {op.name for op in Mesh.operations}
 
 
+@irdl_op_definition
+class AnotherMeshOp(IRDLOperation):
+    name = "mesh.mesh"
+
+    sym_name = prop_def()
+    shape = prop_def()
+
+
+@irdl_op_definition
+class AnotherAllReduceOp(IRDLOperation):
+    name = "mesh.all_reduce"
+
+    mesh = prop_def()
+    mesh_axes = prop_def()
+    reduction = prop_def()
+    input = operand_def()
+    result = result_def()
+
+
+def test_operations_of_mesh_may_be_of_another_compiler() -> None:
+    grid = shard.GridOp("g", (2, 4))
+    theirs = AnotherMeshOp.create(properties=grid.properties)
+    value = TestOp(result_types=[tensor(8)])
+    reduce = AnotherAllReduceOp.create(
+        operands=value.results,
+        result_types=[tensor(8)],
+        properties={
+            "mesh": SymbolRefAttr("g"),
+            "mesh_axes": axes_attribute([1]),
+            "reduction": ReductionKindAttr.from_kind(ReductionKind.MAX),
+        },
+        attributes={"note": UnitAttr()},
+    )
+    module = ModuleOp([theirs, value, reduce])
+    ConvertMeshToShardPass().apply(Context(), module)
+    module.verify()
+    *_, found = module.body.block.ops
+    assert isinstance(found, shard.AllReduceOp)
+    assert found.axes == (1,)
+    assert found.reduction.reduction is ReductionKind.MAX
+    assert found.attributes == {"note": UnitAttr()}
+
+
 def test_attributes_differ_where_their_contents_do() -> None:
     lists = [[[0], [1]], [[0], []], [[0]], [[1], [0]], [[0, 1]], [[]]]
-    assert len({ShardAxesArrayAttr.from_lists(one) for one in lists}) == len(lists)
-    assert len({ShardReductionKindAttr.from_kind(kind) for kind in ReductionKind}) == 9
-    assert ShardAxesArrayAttr.from_lists([[0]]) == ShardAxesArrayAttr.from_lists(((0,),))
-    assert ShardAxesArrayAttr.from_lists([]) == ShardAxesArrayAttr.from_lists([[]])
-    assert ShardAxesArrayAttr.from_lists([[0]]) != MeshAxesArrayAttr.from_lists([[0]])
+    assert len({AxesArrayAttr.from_lists(one) for one in lists}) == len(lists)
+    assert len({ReductionKindAttr.from_kind(kind) for kind in ReductionKind}) == 9
+    assert AxesArrayAttr.from_lists([[0]]) == AxesArrayAttr.from_lists(((0,),))
+    assert AxesArrayAttr.from_lists([]) == AxesArrayAttr.from_lists([[]])
 
 
 def test_nearest_grid_of_a_name_wins() -> None:

@@ -10,24 +10,18 @@ import pytest
 from mesh_opt.api import InputError
 from mesh_opt.interpreter.run import public_functions, run, run_partitioned
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.runtime.abi.compare import compare, first_difference
 from mesh_opt.runtime.abi.values import undefined
 from mesh_opt.sharding.grid import Grid
-from mesh_opt.tools.driver import new_context
+from parsing import parse_program
 from xdsl.dialects.builtin import f32
 
 MODELS = Path(__file__).parents[2] / "cases" / "models"
 
 
-def _module(text: str) -> Any:
-    return parse_module(new_context(), Source(text, "test.mlir"))
-
-
 @pytest.mark.parametrize("name", ["mlp", "transformer_block", "transformer_block_sharded"])
 def test_models_agree_with_jax(name: str) -> None:
-    module = _module((MODELS / f"{name}.mlir").read_text())
+    module = parse_program((MODELS / f"{name}.mlir").read_text())
     arrays = np.load(MODELS / f"{name}.npz")
     count = sum(key.startswith("in") for key in arrays.files)
     results = run(module, "main", [arrays[f"in{index}"] for index in range(count)])
@@ -61,21 +55,21 @@ _TOTAL = "shard.all_reduce %p on @g grid_axes = [0] : tensor<4xf32> -> tensor<4x
 @pytest.mark.parametrize("shape", ["1", "2", "3", "2x2"])
 def test_partitioned_functions_take_and_return_whole_tensors(shape: str) -> None:
     x = np.arange(20, dtype=np.float32).reshape(5, 4)
-    module = _module(_PARTITIONED.format(shape=shape, total=_TOTAL))
+    module = parse_program(_PARTITIONED.format(shape=shape, total=_TOTAL))
     doubled, total = run_partitioned(module, "f", [x, np.float32(0)])
     np.testing.assert_array_equal(doubled, 2 * x)
     np.testing.assert_array_equal(total, x.sum(axis=0))
 
 
 def test_a_missing_reduction_is_noticed() -> None:
-    module = _module(_PARTITIONED.format(shape="2", total="arith.negf %p : tensor<4xf32>"))
+    module = parse_program(_PARTITIONED.format(shape="2", total="arith.negf %p : tensor<4xf32>"))
     x = np.arange(20, dtype=np.float32).reshape(5, 4)
     with pytest.raises(OperationError, match=r"result #1: devices 0 and 1 .* differ"):
         run_partitioned(module, "f", [x, np.float32(0)])
 
 
 def test_open_grids_need_a_shape() -> None:
-    module = _module(_PARTITIONED.format(shape="?", total=_TOTAL))
+    module = parse_program(_PARTITIONED.format(shape="?", total=_TOTAL))
     x = np.arange(20, dtype=np.float32).reshape(5, 4)
     with pytest.raises(InputError, match="extents that the run must give"):
         run_partitioned(module, "f", [x, np.float32(0)])
@@ -106,7 +100,7 @@ func.func private @declared()
 )
 def test_inputs_that_do_not_fit(function: str, inputs: list[Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        run(_module(_PLAIN), function, inputs)
+        run(parse_program(_PLAIN), function, inputs)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +109,7 @@ def test_inputs_that_do_not_fit(function: str, inputs: list[Any], message: str) 
 )
 def test_inputs_wider_than_their_type(element: str, dtype: Any, number: int) -> None:
     """Stored in four bits they would be other numbers."""
-    module = _module(f"func.func @f(%x: tensor<2x{element}>) {{ return }}")
+    module = parse_program(f"func.func @f(%x: tensor<2x{element}>) {{ return }}")
     run(module, "f", [np.asarray([1, 0], dtype)])
     with pytest.raises(
         InputError, match=rf"input 0 holds {number} at \[1\], which does not fit tensor<2x"
@@ -124,7 +118,7 @@ def test_inputs_wider_than_their_type(element: str, dtype: Any, number: int) -> 
 
 
 def test_public_functions() -> None:
-    assert public_functions(_module(_PLAIN)) == ["f"]
+    assert public_functions(parse_program(_PLAIN)) == ["f"]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +144,7 @@ def test_constants(literal: str, type_text: str, expected: list[Any]) -> None:
       %0 = arith.constant {literal} : {type_text}
       return %0 : {type_text}
     }}"""
-    (result,) = run(_module(text), "f", [])
+    (result,) = run(parse_program(text), "f", [])
     assert result.tolist() == expected
 
 
@@ -163,7 +157,7 @@ def test_resources() -> None:
     {-#
       dialect_resources: { builtin: { weights: "0x040000000000803F000000C0" } }
     #-}"""
-    (result,) = run(_module(text), "f", [])
+    (result,) = run(parse_program(text), "f", [])
     assert result.tolist() == [1.0, -2.0]
 
 
@@ -184,7 +178,7 @@ def test_damaged_resources(data: str, message: str) -> None:
     }}
     {{-# dialect_resources: {{ builtin: {{ damaged: "{data}" }} }} #-}}"""
     with pytest.raises(OperationError, match=f"refers to the resource 'damaged.* {message}"):
-        run(_module(text), "f", [])
+        run(parse_program(text), "f", [])
 
 
 def test_annotations_are_identities() -> None:
@@ -197,7 +191,7 @@ def test_annotations_are_identities() -> None:
       return %z : tensor<4xf32>
     }"""
     x = np.arange(4, dtype=np.float32)
-    np.testing.assert_array_equal(run(_module(text), "f", [x])[0], x)
+    np.testing.assert_array_equal(run(parse_program(text), "f", [x])[0], x)
 
 
 def test_comparison() -> None:
@@ -237,4 +231,4 @@ def test_annotations_of_older_and_other_dialects() -> None:
       }
     }"""
     x = np.arange(4, dtype=np.float32)
-    np.testing.assert_array_equal(run(_module(text), "f", [x])[0], x)
+    np.testing.assert_array_equal(run(parse_program(text), "f", [x])[0], x)

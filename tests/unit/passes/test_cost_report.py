@@ -8,14 +8,10 @@ from pathlib import Path
 
 import pytest
 from mesh_opt.api import compile
-from mesh_opt.dialects.registry import register_dialects
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.cost_report import Cost, module_costs, render_report
 from mesh_opt.sharding.machine import Device, Machine, MachineError, Network, machine_text
 from mesh_opt.tools.mesh_opt import main
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from parsing import parse_program
 
 PROGRAM = """
 shard.grid @g(shape = 2x4)
@@ -53,14 +49,8 @@ func.func @main(%x: tensor<4x6xf32>, %n: index) -> tensor<4x6xf32> {
 """
 
 
-def parse(text: str) -> ModuleOp:
-    context = Context()
-    register_dialects(context)
-    return parse_module(context, Source(text, "program"))
-
-
 def cost_of(text: str) -> Cost:
-    return module_costs(parse(text))["main"]
+    return module_costs(parse_program(text))["main"]
 
 
 def test_matmul_and_reduction() -> None:
@@ -235,7 +225,7 @@ def test_report_is_printed_on_standard_error() -> None:
     output, errors = io.StringIO(), io.StringIO()
     assert main(["--shard-cost-report"], io.StringIO(PROGRAM), output, errors) == 0
     assert "1 x shard.all_reduce over @g[1] (4): 192 bytes sent" in errors.getvalue()
-    assert errors.getvalue() == render_report(parse(PROGRAM))
+    assert errors.getvalue() == render_report(parse_program(PROGRAM))
 
 
 MACHINE = Machine(
@@ -343,4 +333,4 @@ def test_stablehlo_is_said_not_to_be_counted() -> None:
       return %y : tensor<4xf32>
     }
     """
-    assert "not counted    1 operation" in render_report(parse(text))
+    assert "not counted    1 operation" in render_report(parse_program(text))

@@ -379,7 +379,7 @@ func.func @f(%c: tensor<4x6xf32>) {
 // -----
 
 func.func @f(%c: tensor<4x6xf32>) {
-  // expected-error @+1 {{Expected `exp`, `log`, `abs`, `ceil`, `floor`, `negf`, `reciprocal`, `round`, `sqrt`, `rsqrt`, `square`, `tanh`, `erf`, `add`, `sub`, `mul`, `div`, `div_unsigned`, `max_signed`, `min_signed`, `max_unsigned`, `min_unsigned`, `powf`, or `select`.}}
+  // expected-error @+1 {{expected one of exp, log, abs, ceil, floor, negf, reciprocal, round, sqrt, rsqrt, square, tanh, erf, add, sub, mul, div, div_unsigned, max_signed, min_signed, max_unsigned, min_unsigned, powf, select}}
   %r = linalg.elementwise kind=#linalg.elementwise_kind<foo> ins(%c : tensor<4x6xf32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
   return
 }

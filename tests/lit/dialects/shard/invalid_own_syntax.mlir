@@ -73,21 +73,3 @@ shard.grid @g(shape = 2x4)
 %a = shard.shard %t to %s : tensor<8x16xf32>
 // expected-error @+1 {{partial_type and partial_axes are given together or not at all}}
 %s = "shard.sharding"() <{grid = @g, split_axes = #shard<axisarray[[0]]>, partial_type = #shard<partial max>, operandSegmentSizes = array<i32: 0, 0>}> : () -> !shard.sharding
-
-// -----
-
-shard.grid @g(shape = 2x4)
-func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{'split_axes' is #mesh<axisarray[[0]]>, expected an attribute of 'shard'}}
-  %s = "shard.sharding"() <{grid = @g, split_axes = #mesh<axisarray[[0]]>, operandSegmentSizes = array<i32: 0, 0>}> : () -> !shard.sharding
-  return
-}
-
-// -----
-
-shard.grid @g(shape = 2x4)
-func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{found type !mesh.sharding, expected !shard.sharding}}
-  %s = "shard.sharding"() <{grid = @g, split_axes = #shard<axisarray[[0]]>, operandSegmentSizes = array<i32: 0, 0>}> : () -> !mesh.sharding
-  return
-}

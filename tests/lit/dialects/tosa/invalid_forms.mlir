@@ -43,7 +43,7 @@ func.func @f(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x4xf32>) {
-  // expected-error @+1 {{Expected `PROPAGATE`, or `IGNORE`.}}
+  // expected-error @+1 {{expected one of PROPAGATE, IGNORE}}
   %r = tosa.clamp %x {min_val = 0.0 : f32, max_val = 1.0 : f32, nan_mode = FOO} : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return
 }

@@ -15,8 +15,6 @@ from mesh_opt.benchmarks.collective_bytes import collective_bytes
 from mesh_opt.benchmarks.llama import llama
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.ir.diagnostics import Remark, remarks_to
-from mesh_opt.ir.text.parser import parse_module
-from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.cost_report import Cost
 from mesh_opt.passes.sharding.propagation.graph import build_graph
 from mesh_opt.passes.sharding.search.candidates import program_cost
@@ -26,15 +24,10 @@ from mesh_opt.passes.sharding.shard_annotate import ShardAnnotatePass
 from mesh_opt.passes.sharding.shard_search import ShardSearchPass, factorizations
 from mesh_opt.passes.sharding.spmd import SpmdPass
 from mesh_opt.sharding.machine_presets import PRESETS
+from parsing import parse_program
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-
-
-def parse(text: str) -> ModuleOp:
-    context = Context()
-    register_dialects(context)
-    return parse_module(context, Source(text, "program"))
 
 
 def context() -> Context:
@@ -45,7 +38,7 @@ def context() -> Context:
 
 def searched(text: str, **options: object) -> tuple[ModuleOp, dict[str, str]]:
     """The annotated program, and how its arguments and values are placed, by their names."""
-    module = parse(text)
+    module = parse_program(text)
     remarks: list[Remark] = []
     with remarks_to(remarks.append):
         ShardSearchPass(**options).apply(context(), module)  # pyright: ignore
@@ -90,7 +83,7 @@ func.func @main(%x: tensor<2x1024xf32>, %w1: tensor<1024x4096xf32>, %w2: tensor<
 
 def with_whole_ends(text: str) -> str:
     """The program with an input and a result that are whole on all devices."""
-    module = parse(text)
+    module = parse_program(text)
     ends = {"args": ("x:[[]]",), "results": ("0:[[]]",)}
     ShardAnnotatePass(grid="4", **ends).apply(context(), module)  # pyright: ignore
     return str(module)
@@ -168,7 +161,7 @@ def test_weights_are_split_and_gathered_under_a_memory_limit() -> None:
 def test_norms_between_split_products_are_split_by_tokens() -> None:
     """Of Megatron's weights, which are given, follows what is called sequence parallelism."""
     sizes = {"batch": 1, "tokens": 64, "width": 128, "heads": 8, "hidden": 512}
-    module = parse(llama(1, **sizes))
+    module = parse_program(llama(1, **sizes))
     columns = tuple(f"{name}:[[],[0]]" for name in ("wq0", "wk0", "wv0", "w1", "w3"))
     ShardAnnotatePass(grid="4", args=(*columns, "wo0:[[0]]", "w2:[[0]]")).apply(context(), module)
     ShardSearchPass(grid="4", objective="bytes").apply(context(), module)
@@ -179,7 +172,9 @@ def test_norms_between_split_products_are_split_by_tokens() -> None:
 
 def test_repeated_layers_are_decided_once() -> None:
     sizes = {"batch": 1, "tokens": 8, "width": 512, "heads": 8, "hidden": 2048}
-    graphs = [build_graph(parse(llama(count, **sizes)), everything=True) for count in (1, 2, 8)]
+    graphs = [
+        build_graph(parse_program(llama(count, **sizes)), everything=True) for count in (1, 2, 8)
+    ]
     one, two, eight = map(searched_program, graphs)
     assert one.repetitions == 0
     assert two.repetitions == len(one.relations)
@@ -192,7 +187,7 @@ def test_repeated_layers_are_decided_once() -> None:
 
 def test_results_that_move_are_annotated_for_their_users() -> None:
     """Keys are made by rows and read by heads: the producer keeps its rows, and the keys move."""
-    module = parse(llama(2))
+    module = parse_program(llama(2))
     remarks: list[Remark] = []
     with remarks_to(remarks.append):
         ShardSearchPass(grid="4x4", machine="cpu-cluster").apply(context(), module)
@@ -206,7 +201,7 @@ def test_results_that_move_are_annotated_for_their_users() -> None:
 
 
 def test_annotations_that_propagation_makes_up_for_are_left_out() -> None:
-    graph = build_graph(parse(MLP), everything=True)
+    graph = build_graph(parse_program(MLP), everything=True)
     program = searched_program(graph)
     names = {str(value.name_hint): node for node, value in enumerate(program.values)}
     whole = ((), ())
@@ -352,7 +347,7 @@ def test_no_way_to_annotate_the_arguments_is_better(number: int) -> None:
     text = random_program(number)
     best = float("inf")
     for arguments in all_annotations(text, ("[[],[]]", "[[0],[]]", "[[],[0]]")):
-        module = parse(text)
+        module = parse_program(text)
         ShardAnnotatePass(grid="4", args=arguments).apply(context(), module)
         best = min(best, score(cost_of(module)))
     module, _ = searched(text, grid="4", objective="bytes")

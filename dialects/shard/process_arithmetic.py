@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.shard.dialect import GridShapeOp, ProcessMultiIndexOp
 from ...ir.index import IndexArithmetic, IndexOrInt
 from ...ir.locations import builder_before
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
+from .grids import GridShapeOp, ProcessMultiIndexOp
 
 
 class ProcessArithmetic(IndexArithmetic, ABC):

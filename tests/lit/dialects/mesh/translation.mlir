@@ -1,6 +1,6 @@
-// RUN: mesh-opt %s --split-input-file --convert-mesh-to-shard --verify-diagnostics | filecheck %s
+// RUN: mesh-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// What is more than a change of words; the rest is in dialects/mesh.
+// What is more than a change of words.
 
 mesh.mesh @m(shape = 2x4x3)
 mesh.mesh @any(shape = 2x?)

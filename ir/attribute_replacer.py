@@ -1,0 +1,55 @@
+"""Replaces attributes and types in operations, as MLIR's AttrTypeReplacer does."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from itertools import chain
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.rewriter import Rewriter
+
+
+class AttributeReplacer(ABC):
+    """Replaces attributes and what is inside of attributes; each is asked about once."""
+
+    def __init__(self) -> None:
+        self._replaced: dict[Attribute, Attribute] = {}
+
+    @abstractmethod
+    def replacement(self, attribute: Attribute) -> Attribute | None:
+        """What stands for an attribute, with all inside it; `None` to look inside."""
+
+    def replace(self, attribute: Attribute) -> Attribute:
+        """The attribute with everything in it replaced."""
+        known = self._replaced.get(attribute)
+        if known is None:
+            known = self.replacement(attribute)
+            if known is None:
+                known = self._rebuilt(attribute)
+            self._replaced[attribute] = known
+        return known
+
+    def _rebuilt(self, attribute: Attribute) -> Attribute:
+        if isinstance(attribute, ArrayAttr):
+            items = cast("ArrayAttr[Attribute]", attribute).data
+            return ArrayAttr([self.replace(item) for item in items])
+        if isinstance(attribute, DictionaryAttr):
+            return DictionaryAttr({k: self.replace(each) for k, each in attribute.data.items()})
+        if isinstance(attribute, ParametrizedAttribute):
+            parameters = tuple(self.replace(parameter) for parameter in attribute.parameters)
+            if parameters != attribute.parameters:
+                return type(attribute).new(parameters)
+        return attribute
+
+    def replace_in(self, operation: Operation) -> None:
+        """Replace in an operation's attributes, and in the types of its results and arguments."""
+        for group in (operation.properties, operation.attributes):
+            for name, attribute in group.items():
+                group[name] = self.replace(attribute)
+        arguments = (block.args for region in operation.regions for block in region.blocks)
+        for value in chain(operation.results, *arguments):
+            type_ = self.replace(value.type)
+            if type_ is not value.type:
+                Rewriter.replace_value_with_new_type(value, type_)

@@ -1,0 +1,75 @@
+"""`convert-shard-to-mesh`: write `shard` under the names of `mesh`, for MLIR 20 and 21.
+
+The operations come in the generic form, which every `mlir-opt` reads. Nothing else of ours works on
+them: the pass is the last one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnregisteredAttr, UnregisteredOp
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ...dialects.mesh import OPERATION_NAMES, PROPERTY_NAMES
+from ...dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr, ShardingType
+from ...dialects.shard.dialect import ShardOp, ShardShapeOp
+from ...ir.attribute_replacer import AttributeReplacer
+from ...ir.diagnostics import OperationError
+
+
+@dataclass(frozen=True)
+class ConvertShardToMeshPass(ModulePass):
+    """Write every operation, attribute and type of `shard` as `mesh`."""
+
+    name = "convert-shard-to-mesh"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for operation in list(op.walk()):
+            if isinstance(operation, ShardShapeOp):
+                raise OperationError(operation, "has no counterpart in mesh")
+            if isinstance(operation, ShardOp) and operation.priority is not None:
+                raise OperationError(operation, "has a priority, which mesh cannot say")
+            if operation.name in OPERATION_NAMES:
+                _rename(operation)
+        attributes = _MeshAttributes()
+        for operation in op.walk():
+            attributes.replace_in(operation)
+
+
+def _rename(operation: Operation) -> None:
+    made = UnregisteredOp.with_name(OPERATION_NAMES[operation.name]).create(
+        operands=operation.operands,
+        result_types=operation.result_types,
+        properties={
+            PROPERTY_NAMES.get(key, key): each for key, each in operation.properties.items()
+        },
+        attributes=operation.attributes,
+        location=operation.location,
+    )
+    Rewriter.replace_op(operation, made)
+
+
+class _MeshAttributes(AttributeReplacer):
+    """Attributes and types as the text of `mesh` has them."""
+
+    def replacement(self, attribute: Attribute) -> Attribute | None:
+        match attribute:
+            case ShardingType():
+                return _spelled("mesh.sharding", "", is_type=True)
+            case AxesArrayAttr():
+                lists = ", ".join(str(list(axes)) for axes in attribute.lists())
+                return _spelled("mesh.axisarray", f"[{lists}]")
+            case ReductionKindAttr():
+                return _spelled("mesh.partial", f" {attribute.kind.data}")
+            case _:
+                return None
+
+
+@cache
+def _spelled(name: str, text: str, *, is_type: bool = False) -> Attribute:
+    return UnregisteredAttr.with_name_and_type(name, is_type)(name, is_type, not is_type, text)
