@@ -13,7 +13,6 @@ lie. One thread runs the turns in order. Slices are set alike (`slice_loops`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
@@ -118,13 +117,11 @@ def _is_made_in(block: Block, value: SSAValue) -> bool:
 
 def _copy(writer: KernelWriter, initial: SSAValue, result: SSAValue) -> None:
     code, shape = writer.code, writer.shape(result)
-    is_stored = not writer.is_inline(initial) and constant_attribute(initial) is None
-    is_elsewhere = (
-        code.compare("ne", writer.address(initial), writer.address(result)) if is_stored else 1
-    )
-    with (
-        nullcontext() if is_elsewhere == 1 else code.when(is_elsewhere),
-        code.loops(shape) as indices,
-    ):
-        element = writer.element(initial, indices)
-        writer.store(result, code.linear(indices, shape), element)
+    if writer.is_inline(initial) or constant_attribute(initial) is not None:
+        with code.loops(shape) as indices:
+            element = writer.element(initial, indices)
+            writer.store(result, code.linear(indices, shape), element)
+        return
+    is_elsewhere = code.compare("ne", writer.address(initial), writer.address(result))
+    with code.when(is_elsewhere), code.loop(0, code.product(shape)) as position:
+        writer.store(result, position, writer.load(initial, position))

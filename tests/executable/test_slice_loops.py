@@ -233,20 +233,21 @@ SCATTERS = [
 ELEMENTS = ("f32", "f64", "bf16", "i8", "i32", "complex<f32>", "f16")
 
 
-@pytest.mark.parametrize("most", [0, 1 << 20])
+@pytest.mark.parametrize(("most", "pipeline"), [(0, "spmd"), (1 << 20, "spmd"), (0, "compile")])
 @pytest.mark.parametrize(("case", "element"), sampled([*product(SCATTERS, ELEMENTS)], 5))
 def test_scatter(
     case: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], list[int]],
     element: str,
     most: int,
+    pipeline: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Elements of windows outside of the table are left out; the others come in order."""
     table, batch, window, kept = case
     monkeypatch.setattr(scatter, "MOST_SINGLE_POINTS", most)
     monkeypatch.setattr(scatter, "MOST_POINTS", most)
-    program = api.compile(_scatter(table, batch, window, kept, element), "spmd", stages=False)
-    main = program["main"]
+    text = _scatter(table, batch, window, kept, element)
+    main = api.compile(text, pipeline, stages=False)["main"]
     rng = np.random.default_rng(6)
     values = [rng.integers(-40, 40, shape) for shape in (table, (*batch, *window))]
     places = rng.integers(-2, max((*table, 1)) + 2, (*batch, len(table))).astype(np.int32)
@@ -256,3 +257,34 @@ def test_scatter(
     with np.errstate(over="ignore"):
         expected = scattered(first, places, second, len(window), kept)
     np.testing.assert_array_equal(main(first, places, second), expected)
+
+
+@pytest.mark.parametrize("element", ["f32", "i1"])
+def test_scatter_in_a_dispatch(
+    element: str, written: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device runs the loop as one kernel, between others."""
+    monkeypatch.setattr(scatter, "MOST_POINTS", 0)
+    kind = _type((7, 5), element)
+    text = _scatter((7, 5), (13,), (5,), [1], element).replace(
+        "stablehlo.subtract", "stablehlo.add"
+    )
+    text = text.replace('  %0 = "', f'  %d = stablehlo.multiply %a0, %a0 : {kind}\n  %0 = "')
+    text = text.replace("(%a0, %a1, %a2) <{", "(%d, %a1, %a2) <{")
+    text = text.replace(
+        f"return %0 : {kind}",
+        f"%r = stablehlo.add %0, %a0 : {kind}\n  return %r, %0, %d : {kind}, {kind}, {kind}",
+    ).replace(f") -> {kind} {{", f") -> ({kind}, {kind}, {kind}) {{")
+    main = api.compile(text, "compile", stages=False)["main"]
+    rng = np.random.default_rng(6)
+    dtype = dtype_of(main.argument_types[0])
+    first, second = (rng.integers(0, 2, shape).astype(dtype) for shape in ((7, 5), (13, 5)))
+    places = np.stack([rng.integers(-2, 9, 13), np.zeros(13)], -1).astype(np.int32)
+    expected = first * first
+    for row, update in zip(places[:, 0], second, strict=True):
+        if 0 <= row < 7:
+            expected[row] += update
+    results = main(first, places, second)
+    for got, want in zip(results, (expected + first, expected, first * first), strict=True):
+        np.testing.assert_array_equal(got, want)
+    assert written
