@@ -244,6 +244,7 @@ CASES: dict[str, Case] = {
         )
     },
     "bf16 matmul 1024": narrow_matmul(1024, "bf16", BF16, "f32", F32),
+    "f16 matmul 512": narrow_matmul(512, "f16", "float16", "f32", F32),
     "i8 matmul 1024": narrow_matmul(1024, "i8", I8, "i32", "int32"),
     "conv 3x3 56x56x64x64": convolution(56, 64, 64),
     "depthwise 3x3 56x56x64": depthwise(56, 64),
