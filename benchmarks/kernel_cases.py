@@ -244,9 +244,11 @@ CASES: dict[str, Case] = {
         )
     },
     "bf16 matmul 1024": narrow_matmul(1024, "bf16", BF16, "f32", F32),
+    "f16 matmul 512": narrow_matmul(512, "f16", "float16", "f32", F32),
     "i8 matmul 1024": narrow_matmul(1024, "i8", I8, "i32", "int32"),
     "conv 3x3 56x56x64x64": convolution(56, 64, 64),
     "depthwise 3x3 56x56x64": depthwise(56, 64),
+    "transpose 1024": transpose((1024, 1024), (1, 0)),
     "transpose 2048": transpose((2048, 2048), (1, 0)),
     "permute 8x128x16x64 to 0213": transpose((8, 128, 16, 64), (0, 2, 1, 3)),
     "permute 8x128x16x64 to 0231": transpose((8, 128, 16, 64), (0, 2, 3, 1)),

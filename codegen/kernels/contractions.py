@@ -19,7 +19,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
-from ...runtime.abi.elements import Element, element_of
+from ...runtime.abi.elements import F16, Element, element_of
 from ...runtime.abi.values import element_type
 from .ast_builder import Term
 from .expressions import write_element
@@ -66,7 +66,8 @@ def gains_from_panels(contraction: Contraction, is_inline: Callable[[SSAValue], 
         sizes = [view.loop_sizes()[loop] for loop in group]
         if None not in sizes and prod(size or 0 for size in sizes) <= FEW_ROWS:
             return False
-    if contraction.tile.terms > 1:
+    stored = [element_of(element_type(each.type), view.operation) for each in view.inputs]
+    if contraction.tile.terms > 1 or F16 in stored:
         # Strips take their numbers from where they lie, and widen them again for each.
         return True
     writer = KernelWriter(view.operation, (), is_inline, write_element)

@@ -7,12 +7,12 @@
     }
 
 Nothing but the loop sees a carried tensor between two turns, so its elements are set where they
-lie. One thread runs the turns in order.
+lie. One thread runs the turns in order. Slices are set alike (`slice_loops`).
 """
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
@@ -20,12 +20,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...ir.attribute_access import flag
 from .index_ranges import unproven
 from .kernel_text import TileCount
+from .slice_loops import updates_slices, write_slices
 from .static_values import constant_attribute, shape_of
 from .writer import KernelWriter
 
 
 def is_element_loop(operation: Operation) -> bool:
-    """Whether a loop does nothing but set elements that surely lie inside of its tensors.
+    """Whether a loop does nothing but set elements, or slices, that surely lie in its tensors.
 
     That its other operations are known to kernels is for the caller to see.
     """
@@ -42,22 +43,24 @@ def is_element_loop(operation: Operation) -> bool:
     carried, yielded = block.args[1:], last.operands
     if not len(carried) == len(yielded) == len(operation.results) == len(operation.operands) - 3:
         return False
+    pairs = zip(operation.operands[3:], carried, yielded, operation.results, strict=True)
     return (
-        all(
-            len({initial.type, tensor.type, new.type, result.type}) == 1
-            and _is_set_last(block, tensor, new)
-            for initial, tensor, new, result in zip(
-                operation.operands[3:], carried, yielded, operation.results, strict=True
-            )
-        )
-        and all(
-            not isinstance(result.type, TensorType)
-            or inner.name == "arith.constant"
-            or result in yielded
-            for inner in block.walk()
-            for result in inner.results
-        )
+        all(len({value.type for value in values}) == 1 for values in pairs)
+        and (_sets_elements(block, carried, yielded) or updates_slices(block, carried, yielded))
         and not unproven(operation)
+    )
+
+
+def _sets_elements(block: Block, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]) -> bool:
+    """Whether one element of each carried tensor is set, and no other tensor is computed."""
+    return all(
+        _is_set_last(block, tensor, new) for tensor, new in zip(carried, yielded, strict=True)
+    ) and all(
+        not isinstance(result.type, TensorType)
+        or inner.name == "arith.constant"
+        or result in yielded
+        for inner in block.walk()
+        for result in inner.results
     )
 
 
@@ -91,6 +94,11 @@ def write_element_loop(writer: KernelWriter, operation: Operation) -> TileCount:
     code, block = writer.code, operation.regions[0].block
     low, high, step = (writer.number(each) for each in operation.operands[:3])
     carried = block.args[1:]
+    inserts = [each for each in block.ops if each.name == "tensor.insert_slice"]
+    if inserts:
+        # What a turn computes of slices is written where it is read.
+        is_outer = writer.is_inline
+        writer.is_inline = lambda value: is_outer(value) or _is_made_in(block, value)
     with code.loop("first", "last"):
         for initial, result in zip(operation.operands[3:], operation.results, strict=True):
             _copy(writer, initial, result)
@@ -98,18 +106,22 @@ def write_element_loop(writer: KernelWriter, operation: Operation) -> TileCount:
             writer.places[tensor] = result
         with code.loop(low, high, step) as turn:
             writer.body(block, (turn,))
+            if inserts:
+                write_slices(writer, inserts)
     return TileCount()
+
+
+def _is_made_in(block: Block, value: SSAValue) -> bool:
+    return isinstance(value.owner, Operation) and value.owner.parent_block() is block
 
 
 def _copy(writer: KernelWriter, initial: SSAValue, result: SSAValue) -> None:
     code, shape = writer.code, writer.shape(result)
-    is_stored = not writer.is_inline(initial) and constant_attribute(initial) is None
-    is_elsewhere = (
-        code.compare("ne", writer.address(initial), writer.address(result)) if is_stored else 1
-    )
-    with (
-        nullcontext() if is_elsewhere == 1 else code.when(is_elsewhere),
-        code.loops(shape) as indices,
-    ):
-        element = writer.element(initial, indices)
-        writer.store(result, code.linear(indices, shape), element)
+    if writer.is_inline(initial) or constant_attribute(initial) is not None:
+        with code.loops(shape) as indices:
+            element = writer.element(initial, indices)
+            writer.store(result, code.linear(indices, shape), element)
+        return
+    is_elsewhere = code.compare("ne", writer.address(initial), writer.address(result))
+    with code.when(is_elsewhere), code.loop(0, code.product(shape)) as position:
+        writer.store(result, position, writer.load(initial, position))

@@ -28,6 +28,7 @@ from .element_loops import is_element_loop
 from .expressions import FREE, RESHAPES, RULES, Access, unit_reshape, written_loops
 from .index_ranges import unproven
 from .product_sums import has_windows, product_factors
+from .slice_loops import SLICE_OPERATIONS
 from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
@@ -133,7 +134,7 @@ def is_kernel(operation: Operation) -> bool:
             is_element_loop(operation)
             and _has_known_elements(operation)
             and body is not None
-            and _is_known_body(body, BODY_OPERATIONS | {"tensor.insert"})
+            and _is_known_turn(body)
         )
     known = (
         operation.name in KERNEL_ONLY
@@ -183,6 +184,14 @@ def _is_known_body(block: Block, names: Set[str] = BODY_OPERATIONS) -> bool:
             if len(region.blocks) > 1 or not all(_is_known_body(each) for each in region.blocks):
                 return False
     return True
+
+
+def _is_known_turn(block: Block) -> bool:
+    """Whether kernels have all that a turn of a loop does, with elements or with slices."""
+    structured = {each.name for each in block.ops if structured_view(each) is not None}
+    return _is_known_body(
+        block, BODY_OPERATIONS | SLICE_OPERATIONS | structured | {"tensor.insert"}
+    )
 
 
 def _is_free(operation: Operation) -> bool:

@@ -5,14 +5,14 @@ What is not proven here is checked as the kernel runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.linalg.structured_view import structured_view
-from ...ir.attribute_access import integer
+from ...ir.attribute_access import integer, integers, operand_groups
 from ...runtime.abi.values import integer_width
 from . import intervals
 from .intervals import Interval, affine_interval
@@ -43,14 +43,8 @@ class _Ranges:
 
     def __init__(self, operation: Operation) -> None:
         self._known: dict[SSAValue, Interval] = {}
+        self._loops: dict[Operation, Sequence[Interval]] = {}
         view = structured_view(operation)
-        sizes: Sequence[int | None] = (
-            view.loop_sizes() if view is not None else shape_of(operation.results[0])
-        )
-        self._loops = [
-            LONGEST_LOOP if size is None or size < 0 else Interval(0, max(size - 1, 0))
-            for size in sizes
-        ]
         block = operation.regions[0].blocks.first
         if operation.name == "scf.for":
             low, high = (self.of(bound) for bound in operation.operands[:2])
@@ -58,7 +52,8 @@ class _Ranges:
             self._known[index] = Interval(low.low, max(low.low, high.high - 1))
         elif view is None and block is not None:
             # A `tensor.pad` or `generate` gives its body the indices of an element.
-            self._known.update(zip(block.args, self._loops, strict=False))
+            indices = _index_ranges(shape_of(operation.results[0]))
+            self._known.update(zip(block.args, indices, strict=False))
 
     def of(self, value: SSAValue) -> Interval:
         """The range of an integer or index."""
@@ -82,13 +77,26 @@ class _Ranges:
 
     def _result(self, op: Operation) -> Interval | None:
         if op.name == "linalg.index":
-            loop = integer(op, "dim")
-            return self._loops[loop] if loop < len(self._loops) else None
+            loop, loops = integer(op, "dim"), self._loops_around(op)
+            return loops[loop] if loop < len(loops) else None
         if op.name == "affine.apply":
             affine_map = _map_of(op)
             return affine_interval(affine_map.results[0], *self._arguments(op, affine_map))
         rule = _RULES.get(op.name)
         return None if rule is None else rule([self.of(operand) for operand in op.operands])
+
+    def _loops_around(self, op: Operation) -> Sequence[Interval]:
+        """The indices of the loops whose body an operation is in."""
+        nest = op.parent_op()
+        while nest is not None and nest.name == "scf.if":
+            nest = nest.parent_op()
+        if nest is None:
+            return ()
+        if nest not in self._loops:
+            view = structured_view(nest)
+            sizes = view.loop_sizes() if view is not None else shape_of(nest.results[0])
+            self._loops[nest] = _index_ranges(sizes)
+        return self._loops[nest]
 
     def _arguments(
         self, op: Operation, affine_map: AffineMap
@@ -102,6 +110,8 @@ class _Ranges:
             tensor, *indices = op.operands[op.name == "tensor.insert" :]
             pairs = zip(indices, shape_of(tensor), strict=True)
             return all(size >= 0 and self.of(index).is_within(size) for index, size in pairs)
+        if op.name in ("tensor.extract_slice", "tensor.insert_slice"):
+            return self._is_inside(op, op.name == "tensor.insert_slice")
         if op.name == "cf.assert":
             return False
         if op.name == "tensor.dim":
@@ -112,6 +122,31 @@ class _Ranges:
                 affine_interval(affine_map.results[0], *self._arguments(op, affine_map)) is not None
             )
         return True
+
+    def _is_inside(self, op: Operation, position: bool) -> bool:
+        """Whether a slice of known sizes, without strides, surely lies inside of an operand."""
+        whole = shape_of(op.operands[position])
+        dynamic_offsets, *dynamic = operand_groups(op, op.operands)[1 + position :]
+        lists = [integers(op, f"static_{name}") for name in ("offsets", "sizes", "strides")]
+        if any(dynamic) or {*lists[2]} - {1} or any(len(each) != len(whole) for each in lists):
+            return False
+        given = iter(dynamic_offsets)
+        offsets = [
+            self.of(next(given)) if each == DYNAMIC_INDEX else Interval(each, each)
+            for each in lists[0]
+        ]
+        return all(
+            size >= 0 and offset.is_within(extent - size + 1)
+            for offset, size, extent in zip(offsets, lists[1], whole, strict=True)
+        )
+
+
+def _index_ranges(sizes: Iterable[int | None]) -> list[Interval]:
+    """The indices of loops of some sizes."""
+    return [
+        LONGEST_LOOP if size is None or size < 0 else Interval(0, max(size - 1, 0))
+        for size in sizes
+    ]
 
 
 def _map_of(op: Operation) -> AffineMap:

@@ -209,9 +209,16 @@ class RegisterTiles:
                 inner *= size if isinstance(size, int) else 64
             cuts.append((long[0], max(1, rows // max(1, inner))))
         elif self.fold is not None:
-            cuts.append((self.fold, rows))
+            cuts.append((self.fold, self._even(self.sizes[self.fold], rows)))
         cuts.append((self.row, STRIP_CHUNK * self.tile.columns))
         return cuts
+
+    def _even(self, size: Term, most: int) -> int:
+        """How long pieces of a loop are that is cut into as few as may be, all about as long."""
+        if not isinstance(size, int) or size <= most:
+            return most
+        rows, count = self.tile.rows, -(-size // most)
+        return -(-size // (count * rows)) * rows
 
     @contextmanager
     def _over(

@@ -34,8 +34,14 @@ STREAMED_BLOCKS = 2
 """Blocks of a tile of work down the rows of a result that is streamed."""
 
 STREAMED = 1 << 23
-"""Bytes of a result from which on it is written past the caches. Else its lines are read first, and
-those of rows that are a power of two apart put each other out."""
+"""Bytes of a result from which on it is written past the caches. Else its lines are read first."""
+
+STREAMED_APART = 1 << 20
+"""The same where rows are some `LINES_APART` apart: their lines put each other out."""
+
+LINES_APART = 1 << 12
+"""The bytes between lines that go to one place of a first-level cache. Half of it is bad, too: then
+a tile of work has one block down the rows, whose lines are whole when the next ones come."""
 
 BLOCK_BYTES = 128
 """Bytes of a row of a block on the stack."""
@@ -63,8 +69,9 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
     source_shape = tuple(shape[each] for each in permutation)
     steps = _stride(code, shape, row), _stride(code, source_shape, permutation.index(column))
     bytes_ = element.storage_bytes
-    is_streamed = _is_streamed(shape, bytes_)
-    down = STREAMED_BLOCKS if is_streamed else BLOCKS
+    is_streamed = _is_streamed(shape, bytes_, steps[0])
+    is_near = isinstance(steps[0], int) and steps[0] * bytes_ % (LINES_APART // 2) == 0
+    down = STREAMED_BLOCKS if is_streamed else 1 if is_near else BLOCKS
 
     def places(indices: Indices) -> tuple[Term, Term]:
         at = tuple(indices[each] for each in permutation)
@@ -100,13 +107,18 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
     return tiles
 
 
-def _is_streamed(shape: Indices, storage_bytes: int) -> bool:
-    """Whether a result is large, and its rows are whole cache lines, which a vector fills."""
+def _is_streamed(shape: Indices, storage_bytes: int, step: Term) -> bool:
+    """Whether a result is large, and its rows are whole cache lines, which a vector fills.
+
+    `step` is how many elements the rows of a block are apart.
+    """
     known = [each for each in shape if isinstance(each, int)]
     size, row = prod(known) * storage_bytes, known[-1] * storage_bytes if known else 0
     is_known = len(known) == len(shape)
     is_line = square_of(storage_bytes) * storage_bytes == CACHE_LINE
-    return is_known and is_line and size >= STREAMED and row % CACHE_LINE == 0
+    is_apart = isinstance(step, int) and step * storage_bytes % LINES_APART == 0
+    least = STREAMED_APART if is_apart else STREAMED
+    return is_known and is_line and size >= least and row % CACHE_LINE == 0
 
 
 def write_with_transposes(

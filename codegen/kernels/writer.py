@@ -230,9 +230,15 @@ class KernelWriter:
         self, operation: Operation, loops: Indices, form: str | None
     ) -> tuple[Term, ...]:
         name = operation.name
+        if name == "tensor.insert":
+            self._insert(operation)
+            return ("",)
+        if any(isinstance(result.type, TensorType) for result in operation.results):
+            # Its elements are computed where they are read.
+            return ("",) * len(operation.results)
         if name in ("arith.constant", "complex.constant"):
             attribute = operation.get_attr_or_prop("value")
-            if isinstance(operation.results[0].type, TensorType) or attribute is None:
+            if attribute is None:
                 return ("",)
             return (write_constant(self.code, attribute, operation),)
         if name == "linalg.index":
@@ -248,9 +254,6 @@ class KernelWriter:
             return (self._dimension(operation),)
         if name == "scf.if":
             return self._if(operation, loops)
-        if name == "tensor.insert":
-            self._insert(operation)
-            return ("",)
         if name == "cf.assert":
             self._assert(operation)
             return ()
@@ -310,7 +313,12 @@ class KernelWriter:
     def _is_proven(self, operation: Operation) -> bool:
         """Whether an operation of a body need not be checked."""
         scope = operation.parent_op()
-        while scope is not None and scope.name == "scf.if":
+        while (
+            scope is not None
+            and scope is not self.operation
+            and (scope.name == "scf.if" or scope.parent_op() is self.operation)
+        ):
+            # A loop nest in a turn of the kernel's loop knows of the numbers of that turn.
             scope = scope.parent_op()
         if scope is None:
             return False

@@ -196,27 +196,29 @@ class _Scatter:
         batch: Sequence[IndexOrInt],
         carried: Sequence[SSAValue],
     ) -> list[SSAValue]:
-        starts = self._starts(e, batch)
+        """A window updated: what lies outside of the tensor is left out.
+
+        The part of the tensor that is written is as large as the window and lies inside; elements
+        of it that the window does not cover are written as they were.
+        """
         offsets: list[IndexOrInt] = []
-        lows: list[IndexOrInt] = []
         sizes: list[IndexOrInt] = []
-        for dimension, start in enumerate(starts):
-            extent = e.size(carried[0], dimension)
-            width: IndexOrInt = 1
-            if dimension in self.window:
-                place = self.windows[self.window.index(dimension)]
-                width = e.size(self.updates[0], place)
+        shifts: dict[int, SSAValue] = {}
+        hit = e.constant(1, BOOL)
+        for dimension, start in enumerate(self._starts(e, batch)):
+            extent, width = e.size(carried[0], dimension), self._width(e, dimension)
+            size = e.minimum(width, extent)
+            sizes.append(size)
             if start == 0:
                 # The window begins where the tensor does, and cannot be larger.
-                low, size, offset = 0, e.minimum(width, extent), 0
-            else:
-                low = e.maximum(e.subtract(0, start), 0)
-                end = e.minimum(width, e.subtract(extent, start))
-                size = e.maximum(e.subtract(end, low), 0)
-                offset = e.minimum(e.maximum(start, 0), extent)
+                offsets.append(0)
+                continue
+            offset = e.maximum(e.minimum(start, e.subtract(extent, size)), 0)
             offsets.append(offset)
-            lows.append(low)
-            sizes.append(size)
+            if dimension in self.window:
+                shifts[dimension] = e.index(e.subtract(offset, start))
+            else:
+                hit = e.both(hit, e.compare_integers("eq", e.index(offset), e.index(start)))
         strides = [1] * len(sizes)
         parts = [e.extract_slice(value, offsets, sizes, strides) for value in carried]
         combined, given = self.combined, self.kinds[self.count + 1 :]
@@ -226,10 +228,19 @@ class _Scatter:
             indices: list[IndexOrInt] = [0] * rank
             for place, index in zip(self.batch, batch, strict=True):
                 indices[place] = index
+            covered = hit
             for place, dimension in zip(self.windows, self.window, strict=True):
-                indices[place] = inner.add(inner.loop_index(dimension), lows[dimension])
+                indices[place] = index = inner.loop_index(dimension)
+                if dimension in shifts:
+                    inside, indices[place] = inner.nearest(
+                        inner.index(inner.add(index, shifts[dimension])),
+                        inner.size(self.updates[0], place),
+                    )
+                    covered = inner.both(covered, inside)
             values = [inner.element(update, indices) for update in self.updates]
-            return combined.combine(inner, args[: self.count], values, given)
+            old = args[: self.count]
+            new = combined.combine(inner, old, values, given)
+            return [inner.select(covered, *each) for each in zip(new, old, strict=True)]
 
         empties = [e.empty(sizes, type_) for type_ in combined.carried]
         made = e.loops(parts, None, empties, None, body)
@@ -237,6 +248,12 @@ class _Scatter:
             e.insert_slice(new, old, offsets, strides, sizes)
             for new, old in zip(made, carried, strict=True)
         ]
+
+    def _width(self, e: Emitter, dimension: int) -> IndexOrInt:
+        """The size of a window along a dimension of the tensor."""
+        if dimension not in self.window:
+            return 1
+        return e.size(self.updates[0], self.windows[self.window.index(dimension)])
 
     def _updated_element(
         self,

@@ -52,6 +52,10 @@ SOURCE = source_of(__file__)
 CHUNKS = 64
 """Into how many parts the tiles of a kernel are cut, between which the clock is looked at."""
 
+LONG_WORK = 1 << 31
+"""Work of a kernel, in bytes moved and multiplications, that takes longer than a run may go on
+without being ended: it is shared in parts."""
+
 UNDIVIDED_WORK = 1 << 14
 """The work, in bytes moved and multiplications, below which they are not cut."""
 
@@ -112,9 +116,10 @@ def run_kernel(state: int, code: int, frame: int) -> int:
             return HELP
         team = 0
     elif team != 0:
-        # Few parts, as workers wait for each other after each, and as many tiles for all of them.
+        # All at once, as workers wait for each other after each part; a few if it takes long.
         workers = load_word(team + 8 * WORKERS)
-        chunk = (tiles + 4 * workers - 1) // (4 * workers) * workers
+        parts = 4 if work >= LONG_WORK else 1
+        chunk = (tiles + parts * workers - 1) // (parts * workers) * workers
     first = load_word(state + 8 * TILE)
     while first < tiles:
         last = min(first + chunk, tiles)

@@ -1,9 +1,9 @@
 """Workers that share the tiles of a device's kernels, as native code.
 
 While a function runs, the other threads of its device are in `serve`, which waits for jobs in the
-words of a team. The thread that runs host code is worker 0. It posts a job, which has a share for
-each worker. Each claims its own share first and then those that nobody has begun, so a worker that
-the system does not let run holds nobody up. Worker 0 waits until all shares are done.
+words of a team. The thread that runs host code is worker 0. It posts a job, which has a few shares
+for each worker. Each claims its own shares first and then those that nobody has begun, so a worker
+that the system does not let run holds nobody up. Worker 0 waits until all shares are done.
 
 A share is claimed by giving its word the number of the job, if it has that of the job before.
 A worker that wakes late therefore claims nothing of a job that is over, and the words of a job do
@@ -43,6 +43,9 @@ what `serve_call` takes."""
 
 CALL_WORDS = 3
 
+SHARES_EACH = 8
+"""Shares of a worker: what the others find left to do if one is late, or has longer tiles."""
+
 YIELDS = 1000
 """How often a worker that waits for a job gives its core away before it sleeps."""
 
@@ -63,15 +66,15 @@ def team_words(workers: int) -> int:
 
 def worker_call(workers: int, worker: int) -> int:
     """The first of the words that a worker's `serve_call` takes."""
-    return SHARES + 2 * workers + CALL_WORDS * worker
+    return SHARES + 2 * workers * SHARES_EACH + CALL_WORDS * worker
 
 
 def do_share(team: int, share: int) -> int:
     """Run a share of the tiles of a job; returns the kernel's status."""
-    workers = load_word(team + 8 * WORKERS)
+    shares = load_word(team + 8 * WORKERS) * SHARES_EACH
     first, last = load_word(team + 8 * FIRST), load_word(team + 8 * LAST)
-    start = first + (last - first) * share // workers
-    stop = first + (last - first) * (share + 1) // workers
+    start = first + (last - first) * share // shares
+    stop = first + (last - first) * (share + 1) // shares
     if start >= stop:
         return 0
     return call_kernel(
@@ -85,17 +88,17 @@ def do_share(team: int, share: int) -> int:
 
 def do_shares(team: int, worker: int, job: int) -> None:
     """Do the shares of a job that nobody has claimed, a worker's own first."""
-    workers = load_word(team + 8 * WORKERS)
-    for other in range(workers):
-        share = (worker + other) % workers
+    shares = load_word(team + 8 * WORKERS) * SHARES_EACH
+    for other in range(shares):
+        share = (worker * SHARES_EACH + other) % shares
         if atomic_exchange_if(team + 8 * (SHARES + share), job - 1, job) == 1:
-            store_word(team + 8 * (SHARES + workers + share), do_share(team, share))
+            store_word(team + 8 * (SHARES + shares + share), do_share(team, share))
             atomic_add(team + 8 * DONE, 1)
 
 
 def run_shared(team: int, kernel: int, bindings: int, constants: int, first: int, last: int) -> int:
     """Run the tiles of a kernel on all workers; returns the first status that is not 0."""
-    workers = load_word(team + 8 * WORKERS)
+    shares = load_word(team + 8 * WORKERS) * SHARES_EACH
     store_word(team + 8 * KERNEL, kernel)
     store_word(team + 8 * BINDINGS, bindings)
     store_word(team + 8 * CONSTANTS, constants)
@@ -105,13 +108,13 @@ def run_shared(team: int, kernel: int, bindings: int, constants: int, first: int
     job = atomic_add(team + 8 * JOBS, 1) + 1
     do_shares(team, 0, job)
     spins = 0
-    while atomic_load(team + 8 * DONE) != workers:
+    while atomic_load(team + 8 * DONE) != shares:
         spins += 1
         back_off(spins, NEVER)
     status = 0
-    for share in range(workers):
+    for share in range(shares):
         if status == 0:
-            status = load_word(team + 8 * (SHARES + workers + share))
+            status = load_word(team + 8 * (SHARES + shares + share))
     return status
 
 

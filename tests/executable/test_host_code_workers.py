@@ -48,6 +48,20 @@ def test_workers_share_kernels_in_a_loop() -> None:
     assert failure.value.operation.name == "tensor.extract"
 
 
+def test_every_share_is_run_once() -> None:
+    """Each tile is run once, whoever claims it, however few tiles or many workers there are."""
+    rng = np.random.default_rng(1)
+    for rows, workers in ((3, 2), (64, 2), (67, 5), (1, 3)):
+        text = GATHERING.replace("64x512", f"{rows}x65536")
+        values = rng.standard_normal((rows, 65536), np.float32)
+        places = rng.integers(0, 65536, (rows, 65536))
+        program = CompiledProgram(api.compile(text, stages=False).module, workers=workers)
+        for _ in range(3):
+            (found,) = program.run("main", [values, places, np.int64(1)])
+            expected = 2 * np.take_along_axis(values, places, 1)
+            np.testing.assert_array_equal(found, expected)
+
+
 def test_nobody_waits_for_workers_that_do_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine they may wake after a kernel is over, or never."""
     monkeypatch.setattr(Team, "start", lambda *_: None)

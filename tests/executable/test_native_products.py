@@ -124,6 +124,20 @@ def test_large_product_of_narrow_floats(element: str, monkeypatch: pytest.Monkey
     check(text)
 
 
+def test_f16_is_widened_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product that strips serve well in `f32` is packed in `f16`, which is slow to convert."""
+    asked: list[bool] = []
+    gains = contractions.gains_from_panels
+    monkeypatch.setattr(
+        contractions, "gains_from_panels", lambda *each: asked.append(gains(*each)) or asked[-1]
+    )
+    for element in ("f16", "f32"):
+        text = matmul(element, "f32").replace("<7x", "<131x").replace("x33x", "x139x")
+        check(text.replace("x9x", "x67x").replace("<9x", "<67x"))
+    assert set(asked[: len(asked) // 2]) == {True}
+    assert set(asked[len(asked) // 2 :]) == {False}
+
+
 NARROW = {
     "signed": ("i8", "extsi extsi", "61x83 mk", "83x70 kn"),
     "unsigned": ("i8", "extui extui", "61x83 mk", "83x70 kn"),

@@ -180,6 +180,25 @@ def test_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(each.chunk for each in written) == name.startswith("chunks")
 
 
+@pytest.mark.parametrize("rows", [400, 1153])
+def test_pieces_of_rows_are_even(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles of work are as few as before, and none is much shorter than the others."""
+    pieces: list[tuple[int, int]] = []
+    even = register_tiles.RegisterTiles._even
+
+    def record(self, size, most):
+        pieces.append((most, even(self, size, most)))
+        return pieces[-1][1]
+
+    monkeypatch.setattr(register_tiles.RegisterTiles, "_even", record)
+    check(product(tensors(f"{rows}x9xf32", "9x33xf32", f"{rows}x33xf32"), "mnk", MATRICES))
+    assert pieces
+    for most, piece in pieces:
+        count = -(-rows // most)
+        assert -(-rows // piece) == count
+        assert piece <= most and piece - rows / count < 12
+
+
 @pytest.mark.parametrize("has_instruction", [True, False])
 def test_pairs_of_extremes(has_instruction: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums of pairs wrap as the sums of their terms do, on CPUs without the instruction, too."""

@@ -65,6 +65,15 @@ def test_streamed(
     check(transpose(shape, permutation, element))
 
 
+@pytest.mark.parametrize(
+    ("shape", "element"),
+    [((512, 70), "f32"), ((1024, 262), "f32"), ((256, 37), "f64"), ((1024, 600), "bf16")],
+)
+def test_rows_that_put_each_other_out(shape: tuple[int, int], element: str) -> None:
+    """Rows of a result are 2 or 4 KB apart: its tiles of work are others, or it is streamed."""
+    check(transpose(shape, (1, 0), element))
+
+
 @pytest.mark.parametrize("shape", [(0, 20), (20, 0), (1, 1), (15, 17), (70, 131)])
 def test_open_sizes(shape: tuple[int, int]) -> None:
     """One kernel for all sizes."""

@@ -69,6 +69,11 @@ HOST_OPERATIONS = frozenset({"arith.constant", "tensor.dim", "tensor.extract", "
 PARALLEL_LOOPS = frozenset({"scf.forall"})
 """Control flow that a kernel does: its iterations know nothing of each other."""
 
+UPDATES = frozenset({"tensor.insert", "tensor.insert_slice"})
+
+TURN_OPERATIONS = UPDATES | {"tensor.empty", "tensor.extract", "tensor.extract_slice"}
+"""Operations on tensors, besides loop nests, that a kernel's loop may do in each turn."""
+
 RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
 """The same elements in the same order: nothing to compute."""
 
@@ -97,6 +102,8 @@ def is_computation(operation: Operation) -> bool:
     """Whether an operation computes tensors, on a device."""
     if operation.name in PARALLEL_LOOPS or is_collective(operation):
         return bool(operation.results)
+    if is_update_loop(operation):
+        return True
     if operation.name.partition(".")[0] in HOST_DIALECTS or operation.name in HOST_OPERATIONS:
         return False
     if operation.name in RESHAPES:
@@ -104,6 +111,37 @@ def is_computation(operation: Operation) -> bool:
     if operation.has_trait(IsTerminator, value_if_unregistered=False):
         return False
     return any(isinstance(result.type, TensorType) for result in operation.results)
+
+
+def is_update_loop(operation: Operation) -> bool:
+    """Whether a loop only updates elements or slices of the tensors that it carries, in order.
+
+    As dispatches of their own its turns would copy these tensors each time.
+    """
+    if operation.name != "scf.for" or not operation.results:
+        return False
+    block = operation.regions[0].block
+    last = block.last_op
+    return (
+        last is not None
+        and all(
+            isinstance(new, OpResult) and new.op.name in UPDATES and new.op.operands[1] is tensor
+            for tensor, new in zip(block.args[1:], last.operands, strict=False)
+        )
+        and all(inner is last or _is_of_turn(inner) for inner in block.ops)
+    )
+
+
+def _is_of_turn(operation: Operation) -> bool:
+    """Whether an operation computes numbers, or parts of tensors element by element."""
+    if operation.name in TURN_OPERATIONS:
+        return True
+    view = structured_view(operation)
+    if view is not None:
+        return not view.reduction_loops
+    return only_computes(operation) and not any(
+        isinstance(result.type, TensorType) for result in operation.results
+    )
 
 
 def is_copied(operation: Operation) -> bool:

@@ -1,0 +1,290 @@
+"""Loops that update slices of tensors in order: one kernel, as the interpreter runs them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from backend_checks import check, function
+from breadth import sampled
+from mesh_opt import api
+from mesh_opt.codegen.kernels import element_loops
+from mesh_opt.passes.stablehlo import scatter
+from mesh_opt.runtime.abi.values import dtype_of
+
+TABLE, ROWS = "tensor<7x5xf32>", "tensor<40x5xf32>"
+
+
+def loop(body: str, initial: str = "%a1", extra: str = "") -> str:
+    """A loop that updates rows of a table; `body` computes `%n` from `%row`, row `%at`."""
+    return function(
+        ["tensor<40xi32>", TABLE, ROWS],
+        f"{TABLE}, {TABLE}",
+        f"""  %low = arith.constant 0 : index
+  %high = arith.constant 40 : index
+  %step = arith.constant 1 : index
+  %zero = arith.constant 0 : index
+  %last = arith.constant 6 : index
+  %v = arith.constant -0.0 : f32
+  %filled = linalg.fill ins(%v : f32) outs(%a1 : {TABLE}) -> {TABLE}
+  {extra}
+  %0 = scf.for %i = %low to %high step %step iter_args(%t = {initial}) -> ({TABLE}) {{
+    %j = tensor.extract %a0[%i] : tensor<40xi32>
+    %k = arith.index_cast %j : i32 to index
+    %m = arith.minsi %k, %last : index
+    %at = arith.maxsi %m, %zero : index
+    %row = tensor.extract_slice %t[%at, 0] [1, 5] [1, 1] : {TABLE} to tensor<5xf32>
+    %x = tensor.extract_slice %a2[%i, 0] [1, 5] [1, 1] : {ROWS} to tensor<5xf32>
+    {body}
+    scf.yield %n : {TABLE}
+  }}
+  return %0, %a1 : {TABLE}, {TABLE}""",
+    )
+
+
+SET = f"%n = tensor.insert_slice %s into %t[%at, 0] [1, 5] [1, 1] : tensor<5xf32> into {TABLE}"
+ADD = f"%s = arith.addf %row, %x : tensor<5xf32>\n    {SET}"
+GENERIC = f"""%e = tensor.empty() : tensor<5xf32>
+    %first = tensor.extract %row[%zero] : tensor<5xf32>
+    %s = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}} ins(%row : tensor<5xf32>) outs(%e : tensor<5xf32>) {{
+    ^bb0(%old: f32, %o: f32):
+      %c = linalg.index 0 : index
+      %u = tensor.extract %a2[%i, %c] : {ROWS}
+      %p = arith.mulf %old, %u : f32
+      %d = arith.subf %p, %first : f32
+      linalg.yield %d : f32
+    }} -> tensor<5xf32>
+    {SET}"""  # noqa: E501
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the loops over slices that became kernels."""
+    names: list[str] = []
+    write = element_loops.write_slices
+
+    def record(writer, inserts):
+        names.extend(each.name for each in inserts)
+        return write(writer, inserts)
+
+    monkeypatch.setattr(element_loops, "write_slices", record)
+    return names
+
+
+def inputs() -> list[np.ndarray]:
+    rng = np.random.default_rng(5)
+    table, rows = (rng.standard_normal(shape).astype(np.float32) for shape in ((7, 5), (40, 5)))
+    rows[[3, 9, 20], [0, 2, 4]] = [np.nan, np.inf, -0.0]
+    table[2] = 1e-42
+    return [rng.integers(-2, 9, 40).astype(np.int32), table, rows]
+
+
+@pytest.mark.parametrize("initial", ["%a1", "%filled"])
+@pytest.mark.parametrize(
+    "body", [ADD, GENERIC, f"{ADD}\n    %z = tensor.extract %t[%zero, %zero] : {TABLE}"]
+)
+def test_kernel(body: str, initial: str, written: list[str]) -> None:
+    """Updates of one row come in order; the initial values are still there afterwards."""
+    check(loop(body, initial), inputs())
+    assert written
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # A row is written after it was read, and the table then read again.
+        f"%w = tensor.insert_slice %x into %t[%at, 0] [1, 5] [1, 1] : tensor<5xf32> into {TABLE}\n"
+        f"    %n = tensor.insert_slice %row into %w[%zero, 0] [1, 5] [1, 1]"
+        f" : tensor<5xf32> into {TABLE}",
+        # Another row is read than is written.
+        f"%s = tensor.extract_slice %t[%zero, 0] [1, 5] [1, 1] : {TABLE} to tensor<5xf32>\n"
+        f"    {SET}",
+        # Elements are read at other places than they are written.
+        GENERIC.replace("[%i, %c] : " + ROWS, "[%at, %c] : " + TABLE).replace("%a2", "%t"),
+        GENERIC.replace("[%i, %c] : " + ROWS, "[%zero] : tensor<5xf32>").replace("%a2", "%row"),
+        GENERIC.replace("affine_map<(d0) -> (d0)>, ", "affine_map<(d0) -> (4 - d0)>, "),
+        # A slice has strides, or might leave the table.
+        f"%s = arith.addf %row, %x : tensor<5xf32>\n"
+        f"    %q = tensor.extract_slice %s[0] [2] [2] : tensor<5xf32> to tensor<2xf32>\n"
+        f"    %n = tensor.insert_slice %q into %t[%at, 0] [1, 2] [1, 2]"
+        f" : tensor<2xf32> into {TABLE}",
+        f"%n = tensor.insert_slice %x into %t[%at, 0] [1, 5] [2, 1] : tensor<5xf32> into {TABLE}",
+    ],
+)
+def test_no_kernel(body: str, written: list[str]) -> None:
+    check(loop(body), inputs())
+    assert not written
+
+
+def test_unproven_slice(written: list[str]) -> None:
+    """An offset that is data is looked at by the host, which says what is wrong with it."""
+    text = loop(ADD).replace("%t[%at, 0]", "%t[%k, 0]")
+    given = inputs()
+    given[0] = np.minimum(np.maximum(given[0], 0), 6)
+    check(text, given)
+    given[0][4] = 7
+    with pytest.raises(Exception, match="dimension 0"):
+        check(text, given)
+    assert not written
+
+
+def test_slices_of_two_tensors(written: list[str]) -> None:
+    """All elements of a place are computed before any of them is written."""
+    both = f"{TABLE}, {TABLE}"
+    body = f"""
+    %other = tensor.extract_slice %r[%at, 0] [1, 5] [1, 1] : {TABLE} to tensor<5xf32>
+    %s = arith.addf %other, %x : tensor<5xf32>
+    {SET}
+    %d = arith.subf %row, %other : tensor<5xf32>
+    %g = tensor.insert_slice %d into %r[%at, 0] [1, 5] [1, 1] : tensor<5xf32> into {TABLE}"""
+    text = loop(body).replace(
+        f"iter_args(%t = %a1) -> ({TABLE})", f"iter_args(%t = %a1, %r = %filled) -> ({both})"
+    )
+    text = text.replace(f"scf.yield %n : {TABLE}", f"scf.yield %n, %g : {both}")
+    text = text.replace("%0 = scf.for", "%0, %1 = scf.for").replace("%0, %a1 :", "%0, %1 :")
+    check(text, inputs())
+    assert written
+
+
+def test_slices_of_other_places(written: list[str]) -> None:
+    """A tensor is read at another place than it is written: the turns stay apart."""
+    both = f"{TABLE}, {TABLE}"
+    body = f"""
+    {ADD}
+    %g = tensor.insert_slice %row into %r[%zero, 0] [1, 5] [1, 1] : tensor<5xf32> into {TABLE}
+    %h = tensor.extract_slice %r[%at, 0] [1, 5] [1, 1] : {TABLE} to tensor<5xf32>"""
+    text = loop(body).replace(
+        f"iter_args(%t = %a1) -> ({TABLE})", f"iter_args(%t = %a1, %r = %filled) -> ({both})"
+    )
+    text = text.replace(f"scf.yield %n : {TABLE}", f"scf.yield %n, %g : {both}")
+    text = text.replace("%0 = scf.for", "%0, %1 = scf.for").replace("%0, %a1 :", "%0, %1 :")
+    check(text, inputs())
+    assert not written
+
+
+# Scatter --------------------------------------------------------------------------------------
+
+
+def scattered(
+    table: np.ndarray, places: np.ndarray, updates: np.ndarray, windows: int, kept: list[int]
+) -> np.ndarray:
+    """What a scatter computes: `new - old`, element by element, in order.
+
+    The last `windows` dimensions of the updates are windows, in dimensions `kept` of the table.
+    Index vectors are the last dimension of `places`; they are for all dimensions of the table.
+    """
+    result = table.copy()
+    batch = updates.shape[: updates.ndim - windows]
+    for at in product(*map(range, batch)):
+        for within in product(*map(range, updates.shape[len(batch) :])):
+            place = [int(each) for each in places[at]]
+            for dimension, index in zip(kept, within, strict=True):
+                place[dimension] += index
+            if all(0 <= each < size for each, size in zip(place, table.shape, strict=True)):
+                result[tuple(place)] = updates[(*at, *within)] - result[tuple(place)]
+    return result
+
+
+def _type(shape: tuple[int, ...], element: str) -> str:
+    return f"tensor<{'x'.join(map(str, (*shape, element)))}>"
+
+
+def _scatter(
+    table: tuple[int, ...],
+    batch: tuple[int, ...],
+    window: tuple[int, ...],
+    kept: list[int],
+    element: str,
+) -> str:
+    rank = len(table)
+    dropped = [each for each in range(rank) if each not in kept]
+    given = _type(table, element), _type((*batch, rank), "i32"), _type((*batch, *window), element)
+    own = list(range(len(batch), len(batch) + len(window)))
+    return f"""
+func.func @main(%a0: {given[0]}, %a1: {given[1]}, %a2: {given[2]}) -> {given[0]} {{
+  %0 = "stablehlo.scatter"(%a0, %a1, %a2) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {own}, inserted_window_dims = {dropped}, scatter_dims_to_operand_dims = {list(range(rank))}, index_vector_dim = {len(batch)}>}}> ({{
+  ^bb0(%old: tensor<{element}>, %new: tensor<{element}>):
+    %s = stablehlo.subtract %new, %old : tensor<{element}>
+    stablehlo.return %s : tensor<{element}>
+  }}) : ({given[0]}, {given[1]}, {given[2]}) -> {given[0]}
+  return %0 : {given[0]}
+}}"""  # noqa: E501
+
+
+SCATTERS = [
+    ((7, 5), (13,), (5,), [1]),
+    ((7, 5), (13,), (3,), [1]),
+    ((7, 5), (3, 4), (3, 2), [0, 1]),
+    ((7, 5), (13,), (7,), [0]),
+    ((7, 5), (13,), (1, 1), [0, 1]),
+    ((3, 17, 2), (11,), (2, 2), [1, 2]),
+    ((3, 17, 2), (1, 11), (3, 17, 2), [0, 1, 2]),
+    ((31, 67), (23,), (67,), [1]),
+    ((31,), (37,), (13,), [0]),
+    ((1, 1), (3,), (1,), [1]),
+    ((2, 3), (0,), (3,), [1]),
+    ((2, 0), (3,), (0,), [1]),
+    ((5, 4), (), (4,), [1]),
+]
+"""Shapes of tables, of batches, of windows, and which dimensions windows have."""
+
+
+ELEMENTS = ("f32", "f64", "bf16", "i8", "i32", "complex<f32>", "f16")
+
+
+@pytest.mark.parametrize(("most", "pipeline"), [(0, "spmd"), (1 << 20, "spmd"), (0, "compile")])
+@pytest.mark.parametrize(("case", "element"), sampled([*product(SCATTERS, ELEMENTS)], 5))
+def test_scatter(
+    case: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], list[int]],
+    element: str,
+    most: int,
+    pipeline: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Elements of windows outside of the table are left out; the others come in order."""
+    table, batch, window, kept = case
+    monkeypatch.setattr(scatter, "MOST_SINGLE_POINTS", most)
+    monkeypatch.setattr(scatter, "MOST_POINTS", most)
+    text = _scatter(table, batch, window, kept, element)
+    main = api.compile(text, pipeline, stages=False)["main"]
+    rng = np.random.default_rng(6)
+    values = [rng.integers(-40, 40, shape) for shape in (table, (*batch, *window))]
+    places = rng.integers(-2, max((*table, 1)) + 2, (*batch, len(table))).astype(np.int32)
+    if places.size:
+        places.reshape(-1)[::5] = rng.choice(np.int32([2**31 - 1, -(2**31), 0]))
+    first, second = (value.astype(dtype_of(main.argument_types[0])) for value in values)
+    with np.errstate(over="ignore"):
+        expected = scattered(first, places, second, len(window), kept)
+    np.testing.assert_array_equal(main(first, places, second), expected)
+
+
+@pytest.mark.parametrize("element", ["f32", "i1"])
+def test_scatter_in_a_dispatch(
+    element: str, written: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device runs the loop as one kernel, between others."""
+    monkeypatch.setattr(scatter, "MOST_POINTS", 0)
+    kind = _type((7, 5), element)
+    text = _scatter((7, 5), (13,), (5,), [1], element).replace(
+        "stablehlo.subtract", "stablehlo.add"
+    )
+    text = text.replace('  %0 = "', f'  %d = stablehlo.multiply %a0, %a0 : {kind}\n  %0 = "')
+    text = text.replace("(%a0, %a1, %a2) <{", "(%d, %a1, %a2) <{")
+    text = text.replace(
+        f"return %0 : {kind}",
+        f"%r = stablehlo.add %0, %a0 : {kind}\n  return %r, %0, %d : {kind}, {kind}, {kind}",
+    ).replace(f") -> {kind} {{", f") -> ({kind}, {kind}, {kind}) {{")
+    main = api.compile(text, "compile", stages=False)["main"]
+    rng = np.random.default_rng(6)
+    dtype = dtype_of(main.argument_types[0])
+    first, second = (rng.integers(0, 2, shape).astype(dtype) for shape in ((7, 5), (13, 5)))
+    places = np.stack([rng.integers(-2, 9, 13), np.zeros(13)], -1).astype(np.int32)
+    expected = first * first
+    for row, update in zip(places[:, 0], second, strict=True):
+        if 0 <= row < 7:
+            expected[row] += update
+    results = main(first, places, second)
+    for got, want in zip(results, (expected + first, expected, first * first), strict=True):
+        np.testing.assert_array_equal(got, want)
+    assert written
