@@ -45,6 +45,7 @@ _PASSES = {
     "iree-stream-annotate-dispatch-arguments": "stream.annotate_dispatch_arguments",
     "iree-stream-annotate-dispatch-assumptions": "stream.annotate_dispatch_assumptions",
     "iree-stream-automatic-reference-counting": "stream.automatic_reference_counting",
+    "iree-stream-elide-async-copies": "stream.elide_async_copies",
     "iree-stream-elide-timepoints": "stream.elide_timepoints",
     "iree-stream-encode-device-tensors": "stream.encode_device_tensors",
     "iree-stream-encode-host-tensors": "stream.encode_host_tensors",

@@ -43,6 +43,7 @@ def parsed(text: str) -> tuple[Context, ModuleOp]:
 
 
 ON_DEMAND = {
+    "iree-stream-materialize-copy-on-write": ("iree-stream-elide-async-copies",),
     "iree-stream-layout-slices": (
         "iree-stream-annotate-dispatch-arguments",
         "iree-stream-specialize-dispatches",
