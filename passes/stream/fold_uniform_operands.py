@@ -19,12 +19,9 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...dialects.stream.commands import CmdDispatchOp
 from ...ir.attribute_access import boundary_attributes
-from ...ir.host_programs import host_operations
 from ...ir.locations import located_builder
-from ...ir.symbols import root_symbol
-from .kernels.exports import Kernel, Kernels, entry_points
+from .kernels.sites import KernelGroup, kernel_groups
 from .kernels.uniform_operands import replace_uniform_operands, retype_kernel, uniform_arguments
 
 Replacement = int | ConstantOp | None
@@ -38,63 +35,22 @@ class FoldUniformOperandsPass(ModulePass):
     name = "iree-stream-fold-uniform-operands"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        kernels = Kernels(op)
-        groups: dict[Operation, _Group] = {}
-        for dispatch in host_operations(op):
-            if not isinstance(dispatch, CmdDispatchOp):
-                continue
-            group = _Group([dispatch], [])
-            for entry in entry_points(dispatch):
-                kernel = kernels.of_entry_point(entry, dispatch)
-                group.add(kernel, None if kernel is None else groups.get(kernel.function))
-            for function in group.functions:
-                groups[function] = group
-        for group in dict.fromkeys(groups.values()):
-            group.fold()
+        for group in kernel_groups(op):
+            _fold(group)
 
 
-@dataclass(eq=False)
-class _Group:
-    """Dispatches, and the kernels that they choose from."""
-
-    dispatches: list[CmdDispatchOp]
-    functions: list[Operation]
-    known: bool = True
-    """Whether all that calls the kernels, and all kernels, are seen."""
-
-    def add(self, kernel: Kernel | None, other: _Group | None) -> None:
-        """Take in a kernel, and all that is run in its place elsewhere."""
-        if kernel is None:
-            self.known = False
-        elif other is not None and other is not self:
-            self.dispatches += [each for each in other.dispatches if each not in self.dispatches]
-            self.functions += [each for each in other.functions if each not in self.functions]
-            self.known &= other.known
-        elif kernel.function not in self.functions:
-            self.functions.append(kernel.function)
-            self.known &= not _is_called(kernel)
-
-    def fold(self) -> None:
-        blocks = [function.regions[0].blocks.first for function in self.functions]
-        entries = [block for block in blocks if block is not None and block.first_op is not None]
-        counts = {len(each.uniform_operands) for each in self.dispatches}
-        counts |= {len(uniform_arguments(block)) for block in entries}
-        if not self.known or len(entries) != len(self.functions) or len(counts) != 1:
-            return
-        replacements = _replacements([each.uniform_operands for each in self.dispatches])
-        if not any(each is not None for each in replacements):
-            return
-        for function, block in zip(self.functions, entries, strict=True):
-            _drop_arguments(function, block, replacements)
-        for dispatch in self.dispatches:
-            pairs = zip(dispatch.uniform_operands, replacements, strict=True)
-            replace_uniform_operands(dispatch, [each for each, other in pairs if other is None])
-
-
-def _is_called(kernel: Kernel) -> bool:
-    """Whether code of the executable calls a kernel, too."""
-    name = root_symbol(kernel.function, "sym_name")
-    return any(root_symbol(each, "callee") == name for each in kernel.executable.walk())
+def _fold(group: KernelGroup) -> None:
+    entries = group.entries()
+    if entries is None:
+        return
+    replacements = _replacements([each.uniform_operands for each in group.dispatches])
+    if not any(each is not None for each in replacements):
+        return
+    for function, block in zip(group.functions, entries, strict=True):
+        _drop_arguments(function, block, replacements)
+    for dispatch in group.dispatches:
+        pairs = zip(dispatch.uniform_operands, replacements, strict=True)
+        replace_uniform_operands(dispatch, [each for each, other in pairs if other is None])
 
 
 def _replacements(sites: Sequence[Sequence[SSAValue]]) -> list[Replacement]:

@@ -39,7 +39,7 @@ from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, located_builder
 from .analysis.resource_limits import resource_limits
 from .kernels.exports import Kernels, entry_points
-from .kernels.uniform_operands import replace_uniform_operands, retype_kernel
+from .kernels.uniform_operands import group_around, replace_uniform_operands, retype_kernel
 
 Words = dict[tuple[Operation, SSAValue], Sequence[SSAValue]]
 """What numbers are as words, in front of each group of commands."""
@@ -70,9 +70,7 @@ class PackDispatchOperandsPass(ModulePass):
 
 
 def _split_operands(dispatch: CmdDispatchOp, made_words: Words, index_bits: int) -> None:
-    scope: Operation = dispatch
-    while (parent := scope.parent_op()) is not None and parent.name.startswith("stream.cmd."):
-        scope = parent
+    scope = group_around(dispatch)
     builder = builder_before(scope)
     words: list[SSAValue] = []
     for value in dispatch.uniform_operands:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from breadth import cases
@@ -11,10 +13,12 @@ from mesh_opt.interpreter.run import run
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.passes.data_tile import DataTilePass
 from mesh_opt.passes.hal.convert_stream_to_hal import ConvertStreamToHalPass
+from mesh_opt.passes.manager.named_pipeline import default_passes
 from parsing import parse_verified
 from stream_schedule_programs import KERNELS, PROGRAMS, add, double, exported, imported, main
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 NUMBERS = np.array([1, -2, 3, 5], np.float32)
 EXPECTED = {
@@ -28,15 +32,36 @@ EXPECTED = {
 """What the programs compute of `NUMBERS`."""
 
 
+ON_DEMAND = {
+    "iree-stream-materialize-copy-on-write": ("iree-stream-elide-async-copies",),
+    "iree-stream-layout-slices": (
+        "iree-stream-annotate-dispatch-arguments",
+        "iree-stream-specialize-dispatches",
+        "iree-stream-fuse-dispatch-bindings",
+        "iree-stream-annotate-dispatch-assumptions",
+        "iree-stream-fold-uniform-operands",
+    ),
+}
+"""Passes that may run behind the stages of `convert-stream-to-hal`."""
+
+
+def with_passes_on_demand() -> list[ModulePass]:
+    made: list[ModulePass] = []
+    for one in ConvertStreamToHalPass().passes():
+        made += [one, *default_passes(*ON_DEMAND.get(one.name, ()))]
+    return made
+
+
 def check_stages(
     program: tuple[Context, ModuleOp],
     inputs: list[np.ndarray],
     expected: list[np.ndarray],
     text: str,
+    passes: Sequence[ModulePass] = (),
 ) -> None:
     """The program means the same after each stage, and ends without `stream`."""
     context, module = program
-    for one in ConvertStreamToHalPass().passes():
+    for one in passes or ConvertStreamToHalPass().passes():
         one.apply(context, module)
         module.verify()
         found = run(module, "main", inputs)
@@ -55,16 +80,24 @@ def test_stages_mean_the_same(name: str) -> None:
     check_stages((context, module), inputs, expected, name)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_passes_on_demand_mean_the_same(name: str) -> None:
+    inputs = [NUMBERS, np.array(3)][: 1 + (name == "loop")]
+    expected = [np.array(each, np.float32) for each in EXPECTED[name]]
+    check_stages(parsed(PROGRAMS[name]), inputs, expected, name, with_passes_on_demand())
+
+
 def test_control_flow() -> None:
     """Random programs with loops and branches, as `data-tile` leaves them."""
     for seed in cases(6, 500):
         text, arguments = control_flow_program(seed)
         (context, module), inputs = parse_verified(text), inputs_for(arguments, seed)
+        passes = with_passes_on_demand() if seed % 2 else ()
         try:
             with np.errstate(all="ignore"):
                 expected = list(run(module, "main", inputs))
                 DataTilePass().apply(context, module)
-                check_stages((context, module), inputs, expected, text)
+                check_stages((context, module), inputs, expected, text, passes)
         except OperationError as error:
             assert not error.operation.name.startswith(("stream.", "hal.")), (error, text)
 

@@ -22,6 +22,8 @@ class ResourceLimits:
     """What offsets in them are multiples of."""
     index_bits: int = 64
     """The width of the indices that kernels are given."""
+    alias_mutable_bindings: bool = False
+    """Whether one binding may be of parts that are written and others that are read."""
 
 
 def resource_limits(operation: Operation) -> ResourceLimits:
@@ -31,6 +33,7 @@ def resource_limits(operation: Operation) -> ResourceLimits:
         config = scope.attributes.get(LIMITS)
         if isinstance(config, ResourceConfigAttr):
             largest, alignment, *_, index_bits = (each.value.data for each in config.numbers)
-            return ResourceLimits(largest, alignment, index_bits)
+            aliases = config.alias_mutable_bindings.value.data != 0
+            return ResourceLimits(largest, alignment, index_bits, aliases)
         scope = scope.parent_op()
     return ResourceLimits()

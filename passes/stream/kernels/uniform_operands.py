@@ -18,6 +18,14 @@ def uniform_arguments(block: Block) -> tuple[BlockArgument, ...]:
     return tuple(each for each in block.args if not isinstance(each.type, BindingType))
 
 
+def group_around(dispatch: CmdDispatchOp) -> Operation:
+    """The group of commands that a dispatch is in: in front of it, numbers are computed."""
+    scope: Operation = dispatch
+    while (parent := scope.parent_op()) is not None and parent.name.startswith("stream.cmd."):
+        scope = parent
+    return scope
+
+
 def replace_uniform_operands(dispatch: CmdDispatchOp, operands: Sequence[SSAValue]) -> None:
     """Put a dispatch of the same kernel with other numbers in the place of one."""
     made = CmdDispatchOp.build(

@@ -1,0 +1,238 @@
+"""What is known of numbers that the host computes: their range, and what divides them.
+
+    %m = arith.muli %n, %c6 : index          # a multiple of 6
+    %u = util.align %n, %c64 : index         # a multiple of 64
+    %a = arith.minui %n, %c4096 : index      # at most 4096
+
+Sizes and offsets do not overflow; of integers of other types, whose arithmetic may wrap, only
+powers of two that divide them are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import gcd, lcm
+from typing import cast
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from ....dialects.util.dialect import AssumeIntOp, GlobalOp
+from ....dialects.util.types import IntAssumptionAttr
+from ....ir.attribute_access import attribute
+from ....ir.host_programs import GLOBAL_LOAD
+from ....ir.symbols import find_symbol, root_symbol
+
+LARGEST = 2**63 - 1
+_DEPTH = 32
+"""How many operations are followed from a number to what it is computed of."""
+
+_SIGNED_CONVERSIONS = frozenset({"arith.extsi", "arith.index_cast"})
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerFacts:
+    """What is known of a number, read as unsigned."""
+
+    least: int | None = None
+    most: int | None = None
+    divisor: int = 1
+    """0 of the number 0, which everything divides."""
+
+    @property
+    def value(self) -> int | None:
+        """The number, if it is known."""
+        return self.least if self.least == self.most else None
+
+    def either(self, other: IntegerFacts) -> IntegerFacts:
+        """What is known of a number that is one of two."""
+        least = _both(min, self.least, other.least)
+        most = _both(max, self.most, other.most)
+        return IntegerFacts(least, most, gcd(self.divisor, other.divisor))
+
+    def both(self, other: IntegerFacts) -> IntegerFacts:
+        """What is known of a number of which two things are known."""
+        least = [each for each in (self.least, other.least) if each is not None]
+        most = [each for each in (self.most, other.most) if each is not None]
+        divisor = lcm(self.divisor, other.divisor)
+        return IntegerFacts(max(least, default=None), min(most, default=None), divisor)
+
+
+UNKNOWN = IntegerFacts()
+
+
+def integer_facts(value: SSAValue, depth: int = _DEPTH) -> IntegerFacts:
+    """What is known of an integer or index from the operations that make it."""
+    is_index, bits = isinstance(value.type, IndexType), _bits(value.type)
+    if not is_index and not isinstance(value.type, IntegerType):
+        return UNKNOWN
+    if (constant := constant_of(value)) is not None:
+        return _exactly(constant)
+    if not isinstance(value, OpResult) or depth == 0:
+        return UNKNOWN
+    operation = value.op
+    if isinstance(operation, AssumeIntOp):
+        return _assumed(operation, value.index, depth)
+    of = [integer_facts(each, depth - 1) for each in operation.operands]
+    if operation.name in _SIGNED_CONVERSIONS:
+        found = _sign_extended(of[0], _bits(operation.operands[0].type))
+    elif (rule := _RULES.get(operation.name)) is not None:
+        found = rule(of)
+    else:
+        return UNKNOWN
+    return found if is_index else _wrapped(found, bits)
+
+
+def constant_of(value: SSAValue) -> IntegerAttr | None:
+    """The integer that a value always is: a constant, or what a global never changes from."""
+    if not isinstance(value, OpResult):
+        return None
+    held: Attribute | None = None
+    if isinstance(value.op, ConstantOp):
+        held = value.op.value
+    elif value.op.name == GLOBAL_LOAD:
+        found = find_symbol(value.op, root_symbol(value.op, "global"))
+        if isinstance(found, GlobalOp) and found.is_mutable is None:
+            held = attribute(found, "initial_value")
+    return cast("IntegerAttr", held) if isinstance(held, IntegerAttr) else None
+
+
+def _bits(type_: Attribute) -> int:
+    """The width of an integer, or of an index."""
+    return type_.bitwidth if isinstance(type_, IntegerType) else 64
+
+
+def _exactly(constant: IntegerAttr) -> IntegerFacts:
+    bits = constant.type.bitwidth if isinstance(constant.type, IntegerType) else 64
+    number = constant.value.data % 2**bits
+    return IntegerFacts(number, number, number)
+
+
+def _assumed(operation: AssumeIntOp, index: int, depth: int) -> IntegerFacts:
+    """What is said of a number, where any of the callers may be the one, and what is known."""
+    known = integer_facts(operation.operands[index], depth - 1)
+    callers = operation.assumptions.data[index]
+    said = [_said(each) for each in callers]
+    if not said:
+        return known
+    found = said[0]
+    for each in said[1:]:
+        found = found.either(each)
+    return found.both(known)
+
+
+def _said(assumption: IntAssumptionAttr) -> IntegerFacts:
+    least, most, divisor = (
+        each.value.data if isinstance(each, IntegerAttr) else None
+        for each in (assumption.umin, assumption.umax, assumption.udiv)
+    )
+    return IntegerFacts(least, most, 1 if divisor is None else divisor)
+
+
+def _wrapped(facts: IntegerFacts, bits: int) -> IntegerFacts:
+    """What is left of the facts where the number is kept in few bits."""
+    if facts.most is not None and facts.most < 2**bits:
+        return facts
+    return IntegerFacts(divisor=gcd(facts.divisor, 2**bits) or 2**bits)
+
+
+def _within(least: int | None, most: int | None, divisor: int) -> IntegerFacts:
+    """Facts without ends that are too large to be meant."""
+    if most is not None and most > LARGEST:
+        most = None
+    return IntegerFacts(least if most is not None else None, most, divisor)
+
+
+def _sum(of: Sequence[IntegerFacts]) -> IntegerFacts:
+    one, other = of
+    ends = ((one.least, other.least), (one.most, other.most))
+    least, most = (_both(int.__add__, *each) for each in ends)
+    return _within(least, most, gcd(one.divisor, other.divisor))
+
+
+def _product(of: Sequence[IntegerFacts]) -> IntegerFacts:
+    one, other = of
+    ends = ((one.least, other.least), (one.most, other.most))
+    least, most = (_both(int.__mul__, *each) for each in ends)
+    return _within(least, most, one.divisor * other.divisor)
+
+
+def _both(operator: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else operator(one, other)
+
+
+def _quotient(of: Sequence[IntegerFacts], up: bool = False) -> IntegerFacts:
+    one, by = of[0], of[1].value
+    if not by:
+        return UNKNOWN
+    ends = (one.least, one.most)
+    least, most = (None if end is None else (end + up * (by - 1)) // by for end in ends)
+    return IntegerFacts(least, most, one.divisor // by if one.divisor % by == 0 else 1)
+
+
+def _remainder(of: Sequence[IntegerFacts]) -> IntegerFacts:
+    by = of[1].value
+    return IntegerFacts(0, by - 1, gcd(of[0].divisor, by)) if by else UNKNOWN
+
+
+def _minimum(of: Sequence[IntegerFacts]) -> IntegerFacts:
+    most = [each.most for each in of if each.most is not None]
+    least = min(each.least or 0 for each in of) if most else None
+    return IntegerFacts(least, min(most, default=None), gcd(*(each.divisor for each in of)))
+
+
+def _maximum(of: Sequence[IntegerFacts]) -> IntegerFacts:
+    least = [each.least for each in of if each.least is not None]
+    most = _both(max, of[0].most, of[1].most)
+    return IntegerFacts(max(least, default=None), most, gcd(*(each.divisor for each in of)))
+
+
+def _aligned(of: Sequence[IntegerFacts]) -> IntegerFacts:
+    """`util.align`: the next multiple of a power of two."""
+    one, by = of[0], of[1].value
+    if not by:
+        return UNKNOWN
+    ends = (one.least, one.most)
+    least, most = (None if end is None else -(-end // by) * by for end in ends)
+    return _within(least, most, one.divisor if one.divisor % by == 0 else by)
+
+
+def _sign_extended(facts: IntegerFacts, bits: int) -> IntegerFacts:
+    """A signed conversion: what may be negative is another number as unsigned."""
+    fits = facts.most is not None and facts.most < 2 ** (bits - 1)
+    return facts if fits else IntegerFacts(divisor=facts.divisor)
+
+
+def _chosen(of: Sequence[IntegerFacts]) -> IntegerFacts:
+    return of[1].either(of[2])
+
+
+_RULES: dict[str, Callable[[Sequence[IntegerFacts]], IntegerFacts]] = {
+    "arith.addi": _sum,
+    "arith.ceildivui": lambda of: _quotient(of, up=True),
+    "arith.divui": _quotient,
+    "arith.extui": lambda of: of[0],
+    "arith.index_castui": lambda of: of[0],
+    "arith.maxui": _maximum,
+    "arith.minui": _minimum,
+    "arith.muli": _product,
+    "arith.remui": _remainder,
+    "arith.select": _chosen,
+    "arith.trunci": lambda of: of[0],
+    "util.align": _aligned,
+}
+"""What follows for a result from what is known of the operands."""
+
+
+def possible_constants(value: SSAValue, depth: int = _DEPTH) -> list[IntegerAttr] | None:
+    """The constants that a number may be, `None` if it may be anything else."""
+    if (constant := constant_of(value)) is not None:
+        return [constant]
+    maker: Operation | None = value.op if isinstance(value, OpResult) else None
+    if maker is None or maker.name != "arith.select" or depth == 0:
+        return None
+    either = [possible_constants(each, depth - 1) for each in maker.operands[1:]]
+    found = [each for each in either if each is not None]
+    return [*found[0], *found[1]] if len(found) == 2 else None

@@ -1,0 +1,91 @@
+"""Say of each argument of a kernel what all dispatches give it.
+
+    stream.cmd.dispatch @ex::@f(%c128 : index) {ro %r[%c64 for %n] ...}
+    stream.cmd.dispatch @ex::@f(%c192 : index) {ro %r[%c128 for %n] ...}
+
+run
+
+    func.func @f(
+      %x: index {stream.alignment = 64 : index, stream.values = [128 : index, 192 : index]},
+      %b: !stream.binding {stream.alignment = 64 : index})
+
+`stream.values` are the only numbers that are given, `stream.alignment` is a power of two that
+divides all of them; for a binding it divides its offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import gcd
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.stream.commands import CmdDispatchOp
+from ...dialects.stream.types import BindingType
+from ...ir.attribute_access import boundary_attributes
+from .analysis.integer_facts import integer_facts, possible_constants
+from .analysis.resource_limits import resource_limits
+from .kernels.sites import dispatch_sites
+
+VALUES, ALIGNMENT = "stream.values", "stream.alignment"
+
+
+@dataclass(frozen=True)
+class AnnotateDispatchArgumentsPass(ModulePass):
+    """Say which numbers kernels are given, and what these are multiples of."""
+
+    name = "iree-stream-annotate-dispatch-arguments"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function, dispatches in dispatch_sites(op).items():
+            block = function.regions[0].blocks.first
+            if block is not None:
+                _annotate(function, block, dispatches)
+
+
+def _annotate(function: Operation, block: Block, dispatches: Sequence[CmdDispatchOp]) -> None:
+    numbers = iter(zip(*(each.uniform_operands for each in dispatches), strict=True))
+    offsets = iter(zip(*(each.resource_offsets for each in dispatches), strict=True))
+    told: list[Attribute] = []
+    for argument in block.args:
+        known = dict(boundary_attributes(function, "arg_attrs", argument.index))
+        if isinstance(argument.type, BindingType):
+            given = next(offsets, ())
+            known |= _alignment(given, resource_limits(dispatches[0]).alignment)
+        else:
+            given = next(numbers, ())
+            if isinstance(argument.type, IndexType):
+                known |= _alignment(given, 1)
+            known |= _values(given)
+        told.append(DictionaryAttr(known))
+    function.properties["arg_attrs"] = ArrayAttr(told)
+
+
+def _values(given: Sequence[SSAValue]) -> dict[str, Attribute]:
+    """The numbers that are given, if these are few."""
+    if not all(isinstance(each.type, IndexType | IntegerType) for each in given):
+        return {}
+    found = [constants for each in given if (constants := possible_constants(each)) is not None]
+    if len(found) != len(given):
+        return {}
+    distinct = dict.fromkeys(chain.from_iterable(found))
+    return {VALUES: ArrayAttr(sorted(distinct, key=lambda each: each.value.data))}
+
+
+def _alignment(given: Sequence[SSAValue], of_zero: int) -> dict[str, Attribute]:
+    """A power of two that divides what is given; `of_zero` if that is 0 alone."""
+    divisor = gcd(*(integer_facts(each).divisor for each in given))
+    power = divisor & -divisor if divisor else of_zero
+    return {ALIGNMENT: IntegerAttr(power, IndexType())} if power > 1 else {}

@@ -1,0 +1,78 @@
+"""Tell kernels what is known of the numbers that they are given, dispatch by dispatch.
+
+    stream.cmd.dispatch @ex::@f(%c128, %n : index, index) {...}
+    stream.cmd.dispatch @ex::@f(%c192, %m : index, index) {...}   // %m = util.align %n, %c64
+
+run a kernel that begins with
+
+    %0:2 = util.assume.int
+        %x[<umin = 128, umax = 128, udiv = 128>, <umin = 192, umax = 192, udiv = 192>],
+        %y[<>, <udiv = 64>] : index, index
+
+where the facts of one dispatch have one place in every list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, IntegerType, ModuleOp, NoneAttr
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...dialects.stream.commands import CmdDispatchOp
+from ...dialects.util.dialect import AssumeIntOp
+from ...dialects.util.types import IntAssumptionAttr
+from ...ir.locations import located_builder
+from .analysis.integer_facts import LARGEST, UNKNOWN, IntegerFacts, integer_facts
+from .kernels.sites import dispatch_sites
+from .kernels.uniform_operands import uniform_arguments
+
+
+@dataclass(frozen=True)
+class AnnotateDispatchAssumptionsPass(ModulePass):
+    """Begin kernels with what is known of their numbers."""
+
+    name = "iree-stream-annotate-dispatch-assumptions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function, dispatches in dispatch_sites(op).items():
+            block = function.regions[0].blocks.first
+            if block is not None and block.first_op is not None:
+                _assume(function, block, dispatches)
+
+
+def _assume(function: Operation, block: Block, dispatches: Sequence[CmdDispatchOp]) -> None:
+    columns = list(zip(*(each.uniform_operands for each in dispatches), strict=True))
+    pairs = [
+        (argument, facts)
+        for argument, given in zip(uniform_arguments(block), columns, strict=True)
+        if isinstance(argument.type, IndexType | IntegerType)
+        and (facts := [integer_facts(each) for each in given]) != [UNKNOWN] * len(given)
+    ]
+    if not pairs:
+        return
+    arguments = [argument for argument, _ in pairs]
+    made = AssumeIntOp.build(
+        operands=[arguments],
+        result_types=[[each.type for each in arguments]],
+        properties={
+            "assumptions": ArrayAttr(ArrayAttr(map(_assumption, facts)) for _, facts in pairs)
+        },
+    )
+    located_builder(InsertPoint.at_start(block), function).insert(made)
+    for argument, assumed in zip(arguments, made.results, strict=True):
+        argument.replace_uses_with_if(assumed, lambda use: use.operation is not made)
+
+
+def _assumption(facts: IntegerFacts) -> IntAssumptionAttr:
+    def number(value: int | None) -> IntegerAttr[IndexType] | NoneAttr:
+        if value is None or value > LARGEST:
+            return NoneAttr()
+        return IntegerAttr.from_index_int_value(value)
+
+    divisor = facts.divisor if facts.divisor > 1 else None
+    return IntAssumptionAttr(number(facts.least), number(facts.most), number(divisor))

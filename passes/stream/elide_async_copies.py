@@ -1,0 +1,201 @@
+"""Drop copies of resources that nothing tells from what they are copies of.
+
+    %1 = stream.async.clone %0 : !stream.resource<*>{%size} -> !stream.resource<*>{%size}
+
+is `%0` itself, if nothing needs `%0` behind it, or if nothing writes to either of them. A transfer
+from a device to the same one is what is transferred, and a kernel that only reads a slice reads
+that part of the whole:
+
+    %1 = stream.async.slice %0[%a to %b] : ...{%size} -> ...{%length}
+    %2 = stream.async.dispatch @ex::@f(%1[%c0 to %length for %length]) : ...
+
+Who needs a resource is followed through loops, branches and calls of private functions.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.arith import AddiOp
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue, Use
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ...dialects.stream.affinity import affinity_of
+from ...dialects.stream.async_ops import AsyncTransferOp
+from ...ir.host_programs import CALLS, FUNCTIONS, RETURNS, host_operations
+from ...ir.index import known
+from ...ir.locations import builder_before
+from ...ir.symbols import root_symbol, visibility
+from ...ir.value_flow import BRANCHES, forwards
+from .analysis.encoded_globals import operand_index
+from .analysis.storage import FRESH, STREAMABLE, is_resource, storage_operand
+
+READS = STREAMABLE | {"stream.async.load"}
+CLONE, SLICE = "stream.async.clone", "stream.async.slice"
+DISPATCH = "stream.async.dispatch"
+
+
+@dataclass(frozen=True)
+class ElideAsyncCopiesPass(ModulePass):
+    """Drop copies that nothing tells from what they copy."""
+
+    name = "iree-stream-elide-async-copies"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        changed = True
+        while changed:
+            changed = False
+            ownership = _Ownership(op)
+            for operation in tuple(host_operations(op)):
+                changed |= _elide(operation, ownership)
+
+
+def _elide(operation: Operation, ownership: _Ownership) -> bool:
+    if isinstance(operation, AsyncTransferOp):
+        stays = operation.source_affinity == operation.target_affinity
+        return stays and _replace(operation, operation.source)
+    if operation.name not in (CLONE, SLICE):
+        return False
+    source, result = operation.operands[0], operation.results[0]
+    unchanged = _is_constant(source) and all(map(_is_read, result.uses))
+    if operation.name == CLONE:
+        maker = source.owner
+        is_elsewhere = isinstance(maker, Operation) and affinity_of(maker) != affinity_of(operation)
+        ends = unchanged or ownership.ends_with(source, operation)
+        return ends and not is_elsewhere and _replace(operation, source)
+    users = [use.operation for use in result.uses]
+    here = affinity_of(operation)
+    if unchanged and all(each.name == DISPATCH and affinity_of(each) == here for each in users):
+        return source.type == result.type and _read_whole(operation)
+    return False
+
+
+def _replace(operation: Operation, source: SSAValue) -> bool:
+    """Let what is copied be its copy, if it is of the same lifetime."""
+    if source.type != operation.results[0].type:
+        return False
+    operation.results[0].replace_all_uses_with(source)
+    Rewriter.erase_op(operation)
+    return True
+
+
+def _is_constant(value: SSAValue) -> bool:
+    """Whether nothing writes to a resource, or takes it where it could be written to."""
+    return all(_is_read(use) or use.operation.name in RETURNS for use in value.uses)
+
+
+def _is_read(use: Use) -> bool:
+    user = use.operation
+    written = (storage_operand(user, index) for index in range(len(user.results)))
+    return user.name in READS and use.index not in written
+
+
+def _read_whole(slice_: Operation) -> bool:
+    """Let kernels read a part of what a slice is a part of."""
+    source, size, start = slice_.operands[:3]
+    for use in tuple(slice_.results[0].uses):
+        dispatch, index = use.operation, use.index
+        first = operand_index(dispatch, "resource_operands")
+        place = sum(map(is_resource, dispatch.operands[first:index]))
+        dispatch.operands[index] = source
+        for name in ("resource_operand_offsets", "resource_operand_ends"):
+            at = operand_index(dispatch, name) + place
+            dispatch.operands[at] = _sum(start, dispatch.operands[at], dispatch)
+        dispatch.operands[operand_index(dispatch, "resource_operand_sizes") + place] = size
+    Rewriter.erase_op(slice_)
+    return True
+
+
+def _sum(one: SSAValue, other: SSAValue, operation: Operation) -> SSAValue:
+    if known(one) == 0 or known(other) == 0:
+        return other if known(one) == 0 else one
+    return builder_before(operation).insert(AddiOp(one, other)).result
+
+
+@dataclass
+class _Ownership:
+    """Which resources the program has made and gives up at an operation."""
+
+    module: ModuleOp
+    _order: dict[Operation, int] = field(init=False)
+    _forwarded: dict[SSAValue, list[tuple[Operation, int]]] = field(init=False)
+    _assumed: set[SSAValue] = field(init=False, default_factory=set[SSAValue])
+    """What is being looked at: it is the program's if all that it comes from is."""
+
+    def __post_init__(self) -> None:
+        self._order = {each: number for number, each in enumerate(host_operations(self.module))}
+        self._forwarded = defaultdict(list)
+        for operation in self._order:
+            for first, inputs in forwards(operation):
+                for index, taken in enumerate(inputs, first):
+                    self._forwarded[taken].append((operation, index))
+
+    def ends_with(self, value: SSAValue, last: Operation) -> bool:
+        """Whether a resource is in storage of this program that nothing needs behind `last`."""
+        elsewhere = (use for use in value.uses if use.operation is not last)
+        return (
+            _block_of(value) is last.parent
+            and _is_given_once(value, last)
+            and all(self._is_earlier(use, last) for use in elsewhere)
+            and self._is_owned(value)
+        )
+
+    def _is_earlier(self, use: Use, last: Operation) -> bool:
+        user = use.operation
+        is_read = _is_read(use) and user.parent is last.parent
+        return is_read and self._order[user] < self._order[last]
+
+    def _is_owned(self, value: SSAValue) -> bool:
+        if value in self._assumed:
+            return True
+        self._assumed.add(value)
+        found = self._comes_from_owned(value)
+        self._assumed.discard(value)
+        return found
+
+    def _comes_from_owned(self, value: SSAValue) -> bool:
+        if isinstance(value, OpResult):
+            maker = value.op
+            written = storage_operand(maker, value.index)
+            if written is not None:
+                return maker.name in STREAMABLE and self.ends_with(maker.operands[written], maker)
+            return maker.name in FRESH
+        assert isinstance(value, BlockArgument)
+        sources = list(self._given_to(value))
+        return bool(sources) and all(self.ends_with(*each) for each in sources)
+
+    def _given_to(self, argument: BlockArgument) -> Iterator[tuple[SSAValue, Operation]]:
+        """What an argument of a block may be, and which operation gives it."""
+        block = argument.block
+        parent = block.parent_op()
+        if parent is None:
+            return
+        if parent.name in FUNCTIONS and block is parent.regions[0].blocks.first:
+            if visibility(parent) == "private":
+                yield from self._calls(parent, argument.index)
+            return
+        for operation, index in self._forwarded.get(argument, ()):
+            yield operation.operands[index], operation
+
+    def _calls(self, function: Operation, index: int) -> Iterator[tuple[SSAValue, Operation]]:
+        name = root_symbol(function, "sym_name")
+        for operation in self._order:
+            if operation.name in CALLS and root_symbol(operation, "callee") == name:
+                yield operation.operands[index], operation
+
+
+def _block_of(value: SSAValue) -> Block | None:
+    return value.owner if isinstance(value.owner, Block) else value.owner.parent
+
+
+def _is_given_once(value: SSAValue, last: Operation) -> bool:
+    """Whether a value is one operand of an operation; of a branch, one for each block."""
+    if last.name not in BRANCHES:
+        return sum(each is value for each in last.operands) == 1
+    ranges = (last.operands[first : first + len(inputs)] for first, inputs in forwards(last))
+    return all(sum(each is value for each in given) <= 1 for given in ranges)

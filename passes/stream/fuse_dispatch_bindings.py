@@ -1,0 +1,162 @@
+"""Bind a resource once where kernels read several parts of it, and give the offsets as numbers.
+
+    stream.cmd.dispatch @ex::@f(%n : index) {
+      ro %r[%c64 for %c64] : ..., ro %r[%c128 for %c64] : ..., wo %s[%c0 for %c64] : ...
+    }
+
+becomes
+
+    stream.cmd.dispatch @ex::@f(%c64, %c128, %c0, %n : index, index, index, index) {
+      ro %r[%c0 for %size] : ..., wo %s[%c0 for %size_1] : ...
+    }
+
+of a kernel that adds the offsets where it reads its bindings. Two bindings become one if every
+dispatch of the kernel gives both the same resource, to read only; also to write, where
+`stream.resources` says `alias_mutable_bindings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from xdsl.context import Context
+from xdsl.dialects.arith import AddiOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, IntegerAttr, ModuleOp, i32
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.stream.commands import CmdDispatchOp
+from ...dialects.stream.dispatch_syntax import ACCESS
+from ...dialects.stream.types import BindingType
+from ...ir.attribute_access import boundary_attributes
+from ...ir.index import constant_index, known
+from ...ir.locations import builder_before, replace_by
+from .analysis.resource_limits import resource_limits
+from .kernels.exports import SUBSPAN
+from .kernels.sites import KernelGroup, kernel_groups
+from .kernels.uniform_operands import group_around, retype_kernel, uniform_arguments
+
+READ_ONLY = ACCESS["ro"]
+Bindings = list[list[int]]
+"""The bindings that are one from now on, by their positions."""
+
+
+@dataclass(frozen=True)
+class FuseDispatchBindingsPass(ModulePass):
+    """Bind parts of one resource once."""
+
+    name = "iree-stream-fuse-dispatch-bindings"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for group in kernel_groups(op):
+            entries = group.entries()
+            if entries is not None and all(map(_can_shift, entries)):
+                _fuse(group, entries)
+
+
+def _bindings(block: Block) -> tuple[BlockArgument, ...]:
+    return tuple(each for each in block.args if isinstance(each.type, BindingType))
+
+
+def _can_shift(block: Block) -> bool:
+    """Whether a kernel does nothing with its bindings but read them from an offset on."""
+    return all(use.operation.name == SUBSPAN for each in _bindings(block) for use in each.uses)
+
+
+def _fuse(group: KernelGroup, entries: Sequence[Block]) -> None:
+    counts = {len(each.resources) for each in group.dispatches}
+    counts |= {len(_bindings(each)) for each in entries}
+    if len(counts) != 1 or counts == {0}:
+        return
+    bindings = _fused(group.dispatches, counts.pop())
+    for function, block in zip(group.functions, entries, strict=True):
+        _shift_bindings(function, block, bindings)
+    for dispatch in group.dispatches:
+        _bind_whole(dispatch, bindings)
+
+
+def _fused(dispatches: Sequence[CmdDispatchOp], count: int) -> Bindings:
+    """Which of the bindings can be one."""
+    bindings: Bindings = []
+    for index in range(count):
+        for one in bindings:
+            if all(_is_same(dispatch, one[0], index) for dispatch in dispatches):
+                one.append(index)
+                break
+        else:
+            bindings.append([index])
+    return bindings
+
+
+def _is_same(dispatch: CmdDispatchOp, one: int, other: int) -> bool:
+    accesses = {_access(dispatch, index) for index in (one, other)}
+    may_alias = accesses == {READ_ONLY} or resource_limits(dispatch).alias_mutable_bindings
+    return dispatch.resources[one] is dispatch.resources[other] and may_alias
+
+
+def _access(dispatch: CmdDispatchOp, index: int) -> int:
+    return dispatch.resource_accesses.data[index].value.data
+
+
+def _shift_bindings(function: Operation, block: Block, bindings: Bindings) -> None:
+    """Let a kernel take bindings, their offsets and its numbers, in this order."""
+    old, numbers = _bindings(block), uniform_arguments(block)
+
+    def told_of(argument: BlockArgument) -> Attribute:
+        return DictionaryAttr(boundary_attributes(function, "arg_attrs", argument.index))
+
+    count = len(bindings)
+    order = [index for one in bindings for index in one]
+    told: list[Attribute] = [DictionaryAttr({})] * count
+    told += [told_of(old[index]) for index in order] + [told_of(each) for each in numbers]
+    new = [block.insert_arg(BindingType(), index) for index in range(count)]
+    offsets = [block.insert_arg(IndexType(), count + index) for index in range(len(order))]
+    moved = [block.insert_arg(each.type, len(block.args)) for each in numbers]
+    for number, argument in zip(numbers, moved, strict=True):
+        argument.name_hint = number.name_hint
+        number.replace_all_uses_with(argument)
+    of_index = dict(zip(order, offsets, strict=True))
+    for binding, one in zip(new, bindings, strict=True):
+        binding.name_hint = old[one[0]].name_hint
+        for index in one:
+            for use in tuple(old[index].uses):
+                _shift(use.operation, of_index[index])
+            old[index].replace_all_uses_with(binding)
+    for argument in (*old, *numbers):
+        block.erase_arg(argument)
+    retype_kernel(function, block, told)
+
+
+def _shift(subspan: Operation, offset: SSAValue) -> None:
+    """Let a kernel read a binding from an offset on."""
+    before = subspan.operands[1]
+    if known(before) != 0:
+        offset = builder_before(subspan).insert(AddiOp(before, offset)).result
+    subspan.operands[1] = offset
+
+
+def _bind_whole(dispatch: CmdDispatchOp, bindings: Bindings) -> None:
+    """Give a kernel whole resources, and offsets in front of its numbers."""
+    zero = constant_index(0, builder_before(group_around(dispatch)))
+    firsts = [one[0] for one in bindings]
+    sizes = [dispatch.resource_sizes[index] for index in firsts]
+    offsets = [dispatch.resource_offsets[index] for one in bindings for index in one]
+    accesses = [reduce(int.__or__, (_access(dispatch, index) for index in one)) for one in bindings]
+    made = CmdDispatchOp.build(
+        operands=[
+            dispatch.workload,
+            [*offsets, *dispatch.uniform_operands],
+            [dispatch.resources[index] for index in firsts],
+            sizes,
+            [zero] * len(firsts),
+            sizes,
+        ],
+        properties={
+            "entry_points": dispatch.entry_points,
+            "resource_accesses": ArrayAttr(IntegerAttr(each, i32) for each in accesses),
+        },
+        attributes=dispatch.attributes,
+    )
+    replace_by(dispatch, made)

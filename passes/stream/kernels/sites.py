@@ -1,0 +1,95 @@
+"""Where kernels are dispatched from: the commands of a module by the kernel that they run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+
+from ....dialects.stream.commands import CmdDispatchOp
+from ....ir.host_programs import host_operations
+from ....ir.symbols import root_symbol
+from .exports import Kernel, Kernels, entry_points
+from .uniform_operands import uniform_arguments
+
+
+def dispatch_sites(module: ModuleOp) -> dict[Operation, list[CmdDispatchOp]]:
+    """The commands that may run the function of a kernel, in the order of the program.
+
+    Functions that other code of the executable calls are left out. Raises OperationError where a
+    command names a kernel that does not exist.
+    """
+    return {
+        function: group.dispatches
+        for group in kernel_groups(module, join=False)
+        for function in group.functions
+        if group.known
+    }
+
+
+def kernel_groups(module: ModuleOp, *, join: bool = True) -> list[KernelGroup]:
+    """Kernels with the commands that run them; those that one command chooses from together.
+
+    Without `join`, each kernel is a group of its own, and its commands may be in other groups, too.
+    Raises OperationError where a command names a kernel that does not exist.
+    """
+    kernels = Kernels(module)
+    groups: dict[Operation, KernelGroup] = {}
+    for dispatch in host_operations(module):
+        if not isinstance(dispatch, CmdDispatchOp):
+            continue
+        group = KernelGroup([dispatch], [])
+        for entry in entry_points(dispatch):
+            kernel = kernels.of_entry_point(entry, dispatch)
+            other = None if kernel is None else groups.get(kernel.function)
+            if not join and kernel is not None:
+                group = other or KernelGroup([], [])
+                group.add_dispatch(dispatch)
+                other = None
+            group.add(kernel, other)
+            for function in group.functions:
+                groups[function] = group
+    return list(dict.fromkeys(groups.values()))
+
+
+@dataclass(eq=False)
+class KernelGroup:
+    """Dispatches, and the kernels that they choose from."""
+
+    dispatches: list[CmdDispatchOp]
+    functions: list[Operation]
+    known: bool = True
+    """Whether all that calls the kernels, and all kernels, are seen."""
+
+    def add_dispatch(self, dispatch: CmdDispatchOp) -> None:
+        if dispatch not in self.dispatches:
+            self.dispatches.append(dispatch)
+
+    def add(self, kernel: Kernel | None, other: KernelGroup | None) -> None:
+        """Take in a kernel, and all that is run in its place elsewhere."""
+        if kernel is None:
+            self.known = False
+        elif other is not None and other is not self:
+            self.dispatches = list(dict.fromkeys([*other.dispatches, *self.dispatches]))
+            self.functions = list(dict.fromkeys([*other.functions, *self.functions]))
+            self.known &= other.known
+        elif kernel.function not in self.functions:
+            self.functions.append(kernel.function)
+            self.known &= not _is_called(kernel)
+
+    def entries(self) -> list[Block] | None:
+        """The entry of each kernel, if all are seen and take as many numbers as they are given."""
+        blocks = [function.regions[0].blocks.first for function in self.functions]
+        entries = [block for block in blocks if block is not None and block.first_op is not None]
+        counts = {len(each.uniform_operands) for each in self.dispatches}
+        counts |= {len(uniform_arguments(block)) for block in entries}
+        if not self.known or len(entries) != len(self.functions) or len(counts) != 1:
+            return None
+        return entries
+
+
+def _is_called(kernel: Kernel) -> bool:
+    """Whether code of the executable calls a kernel, too."""
+    name = root_symbol(kernel.function, "sym_name")
+    return any(root_symbol(each, "callee") == name for each in kernel.executable.walk())

@@ -1,0 +1,149 @@
+"""Keep in kernels the constants that dispatches give them, and give the number of the dispatch.
+
+    stream.cmd.dispatch @ex::@f(%n, %c4, %c7_i32 : index, index, i32) {...}
+    stream.cmd.dispatch @ex::@f(%m, %c8, %c9_i32 : index, index, i32) {...}
+
+becomes
+
+    stream.cmd.dispatch @ex::@f(%n, %c0 : index, index) {...}
+    stream.cmd.dispatch @ex::@f(%m, %c1 : index, index) {...}
+
+of a kernel that looks its constants up in tables of a row for each dispatch. A kernel that is
+dispatched once, or is given the same everywhere, has the constants themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp, IndexCastOp
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    TensorType,
+    i32,
+    i64,
+)
+from xdsl.dialects.tensor import ExtractOp
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...ir.attribute_access import boundary_attributes
+from ...ir.index import constant_index
+from ...ir.locations import builder_before, located_builder
+from .kernels.sites import KernelGroup, kernel_groups
+from .kernels.uniform_operands import (
+    group_around,
+    replace_uniform_operands,
+    retype_kernel,
+    uniform_arguments,
+)
+
+Constant = IntegerAttr | FloatAttr
+Column = Sequence[Constant]
+"""What each dispatch gives for one number."""
+
+
+@dataclass(frozen=True)
+class SpecializeDispatchesPass(ModulePass):
+    """Turn the constants that kernels are given into tables of the kernels."""
+
+    name = "iree-stream-specialize-dispatches"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for group in kernel_groups(op):
+            _specialize(group)
+
+
+def _specialize(group: KernelGroup) -> None:
+    entries = group.entries()
+    if entries is None:
+        return
+    given = zip(*(each.uniform_operands for each in group.dispatches), strict=True)
+    columns = [_constants(values) for values in given]
+    known = [column for column in columns if column is not None]
+    if not known:
+        return
+    by_site = any(len(set(column)) > 1 for column in known)
+    for function, block in zip(group.functions, entries, strict=True):
+        _keep_constants(function, block, columns, by_site)
+    for site, dispatch in enumerate(group.dispatches):
+        pairs = zip(dispatch.uniform_operands, columns, strict=True)
+        operands = [each for each, column in pairs if column is None]
+        if by_site:
+            operands.append(constant_index(site, builder_before(group_around(dispatch))))
+        replace_uniform_operands(dispatch, operands)
+
+
+def _constants(values: Sequence[SSAValue]) -> Column | None:
+    """What is given at each dispatch, if all that are constants of one type in tensors."""
+    found: list[Constant] = []
+    for value in values:
+        if isinstance(value, OpResult) and isinstance(value.op, ConstantOp):
+            held = value.op.value
+            if isinstance(held, IntegerAttr | FloatAttr):
+                found.append(held)
+    return found if len(found) == len(values) else None
+
+
+def _keep_constants(
+    function: Operation, block: Block, columns: Sequence[Column | None], by_site: bool
+) -> None:
+    """Put constants, or what tables say of a dispatch, in the place of arguments."""
+    told = [boundary_attributes(function, "arg_attrs", each.index) for each in block.args]
+    numbers = uniform_arguments(block)
+    builder = located_builder(InsertPoint.at_start(block), function)
+    site: SSAValue | None = None
+    if by_site:
+        site = block.insert_arg(IndexType(), len(block.args))
+        told.append({})
+    dropped: list[BlockArgument] = []
+    for argument, column in zip(numbers, columns, strict=True):
+        if column is None:
+            continue
+        if site is None or len(set(column)) == 1:
+            value: SSAValue = builder.insert(ConstantOp(column[0])).result
+        else:
+            value = _looked_up(column, site, builder)
+        argument.replace_all_uses_with(value)
+        dropped.append(argument)
+    gone = {argument.index for argument in dropped}
+    for argument in dropped:
+        block.erase_arg(argument)
+    kept = [DictionaryAttr(entry) for index, entry in enumerate(told) if index not in gone]
+    retype_kernel(function, block, kept)
+
+
+def _looked_up(column: Column, site: SSAValue, builder: Builder) -> SSAValue:
+    """The entry of a dispatch in a table: indices are integers there."""
+    type_ = column[0].type
+    if isinstance(type_, IndexType):
+        small = all(-(2**31) <= each.value.data < 2**31 for each in column)
+        column = [IntegerAttr(int(each.value.data), i32 if small else i64) for each in column]
+    element = column[0].type
+    table = builder.insert(ConstantOp(_table(column))).result
+    entry = builder.insert(ExtractOp(table, [site], element)).result
+    if element == type_:
+        return entry
+    return builder.insert(IndexCastOp(entry, type_)).result
+
+
+def _table(column: Column) -> DenseIntOrFPElementsAttr:
+    shape = [len(column)]
+    numbers = [each.value.data for each in column]
+    element = column[0].type
+    if isinstance(element, IntegerType):
+        whole = [int(number) for number in numbers]
+        return DenseIntOrFPElementsAttr.from_list(TensorType(element, shape), whole)
+    return DenseIntOrFPElementsAttr.from_list(TensorType(cast(AnyFloat, element), shape), numbers)
