@@ -118,7 +118,8 @@ def test_devices_per_rank(tmp_path: Path) -> None:
 def test_ranks_that_die_are_one_message() -> None:
     """What MPICH says of it is not passed on."""
     need_ranks()
-    code = "import os, time; print('said', flush=True); time.sleep(0.2); os.kill(os.getpid(), 9)"
+    # In one piece: with PYTHONUNBUFFERED `print` writes the end of the line by itself.
+    code = r"import os, time; os.write(1, b'said\n'); time.sleep(0.2); os.kill(os.getpid(), 9)"
     stdout, stderr = io.StringIO(), io.StringIO()
     command = [start_ranks.find_launcher(2), "-n", "2", sys.executable, "-c", code]
     heard: tuple[list[str], list[str]] = ([], [])
