@@ -95,7 +95,10 @@ def _resource(op: Operation, value: DenseResourceAttr) -> Array:
         raise OperationError(op, f"refers to the resource '{key}', whose data is not there")
     try:
         # MLIR puts the alignment of the data into its first four bytes.
-        data = bytes.fromhex(found.removeprefix("0x"))[4:]
+        blob = bytes.fromhex(found.removeprefix("0x"))
+        alignment, data = int.from_bytes(blob[:4], "little"), blob[4:]
+        if alignment & (alignment - 1):
+            raise ValueError(f"its alignment is {alignment}, expected a power of 2")
     except ValueError as error:
         raise OperationError(
             op, f"refers to the resource '{key}', which is damaged: {error}"

@@ -174,6 +174,7 @@ def test_resources() -> None:
         ("0x04000000zz", "which is damaged: non-hexadecimal number"),
         ("0x0400000", "which is damaged: non-hexadecimal number"),
         ("0x04", "of 0 bytes, but needs 8"),
+        ("0x03000000000080bf000000C0", "which is damaged: its alignment is 3, expected a power of"),
         ("0x040000000000803F000000C000", "of 9 bytes, but needs 8"),
     ],
 )
