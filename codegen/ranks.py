@@ -107,11 +107,10 @@ class _RankRun:
         grid = grid or self._program.grid_of(name)
         if grid is None:
             raise InputError(f"@{name} is not partitioned")
-        check_rank_count(grid, self._communicator, self._devices)
         return grid
 
     def _agree(self, inputs: Sequence[Array], grid: Grid, inputs_per_rank: bool) -> None:
-        """Compare calls and inputs of all ranks. Raises InputError."""
+        """Compare calls and inputs of all ranks, and count the ranks. Raises InputError."""
         asked = {
             "program": self._program.digest,
             "function": symbol_name(self._target),
@@ -120,6 +119,7 @@ class _RankRun:
             "choice of --devices-per-rank": self._devices,
         }
         agree(self._communicator, asked, inputs, inputs_per_rank, self._target)
+        check_rank_count(grid, self._communicator, self._devices)
 
     # Failures ---------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Operation
 
 from ..dialects.stream.types import NamedParameter
 from ..ir.diagnostics import OperationError
+from ..ir.nesting_limits import MAXIMUM_CONSTANT_ELEMENTS
 from ..runtime.abi.values import (
     Array,
     UnsupportedType,
@@ -27,6 +28,7 @@ from ..runtime.abi.values import (
     static_shape,
     wrap,
 )
+from .tensor import check_countable
 
 
 def constant_array(op: Operation, value: Attribute | None) -> Array:
@@ -39,7 +41,7 @@ def constant_array(op: Operation, value: Attribute | None) -> Array:
             real = cast(FloatAttr[Any], value)
             return np.asarray(real.value.data).astype(dtype_of(real.type))
         if isinstance(value, DenseIntOrFPElementsAttr):
-            return _dense(cast(Any, value))
+            return _dense(op, cast(Any, value))
         if isinstance(value, DenseResourceAttr):
             return _resource(op, value)
         if isinstance(value, ArrayAttr):
@@ -53,9 +55,17 @@ def constant_array(op: Operation, value: Attribute | None) -> Array:
     raise OperationError(op, f"has a value that is no number or array of numbers: {value}")
 
 
-def _dense(value: DenseIntOrFPElementsAttr[Any]) -> Array:
+def _shape(op: Operation, value_type: Attribute) -> tuple[int, ...]:
+    shape = static_shape(value_type)
+    if shape is None or min(shape, default=0) < 0:
+        raise OperationError(op, f"has a constant of type {value_type}, whose sizes must be known")
+    check_countable(op, shape)
+    return shape
+
+
+def _dense(op: Operation, value: DenseIntOrFPElementsAttr[Any]) -> Array:
     element_type = cast(Attribute, value.get_element_type())
-    shape = static_shape(value.type) or ()
+    shape = _shape(op, cast(Attribute, value.type))
     data = value.data.data
     return _from_bytes(data, element_type, shape)
 
@@ -85,18 +95,27 @@ def _resource(op: Operation, value: DenseResourceAttr) -> Array:
         raise OperationError(op, f"refers to the resource '{key}', whose data is not there")
     try:
         # MLIR puts the alignment of the data into its first four bytes.
-        data = bytes.fromhex(found.removeprefix("0x"))[4:]
+        blob = bytes.fromhex(found.removeprefix("0x"))
+        alignment, data = int.from_bytes(blob[:4], "little"), blob[4:]
+        if alignment & (alignment - 1):
+            raise ValueError(f"its alignment is {alignment}, expected a power of 2")
     except ValueError as error:
         raise OperationError(
             op, f"refers to the resource '{key}', which is damaged: {error}"
         ) from error
     resource_type = cast(Attribute, value.type)
-    shape = static_shape(resource_type) or ()
+    shape = _shape(op, resource_type)
     element_type = cast(Attribute, getattr(resource_type, "element_type", resource_type))
     size = dtype_of(element_type).itemsize
     if len(data) not in (size, prod(shape) * size):
         raise OperationError(
             op,
             f"refers to the resource '{key}' of {len(data)} bytes, but needs {prod(shape) * size}",
+        )
+    if len(data) == size and prod(shape) > MAXIMUM_CONSTANT_ELEMENTS:
+        raise OperationError(
+            op,
+            f"repeats the resource '{key}' {prod(shape)} times: a constant has at most"
+            f" {MAXIMUM_CONSTANT_ELEMENTS} elements",
         )
     return _from_bytes(data, element_type, shape)

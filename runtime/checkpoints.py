@@ -126,10 +126,12 @@ class Checkpoints:
         shutil.rmtree(self._folder / name, ignore_errors=True)
         os.rename(folder, self._folder / name)
         _sync_folder(self._folder)
-        self._clean(step)
+        self.clean(step)
 
-    def _clean(self, newest: int) -> None:
+    def clean(self, newest: int) -> None:
         """Remove what is older than the last ones, and what was never finished."""
+        if not self._writes:
+            return
         steps = sorted(each for each in self._steps() if each <= newest)
         for step in steps[: -self._keep]:
             shutil.rmtree(self._folder / f"step-{step:012}", ignore_errors=True)

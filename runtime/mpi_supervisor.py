@@ -15,12 +15,14 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol
 
 from mpi4py import MPI
 
+from .abi.arguments import InputError
 from .abi.cores import core_numbers
 from .message_context import MessageContext, PlainState, Traffic
 from .mpi_abort import abort, print_error
@@ -94,14 +96,21 @@ class Devices(Protocol):
         ...
 
 
+def _timeout() -> float:
+    """Seconds to wait for a rank that does not answer. Raises InputError for what are none."""
+    text = os.environ.get("MESH_OPT_MPI_TIMEOUT", "300")
+    with suppress(ValueError):
+        if float(text) > 0:
+            return float(text)
+    raise InputError(f"MESH_OPT_MPI_TIMEOUT is {text!r}, expected seconds, more than 0")
+
+
 class Supervisor:
     """This rank among all of the world; its methods are for the main thread."""
 
     def __init__(self, world: Any) -> None:
         self.rank = int(world.Get_rank())
-        self.size = int(world.Get_size())
-        self.timeout = float(os.environ.get("MESH_OPT_MPI_TIMEOUT", "300"))
-        """Seconds for which this rank waits for another that does not answer."""
+        self.size, self.timeout = int(world.Get_size()), _timeout()
         self.core_sharers = _core_sharers(world)
         self._world = world
         self._generation = 0

@@ -62,7 +62,9 @@ def run_repeatedly(
     types = function.types.results[:count]
     arguments, done = list(inputs), 0
     last = None if checkpoints is None else checkpoints.last()
-    if last is not None:
+    if checkpoints is not None and last is not None:
+        # Who was killed behind the last checkpoint has left the one before the last two.
+        checkpoints.clean(last.step)
         done = last.step
         if done > steps:
             raise CheckpointError(

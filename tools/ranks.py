@@ -69,6 +69,13 @@ def _disagreement(backends: Sequence[str]) -> str | None:
     return None
 
 
+def _say_once(problem: str) -> int:
+    """Let one process say why none can begin; returns the exit code."""
+    if all(os.environ.get(name, "0") == "0" for name in _RANKS):
+        sys.stderr.write(f"mesh-run: {problem}\n")
+    return 1
+
+
 def run_on_ranks(main: Main) -> int:
     """Run a tool on the process's own arguments and streams, together with all other ranks.
 
@@ -83,11 +90,11 @@ def run_on_ranks(main: Main) -> int:
     except (ImportError, RuntimeError) as problem:
         if backend != MPI:
             return run_console(main)
-        if all(os.environ.get(name, "0") == "0" for name in _RANKS):
-            from ..runtime.rank_calls import missing_mpi
+        from ..runtime.rank_calls import missing_mpi
 
-            sys.stderr.write(f"mesh-run: --backend=mpi {missing_mpi(problem)}\n")
-        return 1
+        return _say_once(f"--backend=mpi {missing_mpi(problem)}")
+    except ValueError as problem:
+        return _say_once(str(problem))
     end_file = os.environ.get(END_VARIABLE)
     if end_file is not None:
         process_file(end_file, ranks.rank).write_text(str(os.getpid()))

@@ -38,6 +38,8 @@ class Role:
 
 INPUT = Role("--input", "input")
 EXPECTED = Role("--expected_output", "result")
+IGNORED = "(ignored)"
+"""What is expected of a result that may be anything."""
 
 
 def read_values(
@@ -56,7 +58,7 @@ def read_values(
             raise UsageError(
                 f"expected {_counted(types, role)}, but {role.option}={_short(text)} is one more"
             )
-        if role is EXPECTED and text == "(ignored)":
+        if role is EXPECTED and text == IGNORED:
             arrays.append(None)
             continue
         arrays.append(read_value(text, types[len(arrays)], f"{role.noun} {len(arrays)}"))

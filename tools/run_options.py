@@ -321,7 +321,7 @@ def check_options(options: RunOptions) -> None:
         raise UsageError("--check compares one call with the reference, not --steps")
     if options.tolerance is not None and options.check is None and not options.expected_output:
         raise UsageError("--tolerance is for --check or --expected_output, which are missing")
-    if options.timeout is not None and (options.backend != MPI or options.timeout <= 0):
+    if options.timeout is not None and (options.backend != MPI or not options.timeout > 0):
         raise UsageError("--timeout needs --backend=mpi, and more than 0 seconds")
     if options.trace_host and options.backend != "numba":
         raise UsageError("--trace-host needs --backend=numba")

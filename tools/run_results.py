@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -12,7 +13,7 @@ from ..runtime.abi.arrays import Array
 from ..runtime.abi.compare import compare, tolerance
 from ..runtime.host.entry import DeviceStatistics
 from .output_files import check_folder, open_output
-from .run_files import EXPECTED, read_values
+from .run_files import EXPECTED, IGNORED, read_values
 from .run_options import RANK, RunOptions
 from .value_text import format_array, format_result
 
@@ -32,10 +33,8 @@ def check_outputs(function: AnyFunction, options: RunOptions) -> None:
         raise UsageError(f"{len(options.output)} outputs are asked for, but there are {count}")
     else:
         for text in options.output:
-            if RANK in text:
-                continue
             if text.startswith(("@", "+")):
-                check_folder(text[1:])
+                _check_array_file(text)
             elif text not in ("", "-"):
                 known = "@file.npy, +file.npy, - (print), and nothing"
                 raise UsageError(f"--output={text} is none of {known}; did you mean @{text}?")
@@ -44,9 +43,34 @@ def check_outputs(function: AnyFunction, options: RunOptions) -> None:
             check_folder(path)
 
 
+def _check_array_file(text: str) -> None:
+    """Look at where one result is to go. Raises UsageError."""
+    if text.endswith(".npz"):
+        raise UsageError(
+            f"--output={text}: an .npz file holds whole results, and is the only output; write"
+            f" {text[:-1]}y for this one"
+        )
+    if RANK not in os.path.dirname(text):
+        check_folder(text[1:])
+
+
+def check_given(function: AnyFunction, results: Sequence[object], options: RunOptions) -> None:
+    """Look whether a run has given what is asked for: one that a checkpoint has ended already gives
+    the state alone. Raises UsageError."""
+    count, given = len(function.types.results), len(results)
+    wanted = [number for number, text in enumerate(options.output) if text]
+    wanted += [number for number, text in enumerate(options.expected_output) if text != IGNORED]
+    last = count - 1 if is_archive(options.output) else max(wanted, default=0)
+    if given <= last:
+        raise UsageError(
+            f"result {last} is that of the last step, and all steps are in --checkpoint="
+            f"{options.checkpoint} already, which has the state alone: results 0 to {given - 1}"
+        )
+
+
 def is_archive(outputs: Sequence[str]) -> bool:
     """Whether all results go to one file."""
-    return len(outputs) == 1 and outputs[0].endswith(".npz")
+    return len(outputs) == 1 and outputs[0].endswith(".npz") and RANK not in outputs[0]
 
 
 def write_results(

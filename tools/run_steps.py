@@ -16,6 +16,7 @@ from ..runtime.stepping import run_repeatedly
 from .output_files import open_output
 from .ranks import MPI
 from .run_options import RunOptions
+from .run_results import check_given
 
 if TYPE_CHECKING:
     from ..api import Function, Program
@@ -80,6 +81,7 @@ def _results(
         if isinstance(problem, FileExistsError):
             message = f"--checkpoint={options.checkpoint} is a file, and must be a folder, or new"
         raise UsageError(message) from problem
+    check_given(function, found, options)
     return list(map(np.asarray, found))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 
 
@@ -29,6 +30,11 @@ class KnownSizes:
 
     rules: SizeRules | None
     seen: tuple[int, ...] | None = None
+
+    @property
+    def words(self) -> int:
+        """How many numbers the rules are about, as far as they say."""
+        return 0 if self.rules is None else self.rules.words
 
     def accept(self, numbers: Sequence[int]) -> bool:
         """Whether the numbers of the check are surely right."""
@@ -53,6 +59,13 @@ class SizeRules:
     total: Size | None = None
     unit: int = 1
     rising: tuple[Size, ...] = ()
+
+    @property
+    def words(self) -> int:
+        """How many numbers these are about: one more than the last position."""
+        total = () if self.total is None else (self.total,)
+        sizes = (*chain.from_iterable(self.equal), *self.natural, *total, *self.rising)
+        return max((each.position + 1 for each in sizes if isinstance(each, Word)), default=0)
 
     def accept(self, numbers: Sequence[int]) -> bool:
         """Whether the numbers of a check are surely right."""

@@ -46,7 +46,9 @@ from ..host.program import (
 from ..host.size_rules import KnownSizes
 from ..host.virtual_machine import VirtualMachine
 from ..native_functions import give_functions
+from .code_check import Tables, check_code
 from .container import Container, piece
+from .entry_check import check_entry, check_exchanges, check_type
 from .fields import DamagedFile, Fields
 from .functions import SavedFunction
 from .tables import (
@@ -172,10 +174,15 @@ class SavedProgram:
             )
         )
         name, why = data["name"].text(), data["why"]
+        for kind in (*types.arguments, *types.results):
+            check_type(kind, data.path)
+        rows = data["entries"].items()
         entries = [
-            self._read_entry(name, process, each, types)
-            for process, each in enumerate(data["entries"].items())
+            self._read_entry(name, process, each, types, grid) for process, each in enumerate(rows)
         ]
+        for process, (entry, row) in enumerate(zip(entries, rows, strict=True)):
+            processes = range(process, 1 if grid is None else grid.device_count(), len(entries))
+            check_entry(entry, types, (arguments, results), processes, row.path)
         if not entries and why.is_null:
             raise DamagedFile(f"has nothing to run as {data.path}")
         reason = None if why.is_null else why.text()
@@ -188,7 +195,9 @@ class SavedProgram:
             name, types, grid, arguments, results, entries, reason, rounding, called
         )
 
-    def _read_entry(self, name: str, process: int, data: Fields, types: FunctionTypes) -> Entry:
+    def _read_entry(
+        self, name: str, process: int, data: Fields, types: FunctionTypes, grid: Grid | None
+    ) -> Entry:
         rows = self._file.header["code"].items()
         place = rows[data["code"].integer(0, len(rows) - 1)]
         words = _words(piece(self._file.section("code"), place))
@@ -207,17 +216,26 @@ class SavedProgram:
         devices = [None if each.is_null else each.text() for each in data["devices"].items()]
         if not devices:
             raise DamagedFile(f"has blocks of no device as {data.path}")
+        failures = data["failures"].count(len(words))
+        checks = [read_sizes(each) for each in data["checks"].items()]
+        exchanges = [_read_exchanges(each) for each in data["exchanges"].items()]
+        for number, (_, each) in enumerate(exchanges):
+            check_exchanges(each, grid, f"{data.path}.exchanges[{number}]")
+        tables = Tables(
+            functions, len(kernels), failures, checks, [each for _, each in exchanges], len(devices)
+        )
+        check_code(words, tables, data.path)
         program = HostProgram(
             functions=[HostFunction(each.text()) for each in data["names"].items(len(functions))],
             kernels=[HostKernel(each) for _, each in kernels],
             compile_kernels=lambda numbers: [self._native(kernels[each][0]) for each in numbers],
             # No more than there are instructions.
-            failures=[_fail] * data["failures"].count(len(words)),
+            failures=[_fail] * failures,
             checks=[
-                partial(self._check, name, process, number, read_sizes(each))
-                for number, each in enumerate(data["checks"].items())
+                partial(self._check, name, process, number, each)
+                for number, each in enumerate(checks)
             ],
-            python=[_read_exchanges(each) for each in data["exchanges"].items()],
+            python=[call for call, _ in exchanges],
             arrays=list(self._arrays),
             globals=list(read_constants(data["globals"], count)),
             devices=len(devices),
@@ -325,9 +343,13 @@ class SavedProgram:
             raise NeedsCompiler(function.why)
         if self._natives is None:
             runtime = {key: (name, self._objects[name]) for key, name in self._runtime.items()}
-            give_functions(runtime)
             kernels = {name: self._objects[name] for name in sorted(self._kernels)}
-            self._natives = load_objects(kernels)
+            try:
+                give_functions(runtime)
+                self._natives = load_objects(kernels)
+            except RuntimeError as problem:
+                self.differences.append(f"its object code cannot be loaded: {problem}")
+                raise NeedsCompiler("; ".join(self.differences)) from problem
 
     def _attempt(self, run: Callable[[], Any]) -> Any:
         """Run something on the devices. What fails needs the compiler for its message."""
@@ -392,8 +414,8 @@ def _words(data: memoryview) -> Words:
     return np.frombuffer(data, np.int64)
 
 
-def _read_exchanges(data: Fields) -> PythonCall:
-    """An exchange, by the process that takes part in it."""
+def _read_exchanges(data: Fields) -> tuple[PythonCall, Sequence[Exchange]]:
+    """An exchange as a call, and by the process that takes part in it."""
     name, starts, rows = data.items(3)
     exchanges = [read_exchange(each) for each in rows.items()]
     if not exchanges:
@@ -412,4 +434,5 @@ def _read_exchanges(data: Fields) -> PythonCall:
         if machine.communicator is not None:
             own(machine).prepare(machine)
 
-    return PythonCall(name.text(), exchange, None, prepare if starts.boolean() else not_started)
+    begins = prepare if starts.boolean() else not_started
+    return PythonCall(name.text(), exchange, None, begins), exchanges

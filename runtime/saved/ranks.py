@@ -46,9 +46,9 @@ def run_on_ranks(
     communicator = join_ranks()
     try:
         communicator.begin()
-        check_rank_count(grid, communicator, devices)
         asked = {**asked, "grid": grid, "choice of --devices-per-rank": devices}
         agree(communicator, asked, inputs, inputs_per_rank)
+        check_rank_count(grid, communicator, devices)
         _agree_to_run(communicator, why)
         return run_and_gather(communicator, devices, prepare())
     except _Elsewhere as problem:

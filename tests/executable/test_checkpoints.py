@@ -93,10 +93,11 @@ def test_a_run_that_is_killed_goes_on(saved: tuple[Path, list[bytes]], tmp_path:
         command = [sys.executable, "-c", RUN, str(saved[0]), str(STEPS), str(folder), str(result)]
         for _ in range(5):
             with subprocess.Popen(command) as running:
-                # Somewhere between its first checkpoint and its last.
-                while running.poll() is None and not list(folder.glob("step-*/manifest.json")):
+                # Somewhere between the first checkpoint that it writes and its last.
+                before = set(folder.glob("step-*/manifest.json"))
+                while running.poll() is None and before >= set(folder.glob("step-*/manifest.json")):
                     time.sleep(0.005)
-                time.sleep(source.random() * 0.1)
+                time.sleep(source.random() * 0.02)
                 kills += running.poll() is None
                 running.kill()
         subprocess.run(command, check=True)
@@ -106,6 +107,27 @@ def test_a_run_that_is_killed_goes_on(saved: tuple[Path, list[bytes]], tmp_path:
             f"step-{step:012}" for step in (STEPS - 1, STEPS)
         ]
     assert kills
+
+
+def test_what_a_killed_run_has_left_is_removed(
+    saved: tuple[Path, list[bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where no step is left to do."""
+    loaded, folder = mesh_opt.load(saved[0]), tmp_path / "c"
+    loaded.step.run_steps(inputs(), 4, folder)
+
+    def kill(self: Checkpoints, newest: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Checkpoints, "clean", kill)
+        patch.setattr(Checkpoints, "last", lambda self: None)
+        loaded.step.run_steps(inputs(), 5, folder, every=5)
+    (folder / "step-000000000006.tmp1").mkdir()
+    assert len(list(folder.iterdir())) == 4
+    found = loaded.step.run_steps(inputs(), 5, folder)
+    assert [int(each.name[-2:]) for each in sorted(folder.iterdir())] == [4, 5]
+    assert len(found) == 2
 
 
 @pytest.mark.parametrize("shape", [1, 3, 4])

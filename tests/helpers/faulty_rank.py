@@ -1,7 +1,9 @@
 """mesh-run as one MPI rank of which something goes wrong while it runs.
 
-`mpiexec -n 2 python -P faulty_rank.py FAULT RANK mesh-run's arguments`: after the program has begun
-and a moment has passed, the rank does what FAULT says.
+`mpiexec -n 2 python -P faulty_rank.py FAULT RANK FILE SECONDS mesh-run's arguments`: after the
+program has begun and a moment has passed, the rank does what FAULT says. When it begins it writes
+the time to FILE, which is there whatever becomes of the rank and its output. From then on ranks
+wait for each other for so many SECONDS, and not before: a busy machine starts one of them later.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TextIO
 
 from mesh_opt.runtime.host.entry import Entry
+from mesh_opt.runtime.mpi_supervisor import supervisor
 from mesh_opt.tools import mesh_run
 from mesh_opt.tools.ranks import run_on_ranks
 
@@ -60,21 +64,24 @@ AT_ONCE: dict[str, Callable[[], None]] = {
 
 
 def main() -> None:
-    what, rank = sys.argv[1], os.environ.get("PMI_RANK", "0")
-    is_faulty = rank == sys.argv[2]
+    what, faulty_rank, file, seconds = sys.argv[1:5]
+    is_faulty = os.environ.get("PMI_RANK", "0") == faulty_rank
     run = Entry.call
-    sys.argv[1:] = sys.argv[3:]
+    sys.argv[1:] = sys.argv[5:]
+
+    def timed(*arguments: object) -> object:
+        supervisor().timeout = float(seconds)
+        return faulty(*arguments) if is_faulty else run(*arguments)  # type: ignore[arg-type]
 
     def faulty(*arguments: object) -> object:
-        os.write(1, f"BEGUN {time.time()}\n".encode())
+        Path(file).write_text(str(time.time()))
         if what in LATER:
             threading.Timer(MOMENT, LATER[what]).start()
         else:
             AT_ONCE[what]()
         return run(*arguments)  # type: ignore[arg-type]
 
-    if is_faulty:
-        Entry.call = faulty  # type: ignore[method-assign]
+    Entry.call = timed  # type: ignore[method-assign]
 
     def tool(arguments: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
         return mesh_run.main(arguments, stdin, stdout, stderr)

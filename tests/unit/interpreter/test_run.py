@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from mesh_opt.api import InputError
+from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.run import public_functions, run, run_partitioned
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.abi.compare import compare, first_difference
@@ -167,6 +168,7 @@ def test_resources() -> None:
         ("0x04000000zz", "which is damaged: non-hexadecimal number"),
         ("0x0400000", "which is damaged: non-hexadecimal number"),
         ("0x04", "of 0 bytes, but needs 8"),
+        ("0x03000000000080bf000000C0", "which is damaged: its alignment is 3, expected a power of"),
         ("0x040000000000803F000000C000", "of 9 bytes, but needs 8"),
     ],
 )
@@ -179,6 +181,39 @@ def test_damaged_resources(data: str, message: str) -> None:
     {{-# dialect_resources: {{ builtin: {{ damaged: "{data}" }} }} #-}}"""
     with pytest.raises(OperationError, match=f"refers to the resource 'damaged.* {message}"):
         run(parse_program(text), "f", [])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ("?", r"has a constant of type tensor<\?xf32>, whose sizes must be known"),
+        ("0x4611686018427387904", "of shape 0x4611686018427387904, which no memory can hold"),
+        ("4611686018427387904", "of shape 4611686018427387904, which no memory can hold"),
+        ("1099511627776", "repeats the resource 'x' 1099511627776 times: a constant has at most"),
+    ],
+)
+def test_sizes_of_resources(sizes: str, message: str) -> None:
+    text = f"""
+    func.func @f() -> tensor<{sizes}xf32> {{
+      %0 = arith.constant dense_resource<x> : tensor<{sizes}xf32>
+      return %0 : tensor<{sizes}xf32>
+    }}
+    {{-# dialect_resources: {{ builtin: {{ x: "0x040000000000803F" }} }} #-}}"""
+    with pytest.raises(OperationError, match=message):
+        run(_module(text), "f", [])
+    with pytest.raises(OperationError, match=message):
+        CompiledProgram(_module(text)).run("f", [])
+
+
+def test_a_splat_of_nothing_that_has_a_huge_size() -> None:
+    kind = "tensor<0x4611686018427387904xf32>"
+    text = (
+        f"func.func @f() -> {kind} {{ %0 = arith.constant dense<1.0> : {kind} return %0 : {kind} }}"
+    )
+    with pytest.raises(OperationError, match="which no memory can hold"):
+        run(_module(text), "f", [])
+    with pytest.raises(OperationError, match="which no memory can hold"):
+        CompiledProgram(_module(text)).run("f", [])
 
 
 def test_annotations_are_identities() -> None:

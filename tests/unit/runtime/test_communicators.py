@@ -136,6 +136,14 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
             "mesh-run: grid @g has 2 devices, but 2 ranks of 2 devices run: start it with"
             " --ranks=1 or mpiexec -n 1\n",
         ),
+        "different numbers of devices": (
+            (
+                *mesh_run(1, *inputs[0], "--devices-per-rank=2"),
+                ":",
+                *mesh_run(1, *inputs[0], "--devices-per-rank=1"),
+            ),
+            "mesh-run: rank 1 has another choice of --devices-per-rank than rank 0",
+        ),
         "an operation of one device of a rank": (
             mesh_run(1, str(failing), "--backend=mpi", "--input=1xf32=1", "--devices-per-rank=2"),
             "failing.mlir:5:8: error: 'tensor.extract' op",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from copy import deepcopy
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,10 @@ import pytest
 from breadth import cases
 from fuzzing import limits
 from mesh_opt import api
+from mesh_opt.runtime.saved.code_check import decode
 from mesh_opt.runtime.saved.container import HEAD, PAGE, Container, write_container
 from mesh_opt.runtime.saved.fields import DamagedFile, SavedFileError
-from saved_files import altered
+from saved_files import altered, mutate, slots, with_words
 
 MUTATIONS = cases(300, 20_000)
 
@@ -130,21 +130,6 @@ def test_constants_are_not_read_unless_they_are_to_be_verified(
     assert loaded.main(np.ones(4, np.float32)).tolist() == [2, 2, 2, 2]
 
 
-HOSTILE: tuple[Any, ...] = (
-    None, True, -1, 0, 1, 7, 1 << 31, 1 << 40, (1 << 63) - 1, 1 << 64, 1.5, "", "f32", "x" * 5000,
-    [], [0], [-1], [1 << 40] * 3, [[]], {}, {"a": 1},
-)  # fmt: skip
-
-
-def slots(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place in a header where something may be put."""
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, inner in list(items):
-        yield value, key
-        if isinstance(inner, dict | list):
-            yield from slots(inner)
-
-
 @pytest.mark.parametrize("part", range(4))
 def test_hostile_headers_are_refused_or_harmless(part: int, program: Path, tmp_path: Path) -> None:
     """Headers that lie, under the right checksum: a file is loaded, or refused in words."""
@@ -154,21 +139,14 @@ def test_hostile_headers_are_refused_or_harmless(part: int, program: Path, tmp_p
         source = random.Random(case)
         change = ""
 
-        def mutate(header: Any, source: random.Random = source) -> None:
+        def alter(header: Any, source: random.Random = source) -> None:
             nonlocal change
             for _ in range(source.choice([1, 1, 2, 5])):
                 place, key = source.choice(list(slots(header)))
-                if source.random() < 0.2:
-                    del place[key]
-                elif source.random() < 0.2 and isinstance(place[key], list):
-                    place[key] = place[key] * source.choice([2, 3, 50])
-                elif source.random() < 0.3 and type(place[key]) is int:
-                    place[key] += source.choice([-64, -1, 1, 2, 64, 4096])
-                else:
-                    place[key] = deepcopy(source.choice(HOSTILE))
+                mutate(place, key, source)
                 change += f"{key!r} of {str(place)[:200]}\n"
 
-        altered(program, path, mutate)
+        altered(program, path, alter)
         with limits(f"case {case}: {change}"):
             try:
                 mesh_opt.load(path).close()
@@ -176,3 +154,111 @@ def test_hostile_headers_are_refused_or_harmless(part: int, program: Path, tmp_p
             except SavedFileError as problem:
                 assert str(problem)
     assert loads < len(MUTATIONS) / 4
+
+
+LOOP = """
+func.func @main(%a: tensor<4xf32>, %n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 0.0 : f32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %z) -> (f32) {
+    %x = tensor.extract %a[%i] : tensor<4xf32>
+    %y = arith.addf %s, %x : f32
+    scf.yield %y : f32
+  }
+  return %r : f32
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "operand", "values", "message"),
+    [
+        ("exchange", 0, [63], "at word 0 63 is no instruction"),
+        ("exchange", 0, [35], "'python' is for programs that have Python"),
+        ("exchange", 1, [1], "'exchange' names number 1, expected one from 0 to 0"),
+        ("exchange", 1, [-1], "'exchange' names number -1"),
+        ("exchange", 2, [1 << 62], "'exchange' has results beyond the end of its function"),
+        ("exchange", 2, [-1], "'exchange' has results beyond the end of its function"),
+        ("exchange", 3, [112], "'exchange' has results at 112 of a frame of 112 bytes"),
+        ("exchange", 4, [65], "'exchange' has results at 65 of a frame"),
+        ("exchange", 6, [-8], "'exchange' has values at -8 of a frame"),
+        ("run", 1, [1], "'run' names number 1, expected one from 0 to 0"),
+        ("run", 2, [80], "'run' has a frame of 80 bytes, expected 88"),
+        ("run", 3, [1 << 62], f"'run' has tiles at {1 << 62} of a frame"),
+        ("return", -3, [16, 80, 16, 80], "the end of a function, expected a return before it"),
+        ("return", 0, [7], "'move' has result beyond the end of its function"),
+        ("return", 0, [64], "'addi_i1' has result beyond the end of its function"),
+        ("jump_unless", 2, [288], "'jump_unless' leads 288 bytes on, where no instruction begins"),
+        ("jump_unless", 2, [281], "'jump_unless' leads 281 bytes on"),
+        ("position", 5, [-(1 << 40)], "'position' leads "),
+        ("loop", 4, [1 << 62], "'loop' leads "),
+        ("fail", 1, [1], "'fail' names number 1"),
+    ],
+)
+def test_host_code_that_cannot_be_run_is_refused(
+    name: str, operand: int, values: list[int], message: str, program: Path, tmp_path: Path
+) -> None:
+    """Words of an instruction are changed, from an operand on."""
+    if name not in ("exchange", "run", "return"):
+        program = tmp_path / "loop.meshprog"
+        api.compile(LOOP, stages=False).save(program)
+    words = np.frombuffer(Container(program).section("code"), np.int64).tolist()
+    at = next(each.at for each in decode(words, 0, len(words), "") if each.kind.name == name)
+
+    def change(found: Any) -> None:
+        found[at + operand : at + operand + len(values)] = values
+
+    with pytest.raises(SavedFileError, match=re.escape(message)):
+        mesh_opt.load(with_words(program, tmp_path / "x.meshprog", change))
+
+
+ENTRY = ("functions", 0, "entries", 0)
+EXCHANGE = (*ENTRY, "exchanges", 0, 2, 1)
+MEETING = (*EXCHANGE, 4, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("way", "value", "message"),
+    [
+        (("functions", 0, "types", 0, 0, 1), "f64", "has tensor<4xf32> of tensor<4xf64> as"),
+        (("functions", 0, "types", 0, 0, 3), "", "has tensor<4xf32> of f32 as"),
+        ((*ENTRY, "arguments", 0), [5], "has shape [5] as "),
+        ((*ENTRY, "arguments", 0), None, "has shape None as "),
+        ((*ENTRY, "arguments"), [[4], [4]], "has 2 shapes as "),
+        ((*ENTRY, "results", 0, 0), [8], "has shape [8] as "),
+        ((*ENTRY, "results", 0, 1), 3, "registers for results of "),
+        ((*ENTRY, "functions", 0, 2), 1, "has 1 registers for arguments, expected 2"),
+        ((*ENTRY, "functions", 0, 5), 2, "'run' passes 3 words in a frame with room for 2"),
+        ((*ENTRY, "exchanges", 0, 2), [], "has no exchange as "),
+        ((*EXCHANGE, 0), [5], "cannot be carried out: sizes [4] of [5]"),
+        ((*EXCHANGE, 1), 8, "elements of 8 bytes, which are f32"),
+        ((*MEETING, "shape"), [8], "shapes [8] and [4]"),
+        ((*MEETING, "kind"), "halo", "'halo' for 'all_reduce'"),
+        ((*MEETING, "kind"), "f", "'f' is no collective"),
+        ((*MEETING, "group"), [[1, 0], 1], "process 1 is number 1 of [1, 0]"),
+        ((*MEETING, "group"), [[1], 0], "groups [1] and [0, 1]"),
+        ((*MEETING, "elements"), ["f32", "f64"], "a result of tensor<4xf64>, which is tensor<4xf"),
+        ((*MEETING, "signature", 1), [0, 7], "a group of (0, 7) on 2 devices"),
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused(
+    way: tuple[Any, ...], value: Any, message: str, program: Path, tmp_path: Path
+) -> None:
+    def change(header: Any) -> None:
+        for key in way[:-1]:
+            header = header[key]
+        header[way[-1]] = value
+
+    with pytest.raises(SavedFileError, match=re.escape(message)):
+        mesh_opt.load(altered(program, tmp_path / "x.meshprog", change))
+
+
+def test_object_code_that_is_none_is_not_loaded(program: Path, tmp_path: Path) -> None:
+    def change(header: Any) -> None:
+        for symbol, place in header["objects"]:
+            if symbol == header["functions"][0]["entries"][0]["kernels"][0][0]:
+                place[1] = 64
+
+    loaded = mesh_opt.load(altered(program, tmp_path / "x.meshprog", change))
+    with pytest.warns(RuntimeWarning, match="its object code cannot be loaded: "):
+        assert loaded.main(np.ones(4, np.float32)).tolist() == [3, 4, 5, 6]

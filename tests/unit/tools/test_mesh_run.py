@@ -263,6 +263,10 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
         (("--function=double", "--input=1xf32", "--output=@/nope/x.npy"), "cannot write '/nope/x"),
         (("--function=double", "--input=1xf32", "--output=x.npy"), "did you mean @x.npy?"),
         (("--function=double", "--input=1xf32", "--output=@/"), "cannot write '/': it is a folder"),
+        (
+            ("--function=pair", "--random-inputs=0", "--output=@x.npz", "--output=@y.npy"),
+            "holds whole results, and is the only output",
+        ),
         (("--function=double", "--input=1xf32", "--trace=/nope/t"), "no folder '/nope'"),
         (("--backend=gpu",), "there is no backend 'gpu'; there are interpreter"),
         (("--strange",), "there is no option '--strange'"),
@@ -305,6 +309,32 @@ def test_what_is_wrong_is_said_in_one_line(
     assert message in err
     assert err.startswith("mesh-run: ")
     assert err.count("\n") == 1
+
+
+STEP = """
+func.func @step(%x: tensor<2xf32>) -> (tensor<2xf32>, f32) {
+  %c0 = arith.constant 0 : index
+  %y = arith.addf %x, %x : tensor<2xf32>
+  %e = tensor.extract %y[%c0] : tensor<2xf32>
+  return %y, %e : tensor<2xf32>, f32
+}"""
+
+
+def test_results_of_a_run_that_has_ended_before(run: Run, tmp_path: Path) -> None:
+    """A checkpoint has the state alone, and there is no last step that would give the others."""
+    path, state = tmp_path / "p.mlir", tmp_path / "state"
+    path.write_text(STEP)
+    words = ["--input=2xf32=1", "--steps=3", f"--checkpoint={state}"]
+    code, out, _ = run(*words, "--output=-", "--output=-", file=path)
+    assert (code, out.splitlines()[2]) == (0, "2xf32=8 8")
+    for more in ((), ("--output=-",), ("--output=-", "--output="), ("--expected_output=2xf32=8",)):
+        assert run(*words, *more, file=path)[0] == 0
+    archive = f"--output=@{tmp_path / 'a.npz'}"
+    for more in (("--output=", "--output=-"), (archive,)):
+        code, _, err = run(*words, *more, file=path)
+        told = f"--checkpoint={state} already, which has the state alone: results 0 to 0\n"
+        assert code == 1
+        assert err == f"mesh-run: result 1 is that of the last step, and all steps are in {told}"
 
 
 def test_an_option_among_the_passes(run: Run) -> None:

@@ -55,6 +55,26 @@ def test_ranks_are_started(tmp_path: Path) -> None:
     assert len({each["tid"] for each in met}) == 2
 
 
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("@{}/y.{{rank}}.npz", "an .npz file holds whole results, and is the only output"),
+        ("@{}/none/y.{{rank}}.npy", "there is no folder"),
+    ],
+)
+def test_files_of_parts_are_looked_at_before_the_run(
+    output: str, message: str, tmp_path: Path
+) -> None:
+    need_ranks()
+    path = tmp_path / "p.mlir"
+    path.write_text(PROGRAM)
+    options = ["-p", "spmd", "--random-inputs=0", f"--output={output.format(tmp_path)}"]
+    code, printed, errors = mesh_run(str(path), "--ranks=2", *options)
+    assert (code, printed) == (1, "")
+    assert errors.count(message) == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["p.mlir"]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs pidfd_open")
 def test_the_first_rank_to_end_is_known(tmp_path: Path) -> None:
     end = tmp_path / "end"
@@ -118,7 +138,8 @@ def test_devices_per_rank(tmp_path: Path) -> None:
 def test_ranks_that_die_are_one_message() -> None:
     """What MPICH says of it is not passed on."""
     need_ranks()
-    code = "import os, time; print('said', flush=True); time.sleep(0.2); os.kill(os.getpid(), 9)"
+    # In one piece: with PYTHONUNBUFFERED `print` writes the end of the line by itself.
+    code = r"import os, time; os.write(1, b'said\n'); time.sleep(0.2); os.kill(os.getpid(), 9)"
     stdout, stderr = io.StringIO(), io.StringIO()
     command = [start_ranks.find_launcher(2), "-n", "2", sys.executable, "-c", code]
     heard: tuple[list[str], list[str]] = ([], [])
@@ -146,10 +167,26 @@ def test_ranks_that_die_are_one_message() -> None:
             "@x.{rank}.npy names the files of ranks, which needs --backend=mpi",
         ),
         (("p.mlir", "--timeout=3"), "--timeout needs --backend=mpi, and more than 0 seconds"),
+        (
+            ("p.mlir", "--ranks=2", "--timeout=nan"),
+            "--timeout needs --backend=mpi, and more than 0 seconds",
+        ),
     ],
 )
 def test_options_that_make_no_sense(arguments: tuple[str, ...], message: str) -> None:
     assert mesh_run(*arguments) == (1, "", f"mesh-run: {message}\n")
+
+
+@pytest.mark.parametrize("seconds", ["soon", "nan", "-1", ""])
+def test_a_timeout_of_the_environment_that_is_none(
+    seconds: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_ranks()
+    monkeypatch.setenv("MESH_OPT_MPI_TIMEOUT", seconds)
+    command = [sys.executable, "-m", "mesh_opt.tools.mesh_run", "--backend=mpi", "p.mlir"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    expected = f"mesh-run: MESH_OPT_MPI_TIMEOUT is {seconds!r}, expected seconds, more than 0\n"
+    assert (done.returncode, done.stderr) == (1, expected)
 
 
 def test_without_mpiexec(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

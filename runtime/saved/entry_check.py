@@ -1,0 +1,169 @@
+"""What a file says of one function in several places, held against each other.
+
+Types of whole values, shardings, the shapes of one process's values, the registers that pass them,
+and what exchanges bring and give are written apart. Where two of them differ, host code would read
+memory that nobody has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from ...sharding.collective_matching import OPEN_SIZE
+from ...sharding.grid import Grid
+from ...sharding.sharding import Sharding
+from ..abi.shards import all_intervals, check_fits
+from ..abi.value_types import FunctionTypes, ValueType
+from ..collectives import HALO, PERMUTE, Collective, Shape
+from ..host.entry import ADDRESS_AND_BLOCK, Entry
+from ..host.exchanges import Exchange
+from .fields import DamagedFile
+
+_SIGNED = {HALO: "update_halo", PERMUTE: "shift"}
+"""What operations are called whose meetings have another name."""
+
+Local = Shape | None
+
+
+def check_type(kind: ValueType, path: str) -> None:
+    """Raise DamagedFile for a type whose text is another one than its parts."""
+    text = kind.element
+    if kind.container == "tensor":
+        sizes = ["*"] if kind.shape is None else ["?" if n < 0 else str(n) for n in kind.shape]
+        text = f"tensor<{''.join(f'{each}x' for each in sizes)}{kind.element}>"
+    if (not kind.container and kind.shape != ()) or (
+        kind.container in ("", "tensor") and kind.text != text
+    ):
+        raise DamagedFile(f"has {kind.text} of {text} as {path}")
+
+
+def check_entry(
+    entry: Entry,
+    types: FunctionTypes,
+    placed: tuple[Sequence[Sharding | None], Sequence[Sharding | None]],
+    processes: Sequence[int],
+    path: str,
+) -> None:
+    """Compare a function as some processes run it with its types, and with where its arguments and
+    results are `placed`. Raises DamagedFile."""
+    code = entry.program.program_code.functions[entry.number]
+    arguments = entry.arguments
+    words = _check_shapes(types.arguments, placed[0], arguments, processes, f"{path}.arguments")
+    if words != code.arguments:
+        raise DamagedFile(f"has {code.arguments} registers for arguments, expected {words}")
+    results = [each.shape for each in entry.results]
+    words = _check_shapes(types.results, placed[1], results, processes, f"{path}.results")
+    given = [each.registers for each in entry.results]
+    if words != code.results or any(
+        found != _registers(shape) for found, shape in zip(given, results, strict=True)
+    ):
+        raise DamagedFile(f"has {code.results} and {given} registers for results of {path}")
+    for position in entry.program.program.global_blocks:
+        if entry.program.program.globals[position] != 0:
+            raise DamagedFile(f"has a global of {path} with a block before a run")
+
+
+def _registers(shape: Local) -> int:
+    return 1 if shape is None else ADDRESS_AND_BLOCK + sum(size < 0 for size in shape)
+
+
+def _check_shapes(
+    kinds: Sequence[ValueType],
+    placed: Sequence[Sharding | None],
+    local: Sequence[Local],
+    processes: Sequence[int],
+    path: str,
+) -> int:
+    """Compare what some processes hold with what is a part of what; returns the registers that pass
+    it. Raises DamagedFile."""
+    words = 0
+    rows = zip_longest(kinds, placed, local, fillvalue=None)
+    for number, (kind, sharding, own) in enumerate(rows):
+        what = f"{path}[{number}]"
+        if kind is None or number >= len(local):
+            raise DamagedFile(f"has {len(local)} shapes as {path}, expected {len(kinds)}")
+        if (own is None) != (kind.container == ""):
+            raise DamagedFile(f"has shape {own} as {what}, which is {kind}")
+        words += _registers(own)
+        if own is None:
+            continue
+        for process in processes:
+            found = None if kind.shape is None else _part(kind.shape, sharding, process, what)
+            if found is None or len(found) != len(own) or not _agree(own, found):
+                raise DamagedFile(f"has shape {list(own)} as {what}, expected {found} of {kind}")
+    return words
+
+
+def _agree(own: Shape, found: Shape) -> bool:
+    return all(mine < 0 or theirs in (mine, -1) for mine, theirs in zip(own, found, strict=True))
+
+
+def _part(shape: Shape, sharding: Sharding | None, process: int, path: str) -> Shape:
+    """What a process holds of a shape, -1 where that is open."""
+    if sharding is None:
+        return tuple(max(size, -1) for size in shape)
+    known = tuple(max(size, 0) for size in shape)
+    try:
+        check_fits(known, sharding)
+    except ValueError as problem:
+        raise DamagedFile(f"has a sharding that does not fit {path}: {problem}") from problem
+    intervals = all_intervals(known, sharding)[process]
+    return tuple(
+        -1 if size < 0 else end - start for size, (start, end) in zip(shape, intervals, strict=True)
+    )
+
+
+def check_exchanges(exchanges: Sequence[Exchange], grid: Grid | None, path: str) -> None:
+    """Look at what each process of a grid does at an exchange. Raises DamagedFile."""
+    count = 0 if grid is None else grid.device_count()
+    if len(exchanges) != count:
+        raise DamagedFile(f"has {len(exchanges)} processes as {path}, expected {count}")
+    for process, exchange in enumerate(exchanges):
+        problem = _problem(exchange, process, count)
+        if problem is not None:
+            raise DamagedFile(f"has {path}[{process}] that cannot be carried out: {problem}")
+
+
+def _problem(exchange: Exchange, process: int, count: int) -> str | None:
+    shape = exchange.shape
+    for step in exchange.steps:
+        what = step.what
+        signature = what.signature if isinstance(what, Collective) else what
+        if not all(0 <= each < count for each in signature.group):
+            return f"a group of {signature.group} on {count} devices"
+        if not all(
+            size < 0 or size == own for size, own in zip(signature.sizes, shape, strict=True)
+        ):
+            return f"sizes {list(signature.sizes)} of {list(shape)}"
+        if not isinstance(what, Collective):
+            continue
+        problem = _collective_problem(what, exchange, process)
+        if problem is not None:
+            return problem
+    if any(each >= len(shape) for each in exchange.open_results):
+        return f"a result of {len(shape)} dimensions with {exchange.open_results} open"
+    return None
+
+
+def _collective_problem(what: Collective, exchange: Exchange, process: int) -> str | None:
+    group, signature = what.group, what.signature
+    if len(set(group.processes)) < group.size or group.processes[group.rank] != process:
+        return f"process {process} is number {group.rank} of {list(group.processes)}"
+    if signature.group != group.processes:
+        return f"groups {list(group.processes)} and {list(signature.group)}"
+    if what.row is None and what.kind not in _SIGNED:
+        return f"{what.kind!r} is no collective"
+    if signature.kind != _SIGNED.get(what.kind, what.kind):
+        return f"{what.kind!r} for {signature.kind!r}"
+    if what.source_shape != exchange.shape:
+        return f"shapes {list(what.source_shape)} and {list(exchange.shape)}"
+    if what.source.storage_bytes != exchange.item:
+        return f"elements of {exchange.item} bytes, which are {what.source.name}"
+    if what.source.name != signature.element:
+        return f"elements of {what.source.name}, which are {signature.element}"
+    if OPEN_SIZE in exchange.shape or what.joins_unequal:
+        return None
+    given = what.of_sizes(exchange.shape).result_shape
+    text = f"tensor<{''.join(f'{each}x' for each in given)}{what.result.name}>"
+    return None if text == signature.result else f"a result of {text}, which is {signature.result}"
