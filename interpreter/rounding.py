@@ -13,6 +13,7 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from ..ir.attribute_access import operation_name
+from ..ir.regions import walk
 from ..runtime.abi.compare import tolerance
 from ..runtime.abi.values import UnsupportedType, dtype_of
 from .entry_points import result_types
@@ -39,7 +40,7 @@ def roughest_types(program: Program, function: Operation) -> list[Float | None]:
     for op in blocks[0].ops:
         found = _roughest(
             each
-            for inner in op.walk()
+            for inner in walk(op)
             for each in (
                 _own_type(inner),
                 *map(known.get, inner.operands),
@@ -59,8 +60,8 @@ def _types_of_functions(program: Program, function: Operation) -> dict[Operation
         current = pending.pop()
         if current in found:
             continue
-        found[current] = _roughest(map(_own_type, current.walk()))
-        for op in current.walk():
+        found[current] = _roughest(map(_own_type, walk(current)))
+        for op in walk(current):
             for callee in called(program, op):
                 callers[callee].append(current)
                 pending.append(callee)

@@ -34,6 +34,7 @@ from ...dialects.shard.attributes import (
 )
 from ...dialects.shard.checks import check_partial, resolve_grid
 from ...ir.diagnostics import Note, OperationError
+from ...ir.regions import walk
 from ...sharding.sharding import Axes, ReductionKind
 from ..sharding.process_arithmetic import ArithmeticBefore
 
@@ -73,7 +74,7 @@ class _Conversion:
 
     def convert_module(self, module: ModuleOp) -> None:
         """Convert in place. Meshes come first: shapes of shards ask their grid for its extents."""
-        operations = list(module.walk())
+        operations = list(walk(module))
         for operation in operations:
             if operation.name == "mesh.mesh":
                 self.convert_operation(operation)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
 
+from ...ir.regions import walk
 from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
 
 MANUAL_COMPUTATION = "sdy.manual_computation"
@@ -22,7 +23,7 @@ def import_annotations(module: ModuleOp) -> None:
     Raises OperationError for what has no counterpart there.
     """
     import_mesh(module)
-    if any(_is_sdy(operation) for operation in module.walk()):
+    if any(_is_sdy(operation) for operation in walk(module)):
         from .convert_sdy_to_shard import convert_sdy_to_shard
 
         convert_sdy_to_shard(module)
@@ -30,7 +31,7 @@ def import_annotations(module: ModuleOp) -> None:
 
 def import_mesh(module: ModuleOp) -> None:
     """Write all of `mesh` in a module as `shard`: its collectives, too. Raises OperationError."""
-    if any(operation.name.startswith("mesh.") for operation in module.walk()):
+    if any(operation.name.startswith("mesh.") for operation in walk(module)):
         from .convert_mesh_to_shard import convert_mesh_to_shard
 
         convert_mesh_to_shard(module)

@@ -23,6 +23,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
 from ...ir.locations import builder_before
+from ...ir.regions import walk
 from ...ir.tensor_types import tensor_shape
 from ...sharding.collectives import (
     ALL_GATHER,
@@ -63,7 +64,7 @@ class ShardSimplifyPass(ModulePass):
 def simplify(module: ModuleOp, merge_bytes: int = SMALL_BYTES) -> None:
     """Simplify the collectives of every region until nothing changes."""
     for operation in module.body.blocks[0].ops:
-        if not any(inner.name.startswith("shard.") for inner in operation.walk()):
+        if not any(inner.name.startswith("shard.") for inner in walk(operation)):
             continue
         for _ in range(MAXIMAL_ROUNDS):
             changed = _simplify_regions(operation, {})
@@ -291,7 +292,7 @@ def _drop_dead(operation: Operation) -> bool:
     """Erase what nothing reads: collectives, queries, operations without effects, which may be what
     reads a collective. A message goes with its reception."""
     dropped = False
-    for inner in reversed(list(operation.walk())):
+    for inner in reversed(list(walk(operation))):
         if inner is operation or any(result.first_use for result in inner.results):
             continue
         is_pure = inner.name in PURE_COLLECTIVES or inner.name in PURE_QUERIES

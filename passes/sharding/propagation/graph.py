@@ -19,6 +19,7 @@ from enum import Enum, auto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
+from ....ir.regions import walk
 from ....ir.tensor_types import Shape, tensor_shape
 from ....ir.value_flow import forwards, loop_inputs
 from ....sharding.factors import Factor, FactorKind, FactorRule
@@ -264,7 +265,7 @@ class _Builder:
             return ()
         found: list[tuple[Operation, int]] = []
         inside: set[SSAValue] = set()
-        for inner in operation.walk():
+        for inner in walk(operation):
             for region in inner.regions:
                 for block in region.blocks:
                     inside.update(block.args)
