@@ -76,7 +76,8 @@ class Emitter(ScalarEmitter):
         """A tensor without contents."""
         sizes = [known(size) if isinstance(size, SSAValue) else size for size in sizes]
         dynamic = [size for size in sizes if isinstance(size, SSAValue)]
-        return self.insert(EmptyOp(dynamic, tensor_type(sizes, element)))
+        result = tensor_type(sizes, element)
+        return self.insert(EmptyOp.create(operands=dynamic, result_types=[result]))
 
     def element(self, value: SSAValue, indices: Sequence[IndexOrInt] = ()) -> SSAValue:
         """An element of a tensor; that of a constant is a constant."""
