@@ -56,6 +56,8 @@ def _default_maps(row: NamedOp, rank: int) -> IndexingMaps:
     return ArrayAttr(map(AffineMapAttr, row.maps(rank)))
 
 
+_ITERATOR_TYPES = {each: IteratorTypeAttr(each) for each in IteratorType}
+
 _HIDDEN_MAPS = (*StructuredOp.HIDDEN_ATTRIBUTES, "indexing_maps")
 
 
@@ -81,7 +83,7 @@ class GenericOp(StructuredOp):
     ) -> None:
         properties = {
             "indexing_maps": ArrayAttr(map(AffineMapAttr, indexing_maps)),
-            "iterator_types": ArrayAttr(map(IteratorTypeAttr, iterators)),
+            "iterator_types": ArrayAttr(map(_ITERATOR_TYPES.__getitem__, iterators)),
         }
         super().__init__(inputs, outputs, result_types, properties, body)
 

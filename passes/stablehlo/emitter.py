@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, cast
 
@@ -415,6 +416,11 @@ def shape(value: SSAValue) -> tuple[int, ...]:
 def tensor_type(sizes: Sequence[IndexOrInt], element: Attribute) -> TensorType[Any]:
     """The type of a tensor of these sizes."""
     extents = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
+    return _tensor_type(tuple(extents), element)
+
+
+@lru_cache(maxsize=256)
+def _tensor_type(extents: tuple[int, ...], element: Attribute) -> TensorType[Any]:
     return TensorType(element, extents)
 
 
