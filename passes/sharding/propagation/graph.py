@@ -133,6 +133,7 @@ class _Builder:
         self._graph = ShardingGraph()
         self._calls = CallGraph(module, everything=everything)
         self._rules = RuleCache()
+        self._identities: dict[tuple[Shape, int], FactorRule] = {}
         self._pass_through: dict[int, bool] = {}
         self._grids = GridTable()
         self._edges: dict[SSAValue, list[tuple[Operation, int]]] = {}
@@ -415,7 +416,11 @@ class _Builder:
             self._add_relation(operation, found, [tensor], operation.results)
 
     def _identity(self, value: SSAValue, sources: int) -> FactorRule:
-        return self._rules.intern(identity_rule(tensor_shape(value) or (), sources))
+        key = tensor_shape(value) or (), sources
+        found = self._identities.get(key)
+        if found is None:
+            found = self._identities[key] = self._rules.intern(identity_rule(*key))
+        return found
 
     def _add_relation(
         self,
