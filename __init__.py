@@ -47,6 +47,14 @@ __all__ = [
 FRONT_ENDS = ("jax", "torch")
 
 
+def _imported(name: str) -> ModuleType:
+    """A module of this package: importing it makes many objects and no garbage."""
+    from .ir.garbage_collection import without_garbage_collection
+
+    with without_garbage_collection():
+        return import_module(name, __name__)
+
+
 class _FrontEnds:
     """Finds the front ends for `import mesh_opt.jax`, as a member of `sys.meta_path`.
 
@@ -62,7 +70,7 @@ class _FrontEnds:
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> ModuleType:
-        return import_module(f".frontends.{spec.name.rpartition('.')[2]}", __name__)
+        return _imported(f".frontends.{spec.name.rpartition('.')[2]}")
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
@@ -77,13 +85,13 @@ def __getattr__(name: str) -> Any:
     if name in FRONT_ENDS:
         return import_module(f".{name}", __name__)
     if name == "load":
-        return import_module(".saved_programs", __name__).load
+        return _imported(".saved_programs").load
     if name == "__version__":
         from importlib.metadata import version
 
         return version("mesh-opt")
     if name in __all__:
-        return getattr(import_module(".api", __name__), name)
+        return getattr(_imported(".api"), name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 

@@ -21,6 +21,7 @@ from ..dialects.shard.checks import AXIS_NAMES
 from ..dialects.shard.dialect import GridOp
 from ..interpreter.run import boundaries
 from ..ir.diagnostics import remarks_wanted
+from ..ir.garbage_collection import without_garbage_collection
 from ..ir.symbols import fresh_name, names_in
 from ..ir.text.printer import print_operation
 from ..passes.sharding.shard_annotate import located_name
@@ -154,6 +155,7 @@ class EntryPoint:
         self._program: Program | None = None
         self._kept: KeptProgram | None = None
         self._loaded: LoadedProgram | None = None
+        self._is_new = True
         if isinstance(pipeline, str) and backend == "numba" and not remarks_wanted():
             self._kept = kept_program("", self.text, pipeline)
         if self._kept is not None:
@@ -185,6 +187,14 @@ class EntryPoint:
 
     def run(self, inputs: Sequence[Any]) -> list[Array]:
         """Call it with whole arrays. Raises InputError, ExecutionError."""
+        if not self._is_new:
+            return self._run(inputs)
+        self._is_new = False
+        # The first call compiles, too: the lowering of host code, kernels and what is kept.
+        with without_garbage_collection():
+            return self._run(inputs)
+
+    def _run(self, inputs: Sequence[Any]) -> list[Array]:
         try:
             results = self.function.run(inputs)
         except InputError:

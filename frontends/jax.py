@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from .. import api
 from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
+from ..ir.garbage_collection import without_garbage_collection
 from ..ir.text.parser import parse_module
 from ..ir.text.source import Source
 from ..runtime.abi.arguments import InputError
@@ -46,6 +47,7 @@ Tree = Any
 _ELEMENTS = {"bool": "i1", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
 
 
+@without_garbage_collection()
 def compile(
     f: Any,
     *examples: Any,

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..ir.attribute_access import operation_name
+from ..ir.attribute_access import element_type, operation_name
+from ..ir.regions import walk
 from ..runtime.abi.compare import tolerance
-from ..runtime.abi.values import UnsupportedType, dtype_of
+from ..runtime.abi.values import UnsupportedType, scalar_dtype
 from .entry_points import result_types
 from .frames import Program
 from .run import called
@@ -39,7 +41,7 @@ def roughest_types(program: Program, function: Operation) -> list[Float | None]:
     for op in blocks[0].ops:
         found = _roughest(
             each
-            for inner in op.walk()
+            for inner in walk(op)
             for each in (
                 _own_type(inner),
                 *map(known.get, inner.operands),
@@ -59,8 +61,9 @@ def _types_of_functions(program: Program, function: Operation) -> dict[Operation
         current = pending.pop()
         if current in found:
             continue
-        found[current] = _roughest(map(_own_type, current.walk()))
-        for op in current.walk():
+        operations = list(walk(current))
+        found[current] = _roughest(map(_own_type, operations))
+        for op in operations:
             for callee in called(program, op):
                 callers[callee].append(current)
                 pending.append(callee)
@@ -79,16 +82,21 @@ def _own_type(op: Operation) -> Float | None:
     """The roughest type of an operation's results."""
     if operation_name(op) == "arith.constant":
         return None
-    return _roughest(map(_float_type, op.results))
+    return _roughest([_float_type(element_type(result.type)) for result in op.results])
 
 
-def _float_type(value: SSAValue) -> Float | None:
+@lru_cache(maxsize=64)
+def _float_type(element: Attribute) -> Float | None:
     try:
-        dtype = dtype_of(value.type)
+        dtype = scalar_dtype(element)
     except UnsupportedType:
         return None
     return dtype if any(tolerance(dtype)) else None
 
 
 def _roughest(types: Iterable[Float | None]) -> Float | None:
-    return max((each for each in types if each is not None), key=tolerance, default=None)
+    # Mostly there is one type, or none.
+    different = dict.fromkeys(each for each in types if each is not None)
+    if len(different) > 1:
+        return max(different, key=tolerance)
+    return next(iter(different), None)

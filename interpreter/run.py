@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects.shard.boundary import Boundary, argument_boundary, result_boundary
 from ..ir.attribute_access import attribute, integers, operation_name, symbol_name
 from ..ir.diagnostics import OperationError
+from ..ir.regions import walk
 from ..ir.symbols import visibility
 from ..runtime.abi.arguments import InputError, checked_inputs
 from ..runtime.abi.values import Array, Value, is_number
@@ -152,7 +153,7 @@ def functions(module: ModuleOp) -> list[Operation]:
     """Every function of the host with a body, in order, of the module and the modules in it."""
     return [
         op
-        for op in module.walk()
+        for op in walk(module)
         if operation_name(op) in ("func.func", "util.func")
         and op.regions
         and op.regions[0].blocks

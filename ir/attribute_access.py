@@ -80,7 +80,7 @@ def boundary_attributes(function: Operation, group: str, index: int) -> Mapping[
 def number_list(value: Attribute | None) -> tuple[int, ...]:
     """The numbers of `array<i64: ...>`, `dense<...>` or `[1 : i64, ...]`; else empty."""
     if isinstance(value, DenseArrayBase | DenseIntOrFPElementsAttr):
-        return tuple(int(number) for number in value.get_values())
+        return tuple(map(int, value.get_values()))
     if isinstance(value, ArrayAttr):
         entries = cast("ArrayAttr[Attribute]", value).data
         return tuple(entry.value.data for entry in entries if isinstance(entry, IntegerAttr))

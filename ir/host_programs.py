@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from .call_graph import CallGraph
+from .regions import walk
 from .symbols import root_symbol
 
 FUNCTIONS = frozenset({"func.func", "util.func"})
@@ -34,7 +35,7 @@ def host_operations(module: ModuleOp) -> Iterator[Operation]:
 
 def calls_in(operation: Operation) -> Iterator[tuple[Operation, str]]:
     """The calls inside of an operation, and the names of what they call."""
-    for inner in operation.walk():
+    for inner in walk(operation):
         if inner.name in CALLS:
             yield inner, root_symbol(inner, "callee")
 

@@ -10,10 +10,12 @@ from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from .regions import walk
+
 
 def locate(made: Operation, origin: Operation) -> None:
     """Give an operation, and those inside, the location of `origin` where they have none."""
-    for operation in made.walk():
+    for operation in walk(made):
         if operation.location is UNKNOWN_LOC:
             operation.location = origin.location
 

@@ -22,6 +22,7 @@ from xdsl.rewriter import Rewriter
 from ..ir.call_graph import CallGraph
 from ..ir.diagnostics import OperationError
 from ..ir.host_programs import CALLS, FUNCTIONS, call_graph, calls_in
+from ..ir.regions import walk
 from ..ir.symbols import names_in, numbered_name, references_of, root_symbol, visibility
 
 MOST_OPERATIONS = 1 << 20
@@ -92,7 +93,7 @@ def inline_small_calls(module: ModuleOp) -> None:
     named = {
         reference.root_reference.data
         for outer in module.body.block.ops
-        for operation in outer.walk()
+        for operation in walk(outer)
         if operation.name not in CALLS or outer.name not in FUNCTIONS
         for reference in references_of(operation)
     }
@@ -101,7 +102,7 @@ def inline_small_calls(module: ModuleOp) -> None:
     for name in graph.callees_first():
         function = functions[name]
         called = (sizes.get(callee, MOST_OF_SMALL) for callee in graph.callees(name))
-        sizes[name] = sum(1 for _ in function.walk()) + sum(called)
+        sizes[name] = sum(1 for _ in walk(function)) + sum(called)
         said = _said_of_boundary(function)
         limit = MOST_OPERATIONS if SIZE_ARGUMENT in said else MOST_OF_SMALL
         is_flat = len(function.regions[0].blocks) == 1 and name not in recursive
@@ -161,7 +162,7 @@ def _call_copy(name: str, functions: dict[str, Operation], module: ModuleOp) -> 
     copy_name = numbered_name(f"{name}_", names_in(module))
     function = functions[name]
     copy = function.clone()
-    for old, new in zip(function.walk(), copy.walk(), strict=True):
+    for old, new in zip(walk(function), walk(copy), strict=True):
         new.location = old.location
     copy.properties["sym_name"] = StringAttr(copy_name)
     copy.properties["sym_visibility"] = StringAttr("private")

@@ -18,6 +18,8 @@ from xdsl.utils.exceptions import ParseError
 from ..interpreter.parameters import Parameters, provide_parameters
 from ..ir.activity import activity
 from ..ir.diagnostics import Note, OperationError
+from ..ir.garbage_collection import without_garbage_collection
+from ..ir.regions import walk
 from ..ir.text.parser import parse_module
 from ..ir.text.printer import print_operation
 from ..ir.text.source import Source, decoded_source
@@ -87,6 +89,7 @@ class _StageKeeper(QuietObserver):
         self.stages.append(Stage(current.name, print_operation(operation)))
 
 
+@without_garbage_collection()
 def run_pipeline(
     source: str | os.PathLike[str] | ModuleOp | Source,
     pipeline: str | Sequence[ModulePass],
@@ -111,7 +114,7 @@ def run_pipeline(
         conversions = conversions_of(module)
         run_steps(context, module, conversions, watching)
         original = module.clone()
-        if any(operation.name == MANUAL_COMPUTATION for operation in original.walk()):
+        if any(operation.name == MANUAL_COMPUTATION for operation in walk(original)):
             # It has a meaning on all devices only, which is what its import makes of it.
             import_annotations(original)
             if not steps:

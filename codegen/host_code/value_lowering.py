@@ -190,7 +190,8 @@ class ValueLowering:
     def infer_shapes(self, op: Operation) -> None:
         """Have the shapes of an operation checked, and note those of its results."""
         query = self.query(op)
-        self.check(op, query.words, query.check, query.rules())
+        is_known = all(isinstance(word, int) for word in query.words)
+        self.check(op, query.words, query.check, None if is_known else query.rules())
         for result in op.results:
             if isinstance(result.type, TensorType):
                 self._noted[result] = self.shapes.result_shape(op, result)

@@ -309,9 +309,17 @@ class _Planner:
         self.wanted_by_host = set(_read_by_other_blocks(block))
         self.refusing: Operation | None = None
         """The next operation that sizes or numbers at run time may contradict."""
+        self._pointwise: dict[Operation, bool] = {}
 
     def _is_read(self, value: SSAValue) -> bool:
         return value in self.demands or value in self.wanted_by_host
+
+    def _is_pointwise(self, operation: Operation) -> bool:
+        """`is_pointwise`, looked at once."""
+        found = self._pointwise.get(operation)
+        if found is None:
+            found = self._pointwise[operation] = is_pointwise(operation)
+        return found
 
     def _ask(self, operation: Operation, roots: dict[Operation, Access]) -> None:
         for operand, own in _accesses(operation):
@@ -364,13 +372,13 @@ class _Planner:
             self.wanted_by_host.update(operation.operands)
         else:
             # A reduction combines into all of its results, read or not.
-            stored = read if read and is_pointwise(operation) else operation.results
+            stored = read if read and self._is_pointwise(operation) else operation.results
             plan.kernels[operation] = tuple(stored)
             self._ask(operation, {operation: Access.EACH})
 
     def _inline_roots(self, operation: Operation) -> dict[Operation, Access] | None:
         """The kernels that compute an operation on the way, or `None` if its results are stored."""
-        if not is_pointwise(operation) or any(
+        if not self._is_pointwise(operation) or any(
             each in self.wanted_by_host for each in operation.results
         ):
             return None
@@ -405,8 +413,16 @@ class _Planner:
         for value, found in self.demands.items():
             for root in {demand.root for demand in found}:
                 own = [demand.access for demand in found if demand.root is root]
-                if _is_aligned(value, root, own):
+                if self._is_aligned(value, root, own):
                     self.plan.aligned.setdefault(root, set()).add(value)
+
+    def _is_aligned(self, value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:
+        """Whether a kernel reads a tensor only at the element that it writes next."""
+        if self._is_pointwise(root) or root.name == "scf.for":
+            return max(accesses) <= Access.SAME
+        # A packed product adds its sums to the initial values, one after the other.
+        view = structured_view(root) if root.name in PACKED_PRODUCTS else None
+        return view is not None and value is view.outputs[0] and len(accesses) == 1
 
 
 def _may_divide_by_zero(operation: Operation) -> bool:
@@ -415,15 +431,6 @@ def _may_divide_by_zero(operation: Operation) -> bool:
         return False
     attribute = constant_attribute(operation.operands[1])
     return not isinstance(attribute, IntegerAttr) or attribute.value.data in (0, -1)
-
-
-def _is_aligned(value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:
-    """Whether a kernel reads a tensor only at the indices of the element that it writes next."""
-    if is_pointwise(root) or root.name == "scf.for":
-        return max(accesses) <= Access.SAME
-    # A packed product adds its sums to the initial values, one after the other.
-    view = structured_view(root) if root.name in PACKED_PRODUCTS else None
-    return view is not None and value is view.outputs[0] and len(accesses) == 1
 
 
 PACKED_PRODUCTS = frozenset(("linalg.batch_mmt4d", "linalg.mmt4d"))

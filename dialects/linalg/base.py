@@ -213,6 +213,28 @@ class StructuredOp(IRDLOperation):
     )
     """Attributes that the pretty syntax does not show."""
 
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue],
+        outputs: Sequence[SSAValue],
+        result_types: Sequence[Attribute] | None,
+        properties: Mapping[str, Attribute],
+        body: Region,
+    ) -> None:
+        """Without result types, there is a result for each output that is a tensor."""
+        # Not through xDSL's builder, which takes as long as all else that such an operation needs:
+        # it finds out again which operands are in which group.
+        Operation.__init__(
+            self,
+            operands=[*inputs, *outputs],
+            result_types=tensor_types(outputs) if result_types is None else result_types,
+            properties={
+                **properties,
+                "operandSegmentSizes": segment_sizes(len(inputs), len(outputs)),
+            },
+            regions=[body],
+        )
+
     @property
     def loop_count(self) -> int | None:
         """How many loops there are, if the operation is well-formed enough to tell."""

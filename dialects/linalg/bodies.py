@@ -286,7 +286,7 @@ class YieldOp(SyntaxOperation):
     traits = traits_def(IsTerminator(), Pure())
 
     def __init__(self, *arguments: SSAValue) -> None:
-        super().__init__(operands=[arguments])
+        Operation.__init__(self, operands=arguments)
 
     SYNTAX: ClassVar[Syntax] = " attr-dict( $arguments : type($arguments))?"
 

@@ -40,7 +40,6 @@ from .base import (
     print_result_types,
     print_sorted_attributes,
     segment_sizes,
-    tensor_types,
 )
 from .bodies import BodyError, IndexOp, YieldOp, body_template, clone_body
 from .named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
@@ -56,6 +55,8 @@ def _default_maps(row: NamedOp, rank: int) -> IndexingMaps:
     """The maps that nobody wrote: one attribute for all operations of a kind."""
     return ArrayAttr(map(AffineMapAttr, row.maps(rank)))
 
+
+_ITERATOR_TYPES = {each: IteratorTypeAttr(each) for each in IteratorType}
 
 _HIDDEN_MAPS = (*StructuredOp.HIDDEN_ATTRIBUTES, "indexing_maps")
 
@@ -80,15 +81,11 @@ class GenericOp(StructuredOp):
         iterators: Sequence[IteratorType],
         result_types: Sequence[Attribute] | None = None,
     ) -> None:
-        super().__init__(
-            operands=[inputs, outputs],
-            result_types=[tensor_types(outputs) if result_types is None else result_types],
-            properties={
-                "indexing_maps": ArrayAttr(map(AffineMapAttr, indexing_maps)),
-                "iterator_types": ArrayAttr(map(IteratorTypeAttr, iterators)),
-            },
-            regions=[body],
-        )
+        properties = {
+            "indexing_maps": ArrayAttr(map(AffineMapAttr, indexing_maps)),
+            "iterator_types": ArrayAttr(map(_ITERATOR_TYPES.__getitem__, iterators)),
+        }
+        super().__init__(inputs, outputs, result_types, properties, body)
 
     # By hand: one dictionary in front holds several properties.
     @classmethod
@@ -170,12 +167,7 @@ class NamedStructuredOp(StructuredOp):
     ) -> None:
         properties = dict(properties or {})
         body = self.new_body(inputs, outputs, properties)
-        super().__init__(
-            operands=[inputs, outputs],
-            result_types=[tensor_types(outputs) if result_types is None else result_types],
-            properties=properties,
-            regions=[body],
-        )
+        super().__init__(inputs, outputs, result_types, properties, body)
 
     @classmethod
     def new_body(

@@ -13,7 +13,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ShapedType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...ir.attribute_access import attribute, element_type, number_list
 from ...ir.rules import Rules
@@ -64,15 +64,13 @@ class StructuredView:
     def loop_sizes(self) -> tuple[int | None, ...]:
         """Trip count of each loop, `None` where no operand's static dimension tells it."""
         sizes: list[int | None] = [None] * len(self.iterators)
-        positions = {AffineExpr.dimension(i): i for i in range(len(sizes))}
         for operand, indexing_map in zip((*self.inputs, *self.outputs), self.maps, strict=True):
             operand_type = operand.type
             if not isinstance(operand_type, ShapedType):
                 continue
             for size, result in zip(operand_type.get_shape(), indexing_map.results, strict=True):
-                loop = positions.get(result)
-                if loop is not None and size >= 0:
-                    sizes[loop] = size
+                if size >= 0 and isinstance(result, AffineDimExpr) and result.position < len(sizes):
+                    sizes[result.position] = size
         return tuple(sizes)
 
 
@@ -94,8 +92,8 @@ def given_maps(operation: Operation) -> tuple[AffineMap, ...] | None:
     maps = attribute(operation, "indexing_maps")
     if not isinstance(maps, ArrayAttr):
         return None
-    attributes = cast("ArrayAttr[Attribute]", maps)
-    return tuple(each.data for each in attributes if isinstance(each, AffineMapAttr))
+    attributes = cast("ArrayAttr[Attribute]", maps).data
+    return tuple([each.data for each in attributes if isinstance(each, AffineMapAttr)])
 
 
 def iterators_of_output(loops: int, output_map: AffineMap) -> tuple[IteratorType, ...]:
@@ -118,9 +116,9 @@ def _view(
     iterators: tuple[IteratorType, ...],
     body: Block | None,
 ) -> StructuredView | None:
-    if maps is None or len(maps) != len(operation.operands) or body is None:
-        return None
     operands = tuple(operation.operands)
+    if maps is None or len(maps) != len(operands) or body is None:
+        return None
     return StructuredView(
         operation,
         operands[:input_count],
@@ -199,14 +197,18 @@ def _read_elementwise(operation: Operation) -> StructuredView | None:
     return _view(operation, len(operation.operands) - 1, maps, iterators, body)
 
 
+_ITERATORS = {each.value: each for each in IteratorType}
+"""Also by the cases of another package's enumeration, which are texts like ours."""
+
+
 @view_reader("linalg.generic")
 def _read_generic(operation: Operation) -> StructuredView | None:
     sizes = number_list(attribute(operation, "operandSegmentSizes"))
     types = attribute(operation, "iterator_types")
     if len(sizes) != 2 or not isinstance(types, ArrayAttr):
         return None
-    names = (getattr(each, "data", "") for each in cast("ArrayAttr[Attribute]", types))
-    iterators = tuple(map(IteratorType, names))
+    names = (getattr(each, "data", "") for each in cast("ArrayAttr[Attribute]", types).data)
+    iterators = tuple(map(_ITERATORS.__getitem__, names))
     return _view(operation, sizes[0], given_maps(operation), iterators, _own_body(operation))
 
 

@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ...ir.regions import walk
 from ..stablehlo.convert_stablehlo_to_linalg import ConvertStablehloToLinalgPass, is_stablehlo
 from ..tm_tensor.convert_tm_tensor_to_linalg import ConvertTmTensorToLinalgPass, is_tm_tensor
 
@@ -19,7 +20,7 @@ def conversions_of(module: ModuleOp) -> list[ModulePass]:
     found: list[ModulePass] = []
     if is_stablehlo(module):
         found.append(ConvertStablehloToLinalgPass())
-    if any(map(is_tm_tensor, module.walk())):
+    if any(map(is_tm_tensor, walk(module))):
         found.append(ConvertTmTensorToLinalgPass())
     return found
 

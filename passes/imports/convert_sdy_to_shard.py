@@ -55,6 +55,7 @@ from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
 from ...dialects.tensor.dialect import BitcastOp
 from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError, remark
+from ...ir.regions import walk
 from ...ir.symbols import fresh_name
 from ...ir.tensor_types import ranked
 from ...sharding.axis_names import names_of_parts
@@ -121,7 +122,7 @@ class _Conversion:
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
-        self._operations = list(module.walk())
+        self._operations = list(walk(module))
         self._meshes: dict[str | Mesh, _ImportedMesh] = {}
 
     def convert(self) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
+from ...ir.regions import walk
 from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
 
 MANUAL_COMPUTATION = "sdy.manual_computation"
@@ -21,27 +22,29 @@ def import_annotations(module: ModuleOp) -> None:
 
     Raises OperationError for what has no counterpart there.
     """
-    if any(_is_sdy(operation) for operation in module.walk()):
-        from .convert_sdy_to_shard import convert_sdy_to_shard
+    for operation in walk(module):
+        if _is_sdy(operation):
+            from .convert_sdy_to_shard import convert_sdy_to_shard
 
-        convert_sdy_to_shard(module)
+            convert_sdy_to_shard(module)
+            break
 
 
 def _is_sdy(operation: Operation) -> bool:
-    return (
-        operation.name.startswith("sdy.")
-        or SDY_SHARDING in operation.attributes
-        or any(
+    if operation.name.startswith("sdy.") or SDY_SHARDING in operation.attributes:
+        return True
+    for which in ("arg_attrs", "res_attrs"):
+        entries = operation.properties.get(which)
+        if entries is not None and any(
             SDY_SHARDING in entry.data or MHLO_SHARDING in entry.data
-            for entry in _signature_attributes(operation)
-        )
-    )
+            for entry in _dictionaries(entries)
+        ):
+            return True
+    return False
 
 
-def _signature_attributes(operation: Operation) -> Iterator[DictionaryAttr]:
-    for name in ("arg_attrs", "res_attrs"):
-        entries = operation.properties.get(name)
-        if isinstance(entries, ArrayAttr):
-            for entry in entries.data:  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-                if isinstance(entry, DictionaryAttr):
-                    yield entry
+def _dictionaries(entries: Attribute) -> Iterator[DictionaryAttr]:
+    if isinstance(entries, ArrayAttr):
+        for entry in entries.data:  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            if isinstance(entry, DictionaryAttr):
+                yield entry

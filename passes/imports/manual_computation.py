@@ -31,6 +31,7 @@ from ...dialects.shard.annotations import ShardOp
 from ...dialects.shard.dialect import AllGatherOp, AllSliceOp
 from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError
+from ...ir.regions import walk
 from ...ir.tensor_types import ranked
 from ...sharding.collectives import COLLECTIVES
 from ...sharding.grid import Grid
@@ -56,8 +57,8 @@ Annotate = Callable[[SSAValue, TensorSharding, Block, Operation | None, bool], S
 
 def inline_manual_calls(module: ModuleOp) -> None:
     """Inline what manual computations call: it is written for one device, too."""
-    found = [each for each in module.walk() if isinstance(each, ManualComputationOp)]
-    if any(inner.name == "func.call" for each in found for inner in each.walk()):
+    found = [each for each in walk(module) if isinstance(each, ManualComputationOp)]
+    if any(inner.name == "func.call" for each in found for inner in walk(each)):
         inline_calls_of(found, module)
 
 
@@ -67,7 +68,7 @@ def inline_manual_computation(
     annotate: Annotate,
 ) -> None:
     """Put the body in the place of a manual computation. Raises OperationError."""
-    for inner in operation.walk():
+    for inner in walk(operation):
         if inner is not operation and inner.name.partition(".")[0] in ("stablehlo", "chlo"):
             raise OperationError(
                 inner, "is in a manual computation: run convert-stablehlo-to-linalg first"

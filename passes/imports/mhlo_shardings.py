@@ -39,6 +39,7 @@ from ...dialects.sdy.dialect import ShardingConstraintOp
 from ...dialects.sdy.meshes import MeshOp
 from ...ir.attribute_access import attribute, block_of
 from ...ir.diagnostics import OperationError
+from ...ir.regions import walk
 from ...ir.symbols import fresh_name, names_in
 from ...sharding.device_groups import Digits, digits_of
 from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
@@ -247,7 +248,7 @@ def _form_manual_computations(found: Sequence[_Found], name: str, mesh: Mesh) ->
 
 
 def _all(module: ModuleOp) -> Iterator[_Found]:
-    for operation in module.walk():
+    for operation in walk(module):
         if isinstance(operation, FuncOp):
             for which, what, types in (
                 ("arg_attrs", "argument", operation.function_type.inputs.data),

@@ -18,6 +18,7 @@ from xdsl.traits import IsolatedFromAbove
 
 from ...ir.attribute_access import symbol_name
 from ...ir.diagnostics import OperationError
+from ...ir.regions import walk
 from ...ir.symbols import references_of
 from .pipeline_text import ANY_ANCHOR
 
@@ -151,5 +152,5 @@ def _symbols_in(operation: Operation) -> dict[str, Operation]:
 
 def _root_symbols_in(operation: Operation) -> list[str]:
     """The root names of all symbol references inside of an operation."""
-    references = (each for inner in operation.walk() for each in references_of(inner))
+    references = (each for inner in walk(operation) for each in references_of(inner))
     return list(dict.fromkeys(each.root_reference.data for each in references))

@@ -25,7 +25,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
 from ...ir.locations import builder_before
-from ...ir.regions import captured
+from ...ir.regions import captured, walk
 from ...ir.tensor_types import tensor_shape
 from ...sharding.collectives import (
     ALL_GATHER,
@@ -65,7 +65,7 @@ class ShardSimplifyPass(ModulePass):
 def simplify(module: ModuleOp, merge_bytes: int = SMALL_BYTES) -> None:
     """Simplify the collectives of every region until nothing changes."""
     for operation in module.body.blocks[0].ops:
-        if not any(inner.name.startswith("shard.") for inner in operation.walk()):
+        if not any(inner.name.startswith("shard.") for inner in walk(operation)):
             continue
         for _ in range(MAXIMAL_ROUNDS):
             changed = _simplify_regions(operation, {})
@@ -210,7 +210,7 @@ def _is_same_along(value: SSAValue, axes: Collection[int], grid: str) -> bool:
             elif left & group:
                 return False
         elif not is_side_effect_free(operation) or any(
-            inner.name.startswith("shard.") for inner in operation.walk()
+            inner.name.startswith("shard.") for inner in walk(operation)
         ):
             return False
         pending += [(read, left) for read in (*operation.operands, *captured(operation))]
@@ -328,7 +328,7 @@ def _drop_dead(operation: Operation) -> bool:
     """Erase what nothing reads: collectives, queries, operations without effects, which may be what
     reads a collective. A message goes with its reception."""
     dropped = False
-    for inner in reversed(list(operation.walk())):
+    for inner in reversed(list(walk(operation))):
         if inner is operation or any(result.first_use for result in inner.results):
             continue
         is_pure = inner.name in PURE_COLLECTIVES or inner.name in PURE_QUERIES

@@ -40,6 +40,7 @@ from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ...ir.attribute_access import element_type, integer
 from ...ir.host_programs import FUNCTIONS
 from ...ir.locations import builder_before
+from ...ir.regions import walk
 from ...ir.tensor_types import ranked
 from .dimension_sizes import DimensionSizes, Size, constant_operand
 from .matching_dimensions import matching_dimensions
@@ -69,14 +70,14 @@ class SimplifySizesPass(ModulePass):
 def _has_open_sizes(function: Operation) -> bool:
     return any(
         isinstance(result.type, ShapedType) and DYNAMIC_INDEX in result.type.get_shape()
-        for operation in function.walk()
+        for operation in walk(function)
         for result in operation.results
     )
 
 
 def _trace_sizes(function: Operation) -> None:
     """Let sizes and elements of shapes be read from what they are computed of."""
-    for operation in tuple(function.walk()):
+    for operation in tuple(walk(function)):
         if operation.name == "arith.select" and _asks_for_negative_size(operation.operands[0]):
             Rewriter.replace_op(operation, [], [operation.operands[2]])
     sizes = DimensionSizes()
@@ -90,7 +91,7 @@ def _trace_sizes(function: Operation) -> None:
                 Rewriter.replace_op(operation, [], [found])
     for block in _blocks(function):
         sizes.resolve(block)
-    for operation in tuple(function.walk()):
+    for operation in tuple(walk(function)):
         if operation.name in CASTS and isinstance(operation.results[0].type, IndexType):
             size = cast_size(operation.operands[0])
             if size is not None:
@@ -270,7 +271,7 @@ def _on_tensors(function: Operation) -> Iterator[Operation]:
 
 
 def _blocks(function: Operation) -> Iterator[Block]:
-    for operation in (function, *function.walk()):
+    for operation in (function, *walk(function)):
         for region in operation.regions:
             yield from region.blocks
 

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...ir.diagnostics import OperationError
+from ...ir.regions import walk
 
 DIALECTS = frozenset({"stablehlo", "chlo", "check", "interpreter"})
 CONVERTED = frozenset({"check.agree"})
@@ -42,7 +43,7 @@ class ConvertStablehloToLinalgPass(ModulePass):
 
 def is_stablehlo(module: ModuleOp) -> bool:
     """Whether a module has operations of StableHLO, CHLO or `check`."""
-    return any(is_to_convert(operation) for operation in module.walk())
+    return any(is_to_convert(operation) for operation in walk(module))
 
 
 def is_to_convert(operation: Operation) -> bool:

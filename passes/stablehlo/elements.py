@@ -95,6 +95,8 @@ def converted(value_type: Attribute) -> Attribute:
         kept = isinstance(encoding, BoundsAttr | TypeExtensionsAttr)
         before: Attribute = tensor.element_type
         element = _converted_element(before)
+        if element is before and not kept:
+            return tensor
         shape = tensor.get_shape()
         return TensorType(element, shape) if kept else TensorType(element, shape, encoding)
     return _converted_element(value_type)
@@ -105,7 +107,9 @@ def _converted_element(element: Attribute) -> Attribute:
     if stored is not None:
         return stored.storage
     if isinstance(element, IntegerType):
-        return IntegerType(cast("IntegerType[Any, Any]", element).width.data)
+        integer = cast("IntegerType[Any, Any]", element)
+        is_plain = integer.signedness.data is Signedness.SIGNLESS
+        return integer if is_plain else IntegerType(integer.width.data)
     return element
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, cast
 
@@ -76,7 +77,8 @@ class Emitter(ScalarEmitter):
         """A tensor without contents."""
         sizes = [known(size) if isinstance(size, SSAValue) else size for size in sizes]
         dynamic = [size for size in sizes if isinstance(size, SSAValue)]
-        return self.insert(EmptyOp(dynamic, tensor_type(sizes, element)))
+        result = tensor_type(sizes, element)
+        return self.insert(EmptyOp.create(operands=dynamic, result_types=[result]))
 
     def element(self, value: SSAValue, indices: Sequence[IndexOrInt] = ()) -> SSAValue:
         """An element of a tensor; that of a constant is a constant."""
@@ -414,6 +416,11 @@ def shape(value: SSAValue) -> tuple[int, ...]:
 def tensor_type(sizes: Sequence[IndexOrInt], element: Attribute) -> TensorType[Any]:
     """The type of a tensor of these sizes."""
     extents = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
+    return _tensor_type(tuple(extents), element)
+
+
+@lru_cache(maxsize=256)
+def _tensor_type(extents: tuple[int, ...], element: Attribute) -> TensorType[Any]:
     return TensorType(element, extents)
 
 

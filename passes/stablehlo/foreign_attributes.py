@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import ParseError
 from ...dialects.stablehlo.dialect import Stablehlo
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
+from ...ir.regions import walk
 from ...ir.text.parser import SourceParser
 from ...ir.text.source import Source
 
@@ -42,7 +43,7 @@ def own_foreign_attributes(module: ModuleOp) -> None:
             known[attribute] = _read_again(attribute)
         return known[attribute]
 
-    for operation in module.walk():
+    for operation in walk(module):
         if operation_name(operation).startswith("stablehlo."):
             for table in (operation.properties, operation.attributes):
                 for name, value in table.items():

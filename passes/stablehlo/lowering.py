@@ -21,6 +21,7 @@ from ...dialects.quant import quantization
 from ...ir.attribute_access import attribute, element_type
 from ...ir.diagnostics import OperationError
 from ...ir.locations import located_builder
+from ...ir.regions import walk
 from ...ir.symbols import root_symbol, visibility
 from .elements import converted, is_computed, kind
 from .emitter import Emitter, number_of, shape
@@ -348,7 +349,7 @@ def convert_functions(module: ModuleOp) -> None:
 def _programs_of_processes(module: ModuleOp) -> set[str]:
     """The functions that test programs run on several processes: they are written out there."""
     found: set[str] = set()
-    for operation in module.walk():
+    for operation in walk(module):
         if operation.name == "interpreter.run_parallel":
             pending = [attribute(operation, "programs")]
             while pending:

@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...ir.diagnostics import OperationError
 from ...ir.locations import located_builder
+from ...ir.regions import walk
 
 YIELD = "tm_tensor.yield"
 
@@ -27,7 +28,7 @@ class ConvertTmTensorToLinalgPass(ModulePass):
     name = "convert-tm-tensor-to-linalg"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        found = [each for each in op.walk() if is_tm_tensor(each)]
+        found = [each for each in walk(op) if is_tm_tensor(each)]
         if not found:
             return
         # Most programs have none, and need none of this.

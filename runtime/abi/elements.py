@@ -10,7 +10,7 @@ exactly.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import ml_dtypes
@@ -98,6 +98,19 @@ def element_by_name(name: str) -> Element:
 
 def element_of(element_type: Attribute, operation: Operation) -> Element:
     """The element of an MLIR type. Raises OperationError at `operation` if it is out of reach."""
+    found = _native_element(element_type)
+    if found is None:
+        from ...ir.diagnostics import OperationError
+
+        raise OperationError(
+            operation,
+            f"has elements of type {element_type}, which the numba backend does not compile",
+        )
+    return found
+
+
+@lru_cache(maxsize=64)
+def _native_element(element_type: Attribute) -> Element | None:
     # A saved program knows its elements by name: it runs without the IR.
     from xdsl.dialects.builtin import (
         AnyFloat,
@@ -108,8 +121,6 @@ def element_of(element_type: Attribute, operation: Operation) -> Element:
         IntegerType,
         Signedness,
     )
-
-    from ...ir.diagnostics import OperationError
 
     if isinstance(element_type, IndexType):
         return I64
@@ -126,9 +137,7 @@ def element_of(element_type: Attribute, operation: Operation) -> Element:
         part = cast("ComplexType[Any]", element_type).element_type
         if isinstance(part, Float32Type | Float64Type):
             return C64 if isinstance(part, Float32Type) else C128
-    raise OperationError(
-        operation, f"has elements of type {element_type}, which the numba backend does not compile"
-    )
+    return None
 
 
 def moved_element(element_type: Attribute, operation: Operation) -> Element:

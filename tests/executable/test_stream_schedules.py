@@ -84,7 +84,7 @@ def test_stages_mean_the_same(name: str) -> None:
 def test_passes_on_demand_mean_the_same(name: str) -> None:
     inputs = [NUMBERS, np.array(3)][: 1 + (name == "loop")]
     expected = [np.array(each, np.float32) for each in EXPECTED[name]]
-    check_stages(parsed(PROGRAMS[name]), inputs, expected, name, with_passes_on_demand())
+    check_stages(parse_verified(PROGRAMS[name]), inputs, expected, name, with_passes_on_demand())
 
 
 def test_control_flow() -> None:

@@ -285,19 +285,20 @@ def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annot
         note = Note(f"applied to a value of type {operation.operands[0].type} here", operation)
         raise OperationError(error.operation, error.message, (*error.notes, note)) from error
     rank = len(shape)
-    listed = integers(operation, OPEN_DIMENSIONS_ATTRIBUTE)
+    # Most annotations have no attributes, and there is one for each use of a tensor.
+    listed = integers(operation, OPEN_DIMENSIONS_ATTRIBUTE) if operation.attributes else ()
     return Annotation(
         operation,
         sharding,
         isinstance(operation.properties.get("annotate_for_users"), UnitAttr),
         _priorities(operation, rank),
-        tuple(dimension in listed for dimension in range(rank)),
+        tuple([dimension in listed for dimension in range(rank)]) if listed else (False,) * rank,
     )
 
 
 def _priorities(operation: Operation, rank: int) -> tuple[int, ...]:
-    each = integers(operation, DIMENSION_PRIORITIES_ATTRIBUTE)
-    if len(each) == rank:
+    each = integers(operation, DIMENSION_PRIORITIES_ATTRIBUTE) if operation.attributes else ()
+    if each and len(each) == rank:
         return each
     common = operation.properties.get(PRIORITY_PROPERTY)
     return (common.value.data if isinstance(common, IntegerAttr) else 0,) * rank

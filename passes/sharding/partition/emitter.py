@@ -216,7 +216,7 @@ class Emitter(ProcessArithmetic):
             for size, extent in zip(sizes, tensor_type.get_shape(), strict=True)
             if extent == DYNAMIC_INDEX
         ]
-        return self.insert(tensor.EmptyOp(dynamic, tensor_type))
+        return self.insert(tensor.EmptyOp.create(operands=dynamic, result_types=[tensor_type]))
 
     def slice(
         self,

@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from ....ir.attribute_access import attribute, number_list
 from ....ir.index_lists import SLICE_LISTS, mixed_list
+from ....ir.regions import walk
 from ....ir.tensor_types import tensor_shape
 
 Range: TypeAlias = tuple[int, int]
@@ -45,7 +46,7 @@ FEW = 16
 def fold_known_offsets(module: ModuleOp) -> None:
     """Write offsets that are known as numbers, in place, where the slice surely fits there."""
     known: dict[SSAValue, Range] = {}
-    for operation in module.walk():
+    for operation in walk(module):
         tensor = SLICED.get(operation.name)
         if tensor is not None and len(operation.operands) > tensor + 1:
             _fold(operation, tensor, known)

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.call_graph import CallGraph
 from ....ir.diagnostics import OperationError
+from ....ir.regions import walk
 from ....ir.symbols import visibility
 from ....ir.tensor_types import tensor_shape
 from ....sharding.local_shape import offset_errors
@@ -98,7 +99,7 @@ class Signatures:
         self._global_abi = global_abi
         self._functions: list[FuncOp] = []
         self._tables: dict[Operation | None, dict[str, FuncOp]] = {}
-        for operation in module.walk():
+        for operation in walk(module):
             if isinstance(operation, FuncOp):
                 self._functions.append(operation)
                 table = self._tables.setdefault(operation.parent_op(), {})
@@ -106,10 +107,10 @@ class Signatures:
         self._annotated = {
             function
             for function in self._functions
-            if any(inner.name == SHARD for inner in function.walk())
+            if any(inner.name == SHARD for inner in walk(function))
         }
         called = {
-            function: [self.callee(inner) for inner in function.walk()]
+            function: [self.callee(inner) for inner in walk(function)]
             for function in self._functions
         }
         self._calls = CallGraph(
@@ -168,7 +169,7 @@ class Signatures:
         """
         signature = self.of(function)
         if signature.results is None:
-            returned = next(op for op in function.walk() if op.name == "func.return")
+            returned = next(op for op in walk(function) if op.name == "func.return")
             signature.results = tuple(self._annotated_by(operand) for operand in returned.operands)
         return signature.results
 

@@ -19,6 +19,7 @@ from enum import Enum, auto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
+from ....ir.regions import walk
 from ....ir.tensor_types import Shape, tensor_shape
 from ....ir.value_flow import forwards, loop_inputs
 from ....sharding.factors import Factor, FactorKind, FactorRule
@@ -132,6 +133,7 @@ class _Builder:
         self._graph = ShardingGraph()
         self._calls = CallGraph(module, everything=everything)
         self._rules = RuleCache()
+        self._identities: dict[tuple[Shape, int], FactorRule] = {}
         self._pass_through: dict[int, bool] = {}
         self._grids = GridTable()
         self._edges: dict[SSAValue, list[tuple[Operation, int]]] = {}
@@ -264,7 +266,7 @@ class _Builder:
             return ()
         found: list[tuple[Operation, int]] = []
         inside: set[SSAValue] = set()
-        for inner in operation.walk():
+        for inner in walk(operation):
             for region in inner.regions:
                 for block in region.blocks:
                     inside.update(block.args)
@@ -414,7 +416,11 @@ class _Builder:
             self._add_relation(operation, found, [tensor], operation.results)
 
     def _identity(self, value: SSAValue, sources: int) -> FactorRule:
-        return self._rules.intern(identity_rule(tensor_shape(value) or (), sources))
+        key = tensor_shape(value) or (), sources
+        found = self._identities.get(key)
+        if found is None:
+            found = self._identities[key] = self._rules.intern(identity_rule(*key))
+        return found
 
     def _add_relation(
         self,
