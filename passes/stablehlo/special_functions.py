@@ -170,6 +170,10 @@ def _zeta(x: Number, q: Number) -> Number:
         a = a + 1.0
         power = a.function("math.powf", -x)
         total = total + power
+    # Where the last power adds nothing, neither do the terms after it, whose factors overflow.
+    epsilon = 2.0**-23 if kind(x.type).width == 32 else 2.0**-52
+    negligible = abs(power).compare("ole", abs(total) * epsilon)
+    powers = total
     remainder = power * a / (x - 1.0)
     total = total + remainder - 0.5 * power
     inverse = 1.0 / (a * a)
@@ -184,12 +188,12 @@ def _zeta(x: Number, q: Number) -> Number:
         )
         tail = tail + factor * term / coefficient
         term = term * inverse
-    result = total + tail
+    result = powers.where(negligible, total + tail)
     nan = x.of(math.nan)
     result = nan.where(x.compare("olt", 1.0), result)
     whole = q.compare("oeq", q.function("math.floor"))
     even = x.compare("oeq", 2.0 * (x * 0.5).function("math.floor"))
-    even = e.both(even, x.compare("olt", math.inf))
+    even = e.both(even, abs(x).compare("olt", math.inf))
     pole = e.both(q.compare("ole", 0.0), whole)
     result = x.of(math.inf).where(e.both(pole, even), nan).where(pole, result)
     between = e.both(q.compare("olt", 0.0), x.compare("one", x.function("math.floor")))

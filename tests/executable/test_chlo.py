@@ -57,6 +57,27 @@ func.func @main() {
   check.expect_eq_const %0#1, dense<4.0> : tensor<2xf32>
   return
 }""",
+    # The factors of terms that add nothing overflow.
+    "zeta_of_large_numbers": """
+func.func @main() {
+  %x = stablehlo.constant dense<[50.5, 89.0, 1000.0, 0xFF800000]> : tensor<4xf32>
+  %q = stablehlo.constant dense<[1.0, 0.5, 2.0, 0.0]> : tensor<4xf32>
+  %0 = chlo.zeta %x, %q : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  %w = stablehlo.constant dense<[1.0, 6.189700196E+26, 0.0, 0x7FC00000]> : tensor<4xf32>
+  check.expect_close %0, %w : tensor<4xf32>, tensor<4xf32>
+  return
+}""",
+    "bounds_in_both_spellings": """
+func.func @main() {
+  %a = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+  %n = stablehlo.constant dense<2> : tensor<i32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.set_dimension_size %a, %n, dim = 1 : (tensor<2x3xi32>, tensor<i32>) -> tensor<2x?xi32, #stablehlo.bounds<?, 3>>
+  %1 = stablehlo.add %0, %0 : tensor<2x?xi32, #stablehlo.type_extensions<bounds = [?, 3]>>
+  %2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x?xi32, #stablehlo.bounds<?, 3>>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %2, dense<24> : tensor<i32>
+  return
+}""",
     # Rows 0 and 1 go with the first matrix, row 2 with the last one, row 3 with none.
     "ragged_rows": """
 func.func @main() {
