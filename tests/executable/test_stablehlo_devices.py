@@ -172,6 +172,13 @@ SPLIT = {
   %r = stablehlo.concatenate %0, %0, dim = 0 : (tensor<2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<4x3x3xf32>""",
         ["shard.all_reduce"],
     ),
+    # A window of one place reads what the device has.
+    "window_of_one": (
+        """
+  %w = stablehlo.iota dim = 1 : tensor<1x3x3xf32>
+  %r = stablehlo.convolution(%a, %w) dim_numbers = [0, b, f]x[0, i, o]->[0, b, f], window = {stride = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x3x3xf32>, tensor<1x3x3xf32>) -> tensor<4x3x3xf32>""",
+        [],
+    ),
     # Updates that are all the same lie everywhere, the indices of each device do not move.
     "counts_of_segments": (
         """
