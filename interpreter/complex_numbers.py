@@ -39,6 +39,45 @@ def _multiply(one: Array, other: Array) -> Array:
     return result
 
 
+def _divide(one: Array, other: Array) -> Array:
+    """NumPy's quotient. Where both parts are NaN, infinite numbers and divisions by zero are what
+    C's annex G (5.2) makes of them."""
+    found = np.divide(one, other)
+    x, y = np.real(found), np.imag(found)
+    zero = other == 0
+    x = np.where(zero, np.real(one) / np.real(other), x)
+    y = np.where(zero, np.imag(one) / np.real(other), y)
+    is_none = np.isnan(x) & np.isnan(y)
+    for size, left, right, is_so in (
+        (np.inf, _directions(one), other, np.isinf(one) & np.isfinite(other)),
+        (0.0, one, _directions(other), np.isfinite(one) & np.isinf(other)),
+    ):
+        a, b, c, d = np.real(left), np.imag(left), np.real(right), np.imag(right)
+        chosen = is_none & is_so
+        x = np.where(chosen, size * (a * c + b * d), x)
+        y = np.where(chosen, size * (b * c - a * d), y)
+    return _create(x, y)
+
+
+def _directions(value: Array) -> Array:
+    """1 or -1 for infinite parts, zeros for others."""
+    pair = (np.real(value), np.imag(value))
+    return _create(*(np.copysign(np.isinf(part), part) for part in pair))
+
+
+def _exponential_minus_one(value: Array) -> Array:
+    found, imaginary = np.expm1(value), np.imag(value)
+    return _create(np.real(found), np.where(imaginary == 0, imaginary, np.imag(found)))
+
+
+def _logarithm_plus_one(value: Array) -> Array:
+    """NumPy's, without the error of `1 + z` near 0."""
+    found = np.log1p(value)
+    x, y = np.real(value), np.imag(value)
+    near = 0.5 * np.log1p(x * (x + 2) + y * y)
+    return _create(np.where(np.hypot(x, y) < 0.5, near, np.real(found)), np.imag(found))
+
+
 def _absolute(value: Array) -> Array:
     return np.hypot(np.real(value), np.imag(value))
 
@@ -49,7 +88,7 @@ def _angle_of(y: Array, x: Array) -> Array:
 
 
 def _inverse_root(value: Array) -> Array:
-    return 1 / np.sqrt(value)
+    return _divide(np.ones_like(value), np.sqrt(value))
 
 
 def _sign(value: Array) -> Array:
@@ -64,13 +103,13 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "conj": np.conj,
     "cos": np.cos,
     "create": _create,
-    "div": np.divide,
+    "div": _divide,
     "eq": np.equal,
     "exp": np.exp,
-    "expm1": np.expm1,
+    "expm1": _exponential_minus_one,
     "im": np.imag,
     "log": np.log,
-    "log1p": np.log1p,
+    "log1p": _logarithm_plus_one,
     "mul": _multiply,
     "neg": np.negative,
     "neq": np.not_equal,

@@ -74,7 +74,10 @@ def multiply(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
 
 
 def divide(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """The quotient: both parts of the divisor are divided by the larger one, so none overflows."""
+    """The quotient: both parts of the divisor are divided by the larger one, so none overflows.
+
+    Where both parts are NaN, infinite numbers are what C's annex G (5.2) makes of them.
+    """
     (a, b), (c, d) = (_parts(builder, each) for each in values)
     kind = a.type
     size_c, size_d = (intrinsic(builder, "llvm.fabs", each) for each in (c, d))
@@ -98,11 +101,55 @@ def divide(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
         builder.fcmp_ordered("==", size_c, zero), builder.fcmp_ordered("==", size_d, zero)
     )
     is_real = builder.fcmp_ordered(">=", size_c, size_d)
-    parts: list[Value] = []
-    for part, one_way, other_way in zip((a, b), by_real, by_imaginary, strict=True):
-        found = builder.select(is_real, one_way, other_way)
-        parts.append(builder.select(is_zero, builder.fdiv(part, size_c), found))
-    return create(builder, parts)
+    found = [builder.select(is_real, *ways) for ways in zip(by_real, by_imaginary, strict=True)]
+    found = [
+        builder.select(is_zero, builder.fdiv(part, c), each)
+        for part, each in zip((a, b), found, strict=True)
+    ]
+    return create(builder, _infinite_quotient(builder, (a, b), (c, d), found))
+
+
+def _infinite_quotient(
+    builder: Builder, divided: Sequence[Value], divisor: Sequence[Value], found: Sequence[Value]
+) -> list[Value]:
+    """The quotient where one number is infinite and the other finite, else what was found."""
+    kind = found[0].type
+    is_none = builder.and_(*(builder.fcmp_unordered("uno", each, each) for each in found))
+    (one, one_infinite, one_finite), (other, other_infinite, other_finite) = (
+        _directions(builder, pair) for pair in (divided, divisor)
+    )
+    for size, left, right, is_so in (
+        (float("inf"), one, divisor, builder.and_(one_infinite, other_finite)),
+        (0.0, divided, other, builder.and_(one_finite, other_infinite)),
+    ):
+        (a, b), (c, d) = left, right
+        dot = builder.fadd(builder.fmul(a, c), builder.fmul(b, d))
+        cross = builder.fsub(builder.fmul(b, c), builder.fmul(a, d))
+        chosen = builder.and_(is_none, is_so)
+        found = [
+            builder.select(chosen, builder.fmul(ir.Constant(kind, size), way), each)
+            for way, each in zip((dot, cross), found, strict=True)
+        ]
+    return list(found)
+
+
+def _directions(builder: Builder, pair: Sequence[Value]) -> tuple[list[Value], Value, Value]:
+    """1 or -1 for infinite parts and zeros for others; whether a part is infinite, and none."""
+    kind = pair[0].type
+    infinite = ir.Constant(kind, float("inf"))
+    sizes = [intrinsic(builder, "llvm.fabs", each) for each in pair]
+    is_infinite = [builder.fcmp_ordered("==", size, infinite) for size in sizes]
+    ones = [
+        intrinsic(
+            builder,
+            "llvm.copysign",
+            builder.select(each, ir.Constant(kind, 1.0), ir.Constant(kind, 0.0)),
+            part,
+        )
+        for each, part in zip(is_infinite, pair, strict=True)
+    ]
+    is_finite = builder.and_(*(builder.fcmp_ordered("<", size, infinite) for size in sizes))
+    return ones, builder.or_(*is_infinite), is_finite
 
 
 def absolute(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
@@ -184,14 +231,25 @@ def exponential_minus_one(builder: Builder, values: Sequence[Value], *_: Element
     twice = builder.fmul(builder.fmul(ir.Constant(y.type, 2.0), half), half)
     less = builder.fmul(libm(builder, "expm1", [x]), libm(builder, "cos", [y]))
     other = builder.fmul(libm(builder, "exp", [x]), libm(builder, "sin", [y]))
+    is_real = builder.fcmp_ordered("==", y, ir.Constant(y.type, 0.0))
+    other = builder.select(is_real, y, other)
     return create(builder, [builder.fsub(less, twice), other])
 
 
 def logarithm_plus_one(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """`log(1 + z) = log(hypot(x + 1, y)) + atan2(y, x + 1) i`."""
+    """`log(1 + z) = log(hypot(x + 1, y)) + atan2(y, x + 1) i`.
+
+    Near 0, `log1p(x(x + 2) + y**2) / 2` is the same without the error of `x + 1`.
+    """
     x, y = _parts(builder, values[0])
     more = builder.fadd(x, ir.Constant(x.type, 1.0))
     size = libm(builder, "log", [_hypotenuse(builder, more, y)])
+    half, two = ir.Constant(x.type, 0.5), ir.Constant(x.type, 2.0)
+    square = builder.fmul(x, builder.fadd(x, two))
+    square = builder.fadd(square, builder.fmul(y, y))
+    near = builder.fmul(half, libm(builder, "log1p", [square]))
+    is_near = builder.fcmp_ordered("<", _hypotenuse(builder, x, y), half)
+    size = builder.select(is_near, near, size)
     return create(builder, [size, libm(builder, "atan2", [y, more])])
 
 

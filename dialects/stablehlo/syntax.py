@@ -127,7 +127,10 @@ def _short_signature(definition: OpDef, *names: str) -> Directive:
 @directive("leading")
 @dataclass(frozen=True, slots=True)
 class LeadingOperands:
-    """`%a, %b,`: operands, perhaps none, each with a comma behind it; no operand follows."""
+    """`%a, %b,`: operands, perhaps none, each with a comma behind it; no operand follows.
+
+    Where there is none StableHLO prints a comma, too, which its own parser does not read.
+    """
 
     name: str
 
@@ -136,6 +139,8 @@ class LeadingOperands:
         while (operand := parser.parse_optional_unresolved_operand()) is not None:
             found.append(operand)
             parser.parse_punctuation(",")
+        if not found:
+            parser.parse_optional_punctuation(",")
 
     def print(self, printer: Printer, operation: Operation) -> None:
         for position, value in enumerate(values(operation, self.name)):

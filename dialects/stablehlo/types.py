@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
@@ -82,9 +84,13 @@ class BoundsAttr(Data[tuple[int | None, ...]]):
 
 @irdl_attr_definition
 class TypeExtensionsAttr(Data[tuple[int | None, ...]]):
-    """`#stablehlo.type_extensions<bounds = [3, ?]>`: the older spelling of bounds."""
+    """`#stablehlo.type_extensions<bounds = [3, ?]>`: the older spelling, read as a `BoundsAttr`."""
 
     name = "stablehlo.type_extensions"
+
+    def __new__(cls, data: tuple[int | None, ...]) -> Any:
+        """The same attribute: types that are spelled in both ways are equal."""
+        return BoundsAttr(data)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> tuple[int | None, ...]:

@@ -22,7 +22,15 @@ CONVERTED = frozenset({"check.agree"})
 """What the conversion makes of these dialects."""
 
 _RULES = (
-    *("arithmetic", "conversions", "special_functions", "shapes", "reductions", "products"),
+    *(
+        "arithmetic",
+        "conversions",
+        "hyperbolic_functions",
+        "special_functions",
+        "shapes",
+        "reductions",
+        "products",
+    ),
     *("indexing", "scatter", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
     *("decompositions", "implicit_broadcasts", "parallel_programs", "quantised"),
     *("collectives", "ragged_products"),

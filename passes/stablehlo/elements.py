@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.quant import Quantization, quantization
-from ...dialects.stablehlo.types import BoundsAttr, TokenType, TypeExtensionsAttr
+from ...dialects.stablehlo.types import BoundsAttr, TokenType
 from ...ir.attribute_access import element_type
 
 TOKEN = TensorType(IntegerType(1), [])
@@ -92,7 +92,7 @@ def converted(value_type: Attribute) -> Attribute:
     if isinstance(value_type, TensorType):
         tensor = cast("TensorType[Any]", value_type)
         encoding = tensor.encoding
-        kept = isinstance(encoding, BoundsAttr | TypeExtensionsAttr)
+        kept = isinstance(encoding, BoundsAttr)
         before: Attribute = tensor.element_type
         element = _converted_element(before)
         if element is before and not kept:

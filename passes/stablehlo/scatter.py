@@ -75,7 +75,7 @@ class _Scatter:
         combined: Combiner,
     ) -> None:
         count = (len(operands) - 1) // 2
-        self.emit, self.kinds, self.numbers, self.combined = e, kinds, numbers, combined
+        self.emit, self.kinds, self.combined = e, kinds, combined
         self.count = count
         self.inputs, self.starts = operands[:count], operands[count]
         self.updates = operands[count + 1 :]
@@ -89,6 +89,7 @@ class _Scatter:
         update_rank = len(shape(self.updates[0]))
         self.batch = [i for i in range(update_rank) if i not in self.windows]
         self.vector = numbers.integer("index_vector_dim")
+        self._indexed = numbers.integers("scatter_dims_to_operand_dims")
         self.batch_places = [i for i in range(len(shape(self.starts))) if i != self.vector]
         pairs = zip(
             numbers.integers("scatter_indices_batching_dims"),
@@ -105,7 +106,8 @@ class _Scatter:
     def loops(self) -> list[SSAValue]:
         """Loops over the elements, and for each over the index vectors that may be for it.
 
-        Updates whose windows are as wide as the tensor are read along the loops.
+        Index vectors are read along the loops, and so are updates whose windows are as wide as the
+        tensor: a device that has some of them adds up these.
         """
         e, combined = self.emit, self.combined
         inputs = self._promoted(e, combined.carried)
@@ -114,18 +116,23 @@ class _Scatter:
         sizes = [e.size(self.updates[0], self.batch[number]) for number in own]
         loops = self.rank + len(sizes)
         places = self.shared | {number: self.rank + i for i, number in enumerate(own)}
-        read, maps = [e.empty(sizes, BOOL)], [dims(*range(self.rank, loops), loops=loops)]
+        vectors = self._vectors(e)
+        of_vectors = dims(*(places[number] for number in range(len(self.batch))), loops=loops)
+        read, maps = list(vectors), [of_vectors] * len(vectors)
+        if not vectors:
+            read, maps = [e.empty(sizes, BOOL)], [dims(*range(self.rank, loops), loops=loops)]
         is_whole = all(map(self._is_whole, self.window))
         if is_whole:
             along = {place: places[number] for number, place in enumerate(self.batch)}
             along |= dict(zip(self.windows, self.window, strict=True))
-            read = list(self.updates)
-            maps = [dims(*(along[i] for i in range(len(along))), loops=loops)] * self.count
+            read += self.updates
+            maps += [dims(*(along[i] for i in range(len(along))), loops=loops)] * self.count
 
         def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            values, carried = args[: len(read)], args[len(read) :]
+            values, carried = args[len(read) - self.count : len(read)], args[len(read) :]
             batch = [inner.loop_index(places[number]) for number in range(len(self.batch))]
-            hit, indices = self._source(inner, batch)
+            starts = self._starts(inner, batch, args[: len(vectors)])
+            hit, indices = self._source(inner, batch, starts)
             if not is_whole:
                 values = [inner.element(update, indices) for update in self.updates]
             added = combined.combine(inner, carried, values, given)
@@ -142,7 +149,7 @@ class _Scatter:
 
     def _is_whole(self, dimension: int) -> bool:
         """Whether windows are as wide as the tensor in a dimension that no index is for."""
-        if dimension in self.numbers.integers("scatter_dims_to_operand_dims"):
+        if dimension in self._indexed:
             return False
         extent = shape(self.inputs[0])[dimension]
         place = self.windows[self.window.index(dimension)]
@@ -201,11 +208,12 @@ class _Scatter:
         The part of the tensor that is written is as large as the window and lies inside; elements
         of it that the window does not cover are written as they were.
         """
+        starts = self._starts(e, batch, self._vector(e, batch))
         offsets: list[IndexOrInt] = []
         sizes: list[IndexOrInt] = []
         shifts: dict[int, SSAValue] = {}
         hit = e.constant(1, BOOL)
-        for dimension, start in enumerate(self._starts(e, batch)):
+        for dimension, start in enumerate(starts):
             extent, width = e.size(carried[0], dimension), self._width(e, dimension)
             size = e.minimum(width, extent)
             sizes.append(size)
@@ -264,7 +272,8 @@ class _Scatter:
         """One element set: to what it was, if the index vector leads out of the tensor."""
         hit = e.constant(1, BOOL)
         places: list[SSAValue] = []
-        for start, extent in zip(self._starts(e, batch), shape(self.inputs[0]), strict=True):
+        starts = self._starts(e, batch, self._vector(e, batch))
+        for start, extent in zip(starts, shape(self.inputs[0]), strict=True):
             inside, bounded = e.nearest(e.index(start), extent)
             hit = e.both(hit, inside)
             places.append(bounded)
@@ -279,14 +288,37 @@ class _Scatter:
             for new, before, value in zip(added, old, carried, strict=True)
         ]
 
-    def _starts(self, e: Emitter, batch: Sequence[IndexOrInt]) -> list[IndexOrInt]:
+    def _vectors(self, e: Emitter) -> list[SSAValue]:
+        """The first, second, ... numbers of all index vectors, each a tensor."""
+        if self.vector >= len(shape(self.starts)):
+            return [self.starts] * len(self._indexed)
+        sizes = e.sizes(self.starts)
+        kept = [sizes[place] for place in self.batch_places]
+        sizes[self.vector] = 1
+        found: list[SSAValue] = []
+        for number in range(len(self._indexed)):
+            offsets = [number if place == self.vector else 0 for place in range(len(sizes))]
+            part = self.starts
+            if shape(self.starts)[self.vector] != 1:
+                part = e.extract_slice(self.starts, offsets, sizes, [1] * len(sizes))
+            found.append(e.reshape(part, kept))
+        return found
+
+    def _vector(self, e: Emitter, batch: Sequence[IndexOrInt]) -> list[SSAValue]:
+        """The numbers of one index vector."""
+        return [
+            e.element(self.starts, vector_index(batch, self.vector, number, self.starts))
+            for number in range(len(self._indexed))
+        ]
+
+    def _starts(
+        self, e: Emitter, batch: Sequence[IndexOrInt], vector: Sequence[SSAValue]
+    ) -> list[IndexOrInt]:
         """Where the window of an index vector begins; 0 where indices say nothing."""
-        numbers = self.numbers
         starts: list[IndexOrInt] = [0] * self.rank
-        for number, dimension in enumerate(numbers.integers("scatter_dims_to_operand_dims")):
-            place = vector_index(batch, self.vector, number, self.starts)
-            is_signed = self.kinds[self.count].name == "signed"
-            starts[dimension] = e.to_index(e.element(self.starts, place), is_signed)
+        is_signed = self.kinds[self.count].name == "signed"
+        for number, dimension in zip(vector, self._indexed, strict=True):
+            starts[dimension] = e.to_index(number, is_signed)
         for number, dimension in self.shared.items():
             starts[dimension] = e.index(batch[number])
         return starts
@@ -309,13 +341,15 @@ class _Scatter:
             made.append(value if same else e.pointwise([value], target.type, body))
         return made
 
-    def _source(self, e: Emitter, batch: Sequence[SSAValue]) -> tuple[SSAValue, list[IndexOrInt]]:
+    def _source(
+        self, e: Emitter, batch: Sequence[SSAValue], starts: Sequence[IndexOrInt]
+    ) -> tuple[SSAValue, list[IndexOrInt]]:
         """Whether the update of this point of the loops is for this element, and where it is."""
         hit = e.constant(1, BOOL)
         indices: list[IndexOrInt] = [0] * (len(self.batch) + len(self.windows))
         for place, index in zip(self.batch, batch, strict=True):
             indices[place] = index
-        for dimension, start in enumerate(self._starts(e, batch)):
+        for dimension, start in enumerate(starts):
             own = e.loop_index(dimension)
             if dimension in self.window:
                 place = self.windows[self.window.index(dimension)]

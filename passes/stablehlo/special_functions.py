@@ -1,4 +1,4 @@
-"""CHLO's functions, by the formulas and approximations of XLA.
+"""CHLO's functions of probability and number theory, by the formulas and approximations of XLA.
 
 Floats that are narrower than f32 are computed in f32.
 """
@@ -8,197 +8,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import ComplexType, IntegerType, f64
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.diagnostics import OperationError
 from . import coefficients as c
-from .arithmetic import Scalars, function_rule, in_single, integer_constant, operand_kind, parts
+from .arithmetic import Scalars, function_rule, in_single, integer_constant, operand_kind
 from .elements import kind
 from .emitter import Emitter
 from .numbers import Number, chebyshev, polynomial
 from .rules import scalar_rule
 
 Formula = Callable[[Number], Number]
-Pair = tuple[Number, Number]
-"""The real and the imaginary part of a complex number."""
-
-ComplexFormula = Callable[[Pair], Pair]
 
 
-def _register(name: str, real: Formula, complex_formula: ComplexFormula | None = None) -> None:
-    of_complex = complex_formula
-    function_rule(
-        f"chlo.{name}",
-        lambda e, values: real(Number(e, values[0])).value,
-        None if of_complex is None else lambda e, args: _complex(e, args[0], of_complex),
-    )
-
-
-def _complex(e: Emitter, value: SSAValue, formula: ComplexFormula) -> SSAValue:
-    """Apply a formula to complex numbers, in f64."""
-    found = kind(value.type)
-    pair = [Number(e, part).as_type(f64) for part in parts(e, value)]
-    real, imaginary = (part.as_type(found.part.type) for part in formula((pair[0], pair[1])))
-    return e.op("complex.create", real.value, imaginary.value, to=ComplexType(found.part.type))  # pyright: ignore
-
-
-def _largest(x: Number) -> float:
-    return 3.4028234663852886e38 if kind(x.type).width == 32 else 1.7976931348623157e308
-
-
-# Inverse trigonometric and hyperbolic functions --------------------------------------------------
-
-
-def _acos(x: Number) -> Number:
-    return ((1.0 - x) * (1.0 + x)).function("math.sqrt").function("math.atan2", x)
-
-
-def _asin(x: Number) -> Number:
-    half = x.function("math.atan2", 1.0 + ((1.0 - x) * (1.0 + x)).function("math.sqrt"))
-    return half + half
-
-
-def _atan(x: Number) -> Number:
-    return x.function("math.atan2", 1.0)
-
-
-def _acosh(x: Number) -> Number:
-    far = math.log(2.0) + x.function("math.log")
-    below, above = (x - 1.0).function("math.sqrt"), (x + 1.0).function("math.sqrt")
-    near = (below * (above + below)).function("math.log1p")
-    return far.where(x.compare("oge", _largest(x) / 2.0), near)
-
-
-def _asinh(x: Number) -> Number:
-    size = abs(x)
-    square = size * size
-    far = math.log(2.0) + size.function("math.log")
-    near = (size + square / (1.0 + (1.0 + square).function("math.sqrt"))).function("math.log1p")
-    chosen = far.where(size.compare("oge", math.sqrt(_largest(x))), near)
-    return chosen.function("math.copysign", x)
-
-
-def _atanh(x: Number) -> Number:
-    inside = (x.function("math.log1p") - (-x).function("math.log1p")) * 0.5
-    return x.of(math.nan).where(abs(x).compare("ogt", 1.0), inside)
-
-
-def _cosh(x: Number) -> Number:
-    half = math.log(0.5)
-    return (x + half).function("math.exp") + (half - x).function("math.exp")
-
-
-def _sinh(x: Number) -> Number:
-    half = math.log(0.5)
-    far = (x + half).function("math.exp") - (half - x).function("math.exp")
-    power = x.function("math.expm1")
-    near = 0.5 * (power + power / (power + 1.0))
-    return near.where(abs(x).compare("olt", 1.0), far)
-
-
-def _square(x: Number) -> Number:
-    return x * x
-
-
-# The same of complex numbers, as Kahan gives them ------------------------------------------------
-
-
-def _square_root(z: Pair) -> Pair:
-    """The root with a real part of at least 0; exact in its signs."""
-    x, y = z
-    e = x.e
-    pair = e.op("complex.create", x.value, y.value, to=ComplexType(f64))
-    root = e.op("complex.sqrt", pair)
-    real, imaginary = parts(e, root)
-    return Number(e, real), Number(e, imaginary)
-
-
-def _complex_acos(z: Pair) -> Pair:
-    x, y = z
-    (a, b), (d, f) = _square_root((1.0 - x, -y)), _square_root((1.0 + x, y))
-    return 2.0 * a.function("math.atan2", d), _asinh(d * b - f * a)
-
-
-def _complex_asin(z: Pair) -> Pair:
-    x, y = z
-    (a, b), (d, f) = _square_root((1.0 - x, -y)), _square_root((1.0 + x, y))
-    return x.function("math.atan2", a * d - b * f), _asinh(a * f - b * d)
-
-
-def _complex_acosh(z: Pair) -> Pair:
-    x, y = z
-    (a, b), (d, f) = _square_root((x - 1.0, y)), _square_root((x + 1.0, y))
-    return _asinh(a * d + b * f), 2.0 * b.function("math.atan2", d)
-
-
-def _complex_asinh(z: Pair) -> Pair:
-    x, y = z
-    real, imaginary = _complex_asin((-y, x))
-    return imaginary, -real
-
-
-def _complex_atanh(z: Pair) -> Pair:
-    x, y = z
-    far = 4.0 * x / ((1.0 - x) * (1.0 - x) + y * y)
-    real = 0.25 * far.function("math.log1p")
-    imaginary = (y + y).function("math.atan2", (1.0 - x) * (1.0 + x) - y * y)
-    return real, 0.5 * imaginary
-
-
-def _complex_atan(z: Pair) -> Pair:
-    x, y = z
-    real, imaginary = _complex_atanh((-y, x))
-    return imaginary, -real
-
-
-def _complex_cosh(z: Pair) -> Pair:
-    x, y = z
-    return (
-        x.function("math.cosh") * y.function("math.cos"),
-        x.function("math.sinh") * y.function("math.sin"),
-    )
-
-
-def _complex_sinh(z: Pair) -> Pair:
-    x, y = z
-    return (
-        x.function("math.sinh") * y.function("math.cos"),
-        x.function("math.cosh") * y.function("math.sin"),
-    )
-
-
-def _complex_square(z: Pair) -> Pair:
-    x, y = z
-    return (x - y) * (x + y), 2.0 * (x * y)
-
-
-@scalar_rule("chlo._asin_acos_kernel")
-def _asin_acos_kernel(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    """Of complex z: w such that asin(z) is atan2(z.real, w.real) and sign(z.imag) * w.imag."""
-    if operand_kind(op).name != "complex":
-        raise OperationError(op, f"works on complex numbers, not on {operand_kind(op).type}")
-
-    def formula(z: Pair) -> Pair:
-        x, y = z
-        (a, b), (d, f) = _square_root((1.0 - x, -y)), _square_root((1.0 + x, y))
-        return a * d - b * f, abs(_asinh(a * f - b * d))
-
-    return _complex(e, args[0], formula)
-
-
-for _name, _real_formula, _complex_formula in (
-    ("acos", _acos, _complex_acos),
-    ("acosh", _acosh, _complex_acosh),
-    ("asin", _asin, _complex_asin),
-    ("asinh", _asinh, _complex_asinh),
-    ("atan", _atan, _complex_atan),
-    ("atanh", _atanh, _complex_atanh),
-    ("cosh", _cosh, _complex_cosh),
-    ("sinh", _sinh, _complex_sinh),
-    ("square", _square, _complex_square),
-):
-    _register(_name, _real_formula, _complex_formula)
+def _register(name: str, formula: Formula) -> None:
+    function_rule(f"chlo.{name}", lambda e, values: formula(Number(e, values[0])).value)
 
 
 @scalar_rule("chlo.tan")
@@ -346,6 +170,10 @@ def _zeta(x: Number, q: Number) -> Number:
         a = a + 1.0
         power = a.function("math.powf", -x)
         total = total + power
+    # Where the last power adds nothing, neither do the terms after it, whose factors overflow.
+    epsilon = 2.0**-23 if kind(x.type).width == 32 else 2.0**-52
+    negligible = abs(power).compare("ole", abs(total) * epsilon)
+    powers = total
     remainder = power * a / (x - 1.0)
     total = total + remainder - 0.5 * power
     inverse = 1.0 / (a * a)
@@ -360,12 +188,12 @@ def _zeta(x: Number, q: Number) -> Number:
         )
         tail = tail + factor * term / coefficient
         term = term * inverse
-    result = total + tail
+    result = powers.where(negligible, total + tail)
     nan = x.of(math.nan)
     result = nan.where(x.compare("olt", 1.0), result)
     whole = q.compare("oeq", q.function("math.floor"))
     even = x.compare("oeq", 2.0 * (x * 0.5).function("math.floor"))
-    even = e.both(even, x.compare("olt", math.inf))
+    even = e.both(even, abs(x).compare("olt", math.inf))
     pole = e.both(q.compare("ole", 0.0), whole)
     result = x.of(math.inf).where(e.both(pole, even), nan).where(pole, result)
     between = e.both(q.compare("olt", 0.0), x.compare("one", x.function("math.floor")))

@@ -57,6 +57,27 @@ func.func @main() {
   check.expect_eq_const %0#1, dense<4.0> : tensor<2xf32>
   return
 }""",
+    # The factors of terms that add nothing overflow.
+    "zeta_of_large_numbers": """
+func.func @main() {
+  %x = stablehlo.constant dense<[50.5, 89.0, 1000.0, 0xFF800000]> : tensor<4xf32>
+  %q = stablehlo.constant dense<[1.0, 0.5, 2.0, 0.0]> : tensor<4xf32>
+  %0 = chlo.zeta %x, %q : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  %w = stablehlo.constant dense<[1.0, 6.189700196E+26, 0.0, 0x7FC00000]> : tensor<4xf32>
+  check.expect_close %0, %w : tensor<4xf32>, tensor<4xf32>
+  return
+}""",
+    "bounds_in_both_spellings": """
+func.func @main() {
+  %a = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+  %n = stablehlo.constant dense<2> : tensor<i32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.set_dimension_size %a, %n, dim = 1 : (tensor<2x3xi32>, tensor<i32>) -> tensor<2x?xi32, #stablehlo.bounds<?, 3>>
+  %1 = stablehlo.add %0, %0 : tensor<2x?xi32, #stablehlo.type_extensions<bounds = [?, 3]>>
+  %2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x?xi32, #stablehlo.bounds<?, 3>>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %2, dense<24> : tensor<i32>
+  return
+}""",
     # Rows 0 and 1 go with the first matrix, row 2 with the last one, row 3 with none.
     "ragged_rows": """
 func.func @main() {
@@ -218,3 +239,44 @@ def test_refused(operation: str, result: str, message: str) -> None:
     with pytest.raises(api.CompilationError, match=message.replace("<", "[<]")) as caught:
         api.compile(text, stages=False)
     assert ":2:" in str(caught.value)
+
+
+COMPLEX_FUNCTIONS = {
+    **{f"chlo.{name}": getattr(np, f"arc{name[1:]}") for name in ("acos", "acosh", "asin")},
+    **{f"chlo.{name}": getattr(np, f"arc{name[1:]}") for name in ("asinh", "atan", "atanh")},
+    **{f"chlo.{name}": getattr(np, name) for name in ("cosh", "sinh")},
+    # NumPy's own loses small numbers in 1 + z.
+    "stablehlo.log_plus_one": lambda z: np.where(np.abs(z) < 1e-8, z - z * z / 2, np.log1p(z)),
+    "stablehlo.exponential_minus_one": np.expm1,
+}
+
+
+@pytest.mark.parametrize("backend", ["numba", "interpreter"])
+def test_complex_functions_of_large_numbers_and_near_poles(backend: str) -> None:
+    parts = np.array(
+        [0.0, 1.0, -1.0, 0.5, -2.5, np.inf, -np.inf, 1e3, 1e-9, 1 + 1e-9, 1e200, -1e300]
+    )
+    numbers = np.empty(len(parts) ** 2, np.complex128)
+    numbers.real, numbers.imag = np.repeat(parts, len(parts)), np.tile(parts, len(parts))
+    of = f"tensor<{len(numbers)}xcomplex<f64>>"
+    results = ", ".join([of] * len(COMPLEX_FUNCTIONS))
+    lines = [
+        f"%{index} = {name} %a : {of}{f' -> {of}' if name.startswith('chlo') else ''}"
+        for index, name in enumerate(COMPLEX_FUNCTIONS)
+    ]
+    names = ", ".join(f"%{index}" for index in range(len(lines)))
+    text = "\n".join(
+        [f"func.func @main(%a: {of}) -> ({results}) {{", *lines, f"return {names} : {results}", "}"]
+    )
+    found = api.compile(text, "spmd", stages=False, backend=backend).main.run([numbers])
+    for (name, function), actual in zip(COMPLEX_FUNCTIONS.items(), found, strict=True):
+        with np.errstate(all="ignore"):
+            wanted = np.array(function(numbers))
+        # What periodic functions make of infinite angles is another matter.
+        is_angle = not name.startswith("chlo.a") and "log" not in name
+        checked = ~np.isnan(wanted) & (np.isfinite(numbers.imag) | (not is_angle))
+        size = np.where(np.isfinite(wanted), np.abs(wanted), 1.0)
+        for part in ("real", "imag"):
+            one, other = getattr(actual, part)[checked], getattr(wanted, part)[checked]
+            near = np.isclose(one, other, rtol=0, atol=2e-15 * size[checked])
+            assert near.all(), (name, part, numbers[checked][~near], one[~near], other[~near])

@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.index import IndexOrInt
-from ....sharding.factors import Window
+from ....sharding.factors import FactorKind, Window
 from ....sharding.local_shape import core_size, shard_offsets
 from ....sharding.sharding import Sharding
 from ..rules.linalg import linear_terms
@@ -53,6 +53,9 @@ def windows_of(spread: OpSharding, index: int) -> list[SummedLoops]:
             continue
         terms = linear_terms(expression)
         if terms is None or not spread.axes(factors[0]):
+            continue
+        if spread.rule.factors[factors[0]].kind is FactorKind.PASS_THROUGH:
+            # The other loops have one iteration each: a process reads its own shard.
             continue
         constant = expression.eval([0] * indexing.num_dims, [])
         known = windows_by_dimension(spread, index).get(dimension)

@@ -56,6 +56,12 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32} {
     check.expect_almost_eq_const %a, dense<1.0> : tensor<4xf32>, tolerance = 0.1
     // CHECK: stablehlo.after_all %t : !stablehlo.token
     %10 = stablehlo.after_all %t : !stablehlo.token
+    // Bounds have one spelling, and a slice without indices has two, as printed and as StableHLO reads it.
+    // CHECK: stablehlo.add %b, %b : tensor<?xf32, #stablehlo.bounds<3>>
+    %11 = stablehlo.add %b, %b : tensor<?xf32, #stablehlo.type_extensions<bounds = [3]>>
+    // CHECK-COUNT-2: stablehlo.dynamic_slice {{.*}}, , sizes = [] : (tensor<f32>) -> tensor<f32>
+    %12 = stablehlo.dynamic_slice %4, , sizes = [] : (tensor<f32>) -> tensor<f32>
+    %13 = stablehlo.dynamic_slice %12, sizes = [] : (tensor<f32>) -> tensor<f32>
     return
   }
 }

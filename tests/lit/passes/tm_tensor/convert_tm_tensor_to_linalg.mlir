@@ -76,8 +76,8 @@ func.func @topk(%x: tensor<7xi32>, %v: tensor<2xi32>, %i: tensor<2xi32>) -> tens
 
 // One loop nest: each element asks the rows of indices.
 // CHECK-LABEL: func.func @scatter
-// CHECK: linalg.generic {{.*}} ["parallel", "parallel", "reduction"]} ins(%u : tensor<4x7xf32>)
-// CHECK: tensor.extract %i
+// CHECK: [[ROWS:%.*]] = tensor.collapse_shape %i
+// CHECK: linalg.generic {{.*}} ["parallel", "parallel", "reduction"]} ins([[ROWS]], %u : tensor<4xi64>, tensor<4x7xf32>)
 func.func @scatter(%u: tensor<4x7xf32>, %i: tensor<4x1xi64>, %x: tensor<5x7xf32>) -> tensor<5x7xf32> {
   %0 = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(true) ins(%u, %i : tensor<4x7xf32>, tensor<4x1xi64>) outs(%x : tensor<5x7xf32>) {
   ^bb0(%new: f32, %old: f32):
