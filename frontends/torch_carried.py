@@ -20,7 +20,8 @@ _OPERATIONS = ("torch.mesh_opt.carried_", "torch.mesh_opt.looped_")
 def carry(torch: Any, body: str, shape: Sequence[Any], dtype: Any, *operands: Any) -> Any:
     """A tensor that `body` computes as `%r` from the operands `%a0`, `%a1`, ...
 
-    In the text `{0}`, `{1}`, ... are the types of the operands, and `{r}` that of the result.
+    In the text `{0}`, `{1}`, ... are the types of the operands, and `{r}` that of the result;
+    `{0:[2, 3]}` is a type of the same elements with another shape.
     """
     # torch-mlir knows numbers of another order for the types.
     kind = str(dtype).removeprefix("torch.")
@@ -144,6 +145,19 @@ _DECLARED = re.compile(
 _TENSOR = re.compile(r"tensor<[^<>]*(?:<[^<>]*>)?>")
 
 
+_ELEMENTS = re.compile(r"tensor<(?:[\d?]+x)*(.+)>")
+
+
+class _Type(str):
+    """The text of a tensor's type, of which `{:[2, 3]}` is that with another shape."""
+
+    def __format__(self, shape: str) -> str:
+        found = _ELEMENTS.fullmatch(self)
+        if not shape or found is None:
+            return str(self)
+        return f"tensor<{''.join(f'{size}x' for size in re.findall(r'[0-9]+', shape))}{found[1]}>"
+
+
 def with_bodies(text: str, bodies: Mapping[str, str]) -> str:
     """A program in which the functions are written out."""
 
@@ -153,7 +167,7 @@ def with_bodies(text: str, bodies: Mapping[str, str]) -> str:
             return match[0]
         types, results = _TENSOR.findall(operands), _TENSOR.findall(result)
         arguments = ", ".join(f"%a{index}: {kind}" for index, kind in enumerate(types))
-        body = bodies[name].format(*types, r=result)
+        body = bodies[name].format(*map(_Type, types), r=result)
         values = ", ".join(f"%r#{at}" for at in range(len(results))) if len(results) > 1 else "%r"
         head = f"func.func private @{name}({arguments}) -> {result}"
         return f"{head} {{\n{body}\nfunc.return {values} : {', '.join(results)}\n}}"
