@@ -16,7 +16,7 @@ from .torch_effects import EffectError, results_of_writes
 from .torch_empty import fill_empty_tensors
 from .torch_loops import call_loops
 from .torch_tracing import place_of
-from .torch_views import LEGAL, name_joined_dimensions
+from .torch_views import join_dimensions
 
 Table = Mapping[Any, Callable[..., Any]]
 
@@ -131,7 +131,7 @@ def _attempt(
         control = refused_control_flow(torch, importer, taken_apart.graph_module)
         if control:
             return _refusal(output, control)
-        name_joined_dimensions(torch, taken_apart.graph_module)
+        join_dimensions(torch, taken_apart.graph_module)
         fill_empty_tensors(torch, taken_apart.graph_module)
         found = fx.export_and_import(
             taken_apart,
@@ -142,7 +142,7 @@ def _attempt(
         )
         with context:
             bodies = call_functions(found, name)
-        lower(found, output, LEGAL, calls=bool(bodies))
+        lower(found, output, calls=bool(bodies))
     except EffectError:
         raise
     # Decompositions and its importer raise whatever their Python code meets.

@@ -72,14 +72,18 @@ def _put_by_mask(torch: Any, x: Any, indices: Sequence[Any], values: Any, adds: 
     ends = list(values.shape[values.dim() - rank :])
     if values.dim() > rank:
         at = values.dim() - rank - 1
-        if isinstance(values.shape[at], int) and values.shape[at] != 1:
+        count = values.shape[at]
+        if not isinstance(count, int):
+            if not dimension:
+                return NotImplemented
+            # There may be none, from which nothing can be taken.
+            values = torch.nn.functional.pad(values, [0, 0] * rank + [0, 1])
+        if isinstance(count, int) and count == 1:
+            values = values.reshape(*values.shape[:at], *[1] * mask.dim(), *ends)
+        else:
             numbers = torch.cumsum(mask.reshape(-1).to(torch.int64), 0) - 1
             values = values.index_select(at, torch.clamp(numbers, min=0))
             values = values.reshape(*values.shape[:at], *mask.shape, *ends)
-        elif isinstance(values.shape[at], int):
-            values = values.reshape(*values.shape[:at], *[1] * mask.dim(), *ends)
-        else:
-            return NotImplemented
     chosen = mask.reshape(*mask.shape, *[1] * rank)
     return torch.where(chosen, x + values if adds else values, x)
 
