@@ -76,7 +76,9 @@ def histogram(
     density: bool = False,
 ) -> Any:
     x = x.reshape(-1)
-    low, high = (x.amin(), x.amax()) if range is None else map(x.new_tensor, range)
+    low, high = x.amin(), x.amax()
+    if range is not None:
+        low, high = (torch.full((), each, dtype=x.dtype) for each in range)
     apart = (low == high).to(x.dtype) / 2
     low, high = low - apart, high + apart
     edges = low + (high - low) * torch.arange(bins + 1, dtype=x.dtype) / bins

@@ -258,6 +258,15 @@ same(lambda x: (torch.std_mean(x, 0), torch.std_mean(x, True), torch.geqrf(x),
                 torch.linalg.norm(x[0])), rows)
 same(lambda x: torch.linalg.pinv(x @ x.T, hermitian=True), torch.randn(4, 2))
 
+# What crashes torch-mlir, and what it does not count or weigh.
+z = torch.randn(3, 4, dtype=torch.complex64)
+same(lambda z: (z.cumprod(0), z.prod(), z.prod(1, keepdim=True), torch.logaddexp(z, z.flip(0)),
+                torch.linalg.vander(z), z.sigmoid(), functional.silu(z)), z)
+same(lambda x: torch.linalg.det(x), torch.randn(2, 0, 0))
+same(lambda i, w: torch.bincount(i, w, minlength=7), torch.randint(0, 6, (9,)), torch.randn(9))
+same(lambda x: (*torch.histogram(x, 5), *torch.histogram(x, 4, range=(-1.0, 1.0), density=True)),
+     rows)
+
 # Results that are no tensors.
 class Mixed(torch.nn.Module):
     def forward(self, x):
