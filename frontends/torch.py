@@ -20,11 +20,6 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from typing import Any, cast
 
-import ml_dtypes
-import numpy as np
-import numpy.typing as npt
-from xdsl.dialects.func import FuncOp
-
 from .. import api
 from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
 from ..ir.text.parser import parse_module
@@ -32,11 +27,12 @@ from ..ir.text.source import Source
 from ..runtime.abi.value_types import ValueType
 from ..tools.driver import new_context
 from .entry_points import MAIN, EntryPoint, OfRank, annotate, axes_phrase, main_function, split_axes
-from .torch_import import import_program
+from .torch_arrays import Array, as_array, as_tensor
+from .torch_import import Imported, import_program
 from .torch_logs import without_torch_logs
+from .torch_substitutes import traceable
+from .torch_tracing import located, trace
 from .torch_trees import Tree, leaf_names, register_caches
-
-Array = npt.NDArray[Any]
 
 
 def compile(
@@ -72,47 +68,34 @@ def compile(
     torch = _torch()
     register_caches(module)
     module, examples, keywords, leaves = _with_examples(torch, module, examples, keywords)
-    given = (tuple(examples), dict(keywords))
-    inputs = Tree(torch, given, leaves, "input")
-    names, tensors, weights = inputs.names, inputs.tensors(given), _weights(module)
+    taken = (tuple(examples), dict(keywords))
+    inputs = Tree(torch, taken, leaves, "input")
+    names, tensors, weights = inputs.names, inputs.tensors(taken), _weights(module)
     caller = _caller(torch, module, inputs)
     attention = torch.nn.attention
     # The kernel for CPUs lays its result out as the sum that stands for it does not, so views of it
     # would fail.
     with attention.sdpa_kernel(attention.SDPBackend.MATH), without_torch_logs():
-        exported = torch.export.export(
-            caller,
-            (weights, dict(zip(names, tensors, strict=True))),
-            dynamic_shapes=_open_sizes(dynamic_shapes, weights, names),
-        )
+        given = (weights, dict(zip(names, tensors, strict=True)))
+        exported = trace(torch, caller, given, _open_sizes(dynamic_shapes, weights, names))
         # Linalg needs no other dialect for open sizes.
         outputs = ["linalg-on-tensors"] if dynamic_shapes else ["stablehlo", "linalg-on-tensors"]
-        text = import_program(torch, _import("torch_mlir.fx"), exported, outputs, MAIN)
-    program = parse_module(new_context(), Source(text, type(module).__name__))
+        found = import_program(torch, _import("torch_mlir.fx"), exported, outputs, MAIN)
+    program = parse_module(new_context(), Source(found.text, type(module).__name__))
     function = main_function(program)
     aliases = [*_tied_names(module), *([name] for name in names)]
     names = [*weights, *names]
     if placements or results is not None:
-        _annotate(function, aliases, names, placements or {}, results, _mesh(mesh))
+        placed = list(_placed(aliases, placements or {}, chosen := _mesh(mesh)))
+        annotate(function, "arg_attrs", placed, names)
+        count = len(found.dtypes) - len(found.written)
+        # What is written lies where it was.
+        ends = [*(placed[at] for at in found.written), *_of_results(count, results, chosen)]
+        called = [names[at] for at in found.written]
+        called += [f"result {index}" for index in range(count)]
+        annotate(function, "res_attrs", ends, called)
     entry = EntryPoint(program, pipeline, backend, names)
-    found = [node.meta["val"] for node in exported.graph.output_node().args[0]]
-    dtypes = [getattr(each, "dtype", None) for each in found]
-    return Compiled(entry, module, len(examples), tuple(keywords), inputs, caller.results, dtypes)
-
-
-def _annotate(
-    function: FuncOp,
-    aliases: Sequence[Sequence[str]],
-    names: Sequence[str],
-    placements: Mapping[str, Any],
-    results: Any,
-    mesh: Mesh,
-) -> None:
-    """Say where arguments, of these names, and results lie. Raises ValueError, TypeError."""
-    annotate(function, "arg_attrs", list(_placed(aliases, placements, mesh)), names)
-    count = len(function.function_type.outputs.data)
-    called = [f"result {index}" for index in range(count)]
-    annotate(function, "res_attrs", _of_results(count, results, mesh), called)
+    return Compiled(entry, module, len(examples), tuple(keywords), inputs, caller.results, found)
 
 
 def _with_examples(
@@ -155,17 +138,19 @@ class Compiled:
         keywords: tuple[str, ...],
         inputs: Tree,
         results: Tree,
-        dtypes: Sequence[Any],
+        imported: Imported,
     ) -> None:
         self.text = entry.text
         """The program before all passes, with its annotations: StableHLO, or linalg if sizes are
-        open or torch-mlir converts the module to that alone."""
+        open or torch-mlir converts the module to that alone. Its first results are new values of
+        what the module writes in place."""
         self._entry = entry
         self._module = module
         self._keywords = keywords
         self._count = positional
-        self._inputs, self._outputs, self._dtypes = inputs, results, dtypes
-        self._placed: list[Any] | None = None
+        self._inputs, self._outputs = inputs, results
+        self._dtypes, self._written = imported.dtypes, imported.written
+        self._placed: dict[int, Any] = {}
 
     def __repr__(self) -> str:
         """The module with the types of its weights, inputs and results."""
@@ -183,14 +168,21 @@ class Compiled:
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         """Run on the devices of the mesh: whole tensors in and out.
 
+        What the module writes in place is written: its buffers and parameters, and the inputs.
+
         Raises TypeError for other inputs than it was compiled for, InputError and ExecutionError
         as a function of a program does.
         """
-        return self._results(self._entry.run(self._arrays(inputs, keywords)))
+        tensors = self._tensors(inputs, keywords)
+        results = self._tensors_of(self._entry.run(self._arrays(tensors)))
+        self._write(tensors, results)
+        return self._outputs.value(results[len(self._written) :])
 
     def reference(self, *inputs: Any, **keywords: Any) -> Any:
-        """What the interpreter makes of the program before all passes."""
-        return self._results(self.program[MAIN].reference(self._arrays(inputs, keywords)))
+        """What the interpreter makes of the program before all passes, which writes nothing."""
+        arrays = self._arrays(self._tensors(inputs, keywords))
+        results = self._tensors_of(self.program[MAIN].reference(arrays))
+        return self._outputs.value(results[len(self._written) :])
 
     @property
     def _kinds(self) -> Sequence[ValueType]:
@@ -201,20 +193,16 @@ class Compiled:
 
         What changes in the module afterwards counts once it is called again.
         """
-        torch = _torch()
-        self._placed = [
-            self._entry.function.put(_as_array(torch, weight, kind), index)
-            for index, (weight, kind) in enumerate(
-                zip(_weights(self._module).values(), self._kinds, strict=False)
-            )
-        ]
+        self._placed = {}
+        for index, weight in enumerate(_weights(self._module).values()):
+            self._place(index, weight)
 
-    def _arrays(self, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
-        torch = _torch()
-        weights = self._placed
-        if weights is None:
-            held = _weights(self._module).values()
-            weights = [_as_array(torch, *pair) for pair in zip(held, self._kinds, strict=False)]
+    def _place(self, index: int, weight: Any) -> None:
+        array = as_array(_torch(), weight, self._kinds[index])
+        self._placed[index] = self._entry.function.put(array, index)
+
+    def _tensors(self, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
+        """Weights and inputs, in the order of the arguments. Raises TypeError."""
         count = self._count
         if len(inputs) != count or set(keywords) != set(self._keywords):
             raise TypeError(
@@ -222,14 +210,27 @@ class Compiled:
                 f" {len(inputs)} and {list(keywords)}"
             )
         ordered = {name: keywords[name] for name in self._keywords}
-        tensors = self._inputs.tensors((tuple(inputs), ordered))
-        pairs = zip(tensors, self._kinds[len(weights) :], strict=True)
-        return [*weights, *(_as_array(torch, *pair) for pair in pairs)]
+        given = self._inputs.tensors((tuple(inputs), ordered))
+        return [*_weights(self._module).values(), *given]
 
-    def _results(self, arrays: Sequence[Array]) -> Any:
+    def _arrays(self, tensors: Sequence[Any]) -> list[Any]:
+        torch, placed = _torch(), self._placed
+        return [
+            placed[index] if index in placed else as_array(torch, tensor, kind)
+            for index, (tensor, kind) in enumerate(zip(tensors, self._kinds, strict=True))
+        ]
+
+    def _tensors_of(self, arrays: Sequence[Array]) -> list[Any]:
         torch = _torch()
-        pairs = zip(arrays, self._dtypes, strict=True)
-        return self._outputs.value([_as_tensor(torch, *pair) for pair in pairs])
+        return [as_tensor(torch, *pair) for pair in zip(arrays, self._dtypes, strict=True)]
+
+    def _write(self, tensors: Sequence[Any], results: Sequence[Any]) -> None:
+        """Put new values where the old ones are."""
+        for index, result in zip(self._written, results, strict=False):
+            with _torch().no_grad():
+                tensors[index].copy_(result)
+            if index in self._placed:
+                self._place(index, result)
 
     @property
     def placements(self) -> dict[str, list[tuple[str, ...]]]:
@@ -239,7 +240,7 @@ class Compiled:
     @property
     def result_placements(self) -> list[list[tuple[str, ...]]]:
         """The same of the results."""
-        return split_axes(self.program, 1)
+        return split_axes(self.program, 1)[len(self._written) :]
 
 
 # What PyTorch gives ------------------------------------------------------------------------------
@@ -278,11 +279,19 @@ def _caller(torch: Any, module: Any, inputs: Tree) -> Any:
     It gives the tensors of its results, whose `results` are known once it is traced.
     """
 
+    trained = {name for name, weight in module.named_parameters() if weight.requires_grad}
+
     class Caller(torch.nn.Module):
         results: Tree
+        trains = False
+        """Whether gradients of the weights can be asked for."""
 
         def forward(self, weights: Any, tensors: Any) -> Any:
-            found = torch.func.functional_call(module, weights, *inputs.value([*tensors.values()]))
+            if self.trains:
+                weights = {k: v.requires_grad_(k in trained) for k, v in weights.items()}
+            given = inputs.value([*tensors.values()])
+            with located(torch), traceable(torch):
+                found = torch.func.functional_call(module, weights, *given)
             self.results = Tree(torch, found, leaf_names(torch, found), "result")
             return self.results.tensors(found)
 
@@ -333,26 +342,6 @@ def _open_sizes(
 def _fits(name: str, pattern: str) -> bool:
     # `inputs[0]` is a name, too.
     return name == pattern or fnmatchcase(name, pattern)
-
-
-def _as_array(torch: Any, tensor: Any, kind: ValueType) -> Array:
-    """The elements of a tensor, for an argument of a type."""
-    tensor = torch.as_tensor(tensor).detach().cpu().contiguous()
-    if tensor.dtype == torch.uint8 and kind.element == "i8":
-        # Linalg says by its operations whether integers have signs.
-        tensor = tensor.view(torch.int8)
-    if tensor.dtype == torch.bfloat16:
-        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
-    return tensor.numpy()
-
-
-def _as_tensor(torch: Any, array: Array, dtype: Any) -> Any:
-    if dtype == torch.uint8:
-        array = array.view(np.uint8)
-    array = np.ascontiguousarray(array).reshape(array.shape)
-    if array.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array if array.flags.writeable else array.copy())
 
 
 # Placements --------------------------------------------------------------------------------------

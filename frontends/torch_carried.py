@@ -20,11 +20,12 @@ _OPERATIONS = ("torch.mesh_opt.carried_", "torch.mesh_opt.looped_")
 def carry(torch: Any, body: str, shape: Sequence[Any], dtype: Any, *operands: Any) -> Any:
     """A tensor that `body` computes as `%r` from the operands `%a0`, `%a1`, ...
 
-    In the text `{0}`, `{1}`, ... are the types of the operands, and `{r}` that of the result.
+    In the text `{0}`, `{1}`, ... are the types of the operands, and `{r}` that of the result;
+    `{0:[2, ?]}` is a type of the same elements with another shape.
     """
     # torch-mlir knows numbers of another order for the types.
     kind = str(dtype).removeprefix("torch.")
-    return _operation(torch, len(operands))(body, list(shape), kind, *operands)
+    return carried_operation(torch, len(operands))(body, list(shape), kind, *operands)
 
 
 def looped(torch: Any, count: int, carried: int) -> Any:
@@ -39,7 +40,9 @@ def looped(torch: Any, count: int, carried: int) -> Any:
     return _defined(torch, f"looped_{count}_{carried}", "", count, results, traced)
 
 
-def _operation(torch: Any, count: int) -> Any:
+def carried_operation(torch: Any, count: int) -> Any:
+    """An operation that takes a text, the shape and type of its result, and `count` operands."""
+
     def traced(body: str, shape: Sequence[Any], dtype: str, *operands: Any) -> Any:
         del body
         return operands[0].new_empty(shape, dtype=getattr(torch, dtype))
@@ -113,14 +116,14 @@ def call_functions(module: Any, name: str) -> dict[str, str]:
     return bodies
 
 
-def lower(module: Any, output: str, legal: Sequence[str], *, calls: bool) -> None:
+def lower(module: Any, output: str, *, calls: bool) -> None:
     """Convert a module to the dialects of `output`, one with calls of such functions too."""
     utilities = import_module("torch_mlir.compiler_utils")
     pass_manager = import_module("torch_mlir.passmanager").PassManager
     utilities.run_pipeline_with_repro_report(
         module,
         "builtin.module(func.func(torch-match-quantized-custom-ops),"
-        f"torchdynamo-export-to-torch-backend-pipeline{{backend-legal-ops={','.join(legal)}}})",
+        "torchdynamo-export-to-torch-backend-pipeline)",
         "Lowering TorchFX IR -> Torch Backend IR",
     )
     if not calls:
@@ -144,6 +147,20 @@ _DECLARED = re.compile(
 _TENSOR = re.compile(r"tensor<[^<>]*(?:<[^<>]*>)?>")
 
 
+_ELEMENTS = re.compile(r"tensor<(?:[\d?]+x)*(.+)>")
+
+
+class _Type(str):
+    """The text of a tensor's type, of which `{:[2, 3]}` is that with another shape."""
+
+    def __format__(self, shape: str) -> str:
+        found = _ELEMENTS.fullmatch(self)
+        if not shape or found is None:
+            return str(self)
+        sizes = "".join(f"{size}x" for size in re.findall(r"[0-9]+|[?]", shape))
+        return f"tensor<{sizes}{found[1]}>"
+
+
 def with_bodies(text: str, bodies: Mapping[str, str]) -> str:
     """A program in which the functions are written out."""
 
@@ -153,7 +170,7 @@ def with_bodies(text: str, bodies: Mapping[str, str]) -> str:
             return match[0]
         types, results = _TENSOR.findall(operands), _TENSOR.findall(result)
         arguments = ", ".join(f"%a{index}: {kind}" for index, kind in enumerate(types))
-        body = bodies[name].format(*types, r=result)
+        body = bodies[name].format(*map(_Type, types), r=result)
         values = ", ".join(f"%r#{at}" for at in range(len(results))) if len(results) > 1 else "%r"
         head = f"func.func private @{name}({arguments}) -> {result}"
         return f"{head} {{\n{body}\nfunc.return {values} : {', '.join(results)}\n}}"

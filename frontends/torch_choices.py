@@ -95,3 +95,13 @@ def repeat_interleave(torch: Any, repeats: Any, *, output_size: Any = None) -> A
     if output_size is None:
         return NotImplemented
     return torch.searchsorted(ends, torch.arange(output_size), right=True).to(repeats.dtype)
+
+
+@decomposition("bincount.default")
+def bincount(torch: Any, x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """torch-mlir counts, and does not weigh."""
+    if weights is None:
+        return NotImplemented
+    counts = torch.ops.aten.bincount.default(x, None, minlength)
+    zeros = torch.zeros_like(counts, dtype=weights.dtype)
+    return zeros.index_add(0, x.to(torch.int64), weights)

@@ -249,3 +249,41 @@ def power(torch: Any, x: Any, y: Any) -> Any:
         return NotImplemented
     x, y = torch.broadcast_tensors(_as_complex(torch, x, dtype), _as_complex(torch, y, dtype))
     return carry(torch, "%r = stablehlo.power %a0, %a1 : {r}", x.shape, dtype, x, y)
+
+
+@decomposition("sigmoid.default")
+def sigmoid(torch: Any, x: Any) -> Any:
+    return torch.reciprocal(1 + torch.exp(-x)) if x.is_complex() else NotImplemented
+
+
+@decomposition("silu.default")
+def silu(torch: Any, x: Any) -> Any:
+    return x * torch.sigmoid(x) if x.is_complex() else NotImplemented
+
+
+@decomposition("logaddexp.default")
+def logaddexp(torch: Any, x: Any, y: Any) -> Any:
+    """The smaller real part is the exponent, which torch-mlir crashes on."""
+    if not torch.result_type(x, y).is_complex:
+        return NotImplemented
+    first = x.real >= y.real
+    most, least = torch.where(first, x, y), torch.where(first, y, x)
+    return most + torch.log(1 + torch.exp(least - most))
+
+
+@decomposition("cumprod.default")
+def cumprod(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
+    """In steps that each double how many elements are multiplied; torch-mlir crashes."""
+    kind = x.dtype if dtype is None else dtype
+    if kind == torch.uint8:
+        return torch.cumprod(x, dim, dtype=torch.int32).to(kind)
+    if not kind.is_complex:
+        return NotImplemented
+    found = _as_complex(torch, x, kind)
+    step = 1
+    while x.dim() and step < x.shape[dim]:
+        before = found.narrow(dim, 0, x.shape[dim] - step)
+        more = before * found.narrow(dim, step, x.shape[dim] - step)
+        found = torch.cat((found.narrow(dim, 0, step), more), dim)
+        step *= 2
+    return found

@@ -125,11 +125,13 @@ def _copied(torch: Any, graph_module: Any, name: Any, operands: Any) -> Any:
 def refused_masks(torch: Any, graph_module: Any) -> dict[str, str]:
     """What torch-mlir would not end with, and where it is written: masks among other indices."""
     found: dict[str, str] = {}
+    aten = torch.ops.aten
+    by_indices = (aten.index.Tensor, aten.index_put.default, aten.index_put_.default)
     for node in graph_module.graph.nodes:
-        if node.op == "call_function" and node.target == torch.ops.aten.index.Tensor:
+        if node.op == "call_function" and node.target in by_indices:
             kinds = [each.meta["val"].dtype for each in node.args[1] if each is not None]
             if torch.bool in kinds and len(kinds) > 1:
-                found["aten.index.Tensor of a mask among other indices"] = _place(node)
+                found[f"{node.target} of a mask among other indices"] = _place(node)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import gamma
 from typing import Any
 
 from .torch_carried import carry
@@ -59,9 +60,9 @@ def polygamma(torch: Any, n: int, x: Any) -> Any:
         return polygamma(torch, n, x.to(torch.float32)).to(x.dtype)
     x = _real(torch, x)
     if n > 1:
-        found = _of_pairs(torch, "chlo.polygamma", torch.full_like(x, n), x)
-        pole = torch.inf if n % 2 else -torch.inf
-        return torch.where((x <= 0) & (x == torch.floor(x)), pole, found)
+        # CHLO's has the logarithm of the zeta function, which has a sign below 0.
+        factor = gamma(n + 1) if n < 171 else torch.inf
+        return (factor if n % 2 else -factor) * zeta(torch, torch.full_like(x, n + 1), x)
     # CHLO's series is one of numbers above 0: t(x) = pi^2 / sin(pi x)^2 - t(1 - x).
     below = x < 0.5
     found = _of_pairs(torch, "chlo.polygamma", torch.ones_like(x), torch.where(below, 1 - x, x))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,11 @@ from typing import Any
 from .torch_carried import call_functions, lower, with_bodies, with_functions
 from .torch_control import inline_control_flow, refused_control_flow, refused_masks
 from .torch_decompositions import decompositions, known_decompositions
+from .torch_effects import EffectError, results_of_writes
 from .torch_empty import fill_empty_tensors
 from .torch_loops import call_loops
-from .torch_views import LEGAL, name_joined_dimensions
+from .torch_tracing import place_of
+from .torch_views import join_dimensions
 
 Table = Mapping[Any, Callable[..., Any]]
 
@@ -29,16 +31,23 @@ class _Refusal:
     lines: tuple[str, ...]
     """Where they stand in the user's modules, as `file:line`."""
     message: str
-    """The first that torch-mlir said."""
+    """What was said, where the operations alone do not tell."""
 
 
-class EffectError(ValueError):
-    """A module changes its buffers or inputs."""
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A program of torch-mlir's."""
+
+    text: str
+    dtypes: list[Any]
+    """Those of the results, `None` for numbers that are no tensors."""
+    written: list[int]
+    """The inputs, by number, whose new values the first results are."""
 
 
 def import_program(
     torch: Any, fx: Any, exported: Any, outputs: Sequence[str], name: str, *, inner: bool = False
-) -> str:
+) -> Imported:
     """The text of an exported program, its function under `name`.
 
     An `inner` one is part of another, so it has no aliases and no constants that are resources.
@@ -55,7 +64,10 @@ def import_program(
         raise ValueError(_refused([_refusal(each, masks) for each in outputs]))
 
     def called(loop: Any, function: str) -> str:
-        return import_program(torch, fx, loop, outputs, function, inner=True)
+        found = import_program(torch, fx, loop, outputs, function, inner=True)
+        if found.written:
+            raise EffectError("a loop writes in place what it is given: let it return that")
+        return found.text
 
     functions = call_loops(torch, exported.graph_module, called, name)
     refusals: list[_Refusal] = []
@@ -65,13 +77,13 @@ def import_program(
         first: _Refusal | None = None
         while True:
             found = _attempt(torch, fx, exported, output, name, table, inner)
-            if isinstance(found, str):
-                if inner and "dense_resource" in found:
+            if isinstance(found, Imported):
+                if inner and "dense_resource" in found.text:
                     raise ValueError(
                         "a loop has a constant tensor in its condition or body: make it before the"
                         " loop, and pass it among the operands"
                     )
-                return with_functions(found, functions)
+                return replace(found, text=with_functions(found.text, functions))
             # What the user wrote is refused first, parts of it afterwards.
             first = first or found
             known = known_decompositions(torch, found.operations)
@@ -99,8 +111,8 @@ def _either(first: Callable[..., Any] | None, second: Callable[..., Any]) -> Cal
 
 def _attempt(
     torch: Any, fx: Any, exported: Any, output: str, name: str, table: Table, inner: bool
-) -> str | _Refusal:
-    """The text of a program after the decompositions of `table`, or what was said against it."""
+) -> Imported | _Refusal:
+    """A program after the decompositions of `table`, or what was said against it."""
     ir, dialect = import_module("torch_mlir.ir"), import_module("torch_mlir.dialects.torch")
     failure = import_module("torch_mlir.compiler_utils").TorchMlirCompilerError
     said: list[tuple[str, str]] = []
@@ -114,12 +126,12 @@ def _attempt(
     handler = context.attach_diagnostic_handler(hear)
     try:
         taken_apart = exported.run_decompositions(table)
-        _check_effects(taken_apart)
+        written = results_of_writes(taken_apart)
         importer = import_module("torch_mlir.extras.fx_importer").GraphNodeImporter
         control = refused_control_flow(torch, importer, taken_apart.graph_module)
         if control:
             return _refusal(output, control)
-        name_joined_dimensions(torch, taken_apart.graph_module)
+        join_dimensions(torch, taken_apart.graph_module)
         fill_empty_tensors(torch, taken_apart.graph_module)
         found = fx.export_and_import(
             taken_apart,
@@ -130,33 +142,26 @@ def _attempt(
         )
         with context:
             bodies = call_functions(found, name)
-        lower(found, output, LEGAL, calls=bool(bodies))
+        lower(found, output, calls=bool(bodies))
     except EffectError:
         raise
-    # Its importer raises whatever its Python code meets.
-    except (failure, ValueError, LookupError, AssertionError, RuntimeError) as problem:
+    # Decompositions and its importer raise whatever their Python code meets.
+    except Exception as problem:
         operations = refused_operations([message for message, _ in said])
+        operation, trace = place_of(problem)
+        if operation and not isinstance(problem, failure):
+            return _refusal(output, {operation: trace}, str(problem))
         if not operations and found is not None and said and _CONSTANT in said[0][0]:
             operations = _unconverted(ir, found)
         lines = dict.fromkeys(line for _, place in said if (line := user_line(place)))
         first = said[0][0] if said else str(problem).strip()
-        return _Refusal(output, tuple(operations), tuple(lines), first.partition("\n")[0])
+        message = "" if operations else first.partition("\n")[0]
+        return _Refusal(output, tuple(operations), tuple(lines), message)
     finally:
         handler.detach()
-    return with_bodies(found.operation.get_asm(use_local_scope=inner), bodies)
-
-
-def _check_effects(taken_apart: Any) -> None:
-    """Raise EffectError for a program that does something in place.
-
-    That shows where it is taken apart, and of some operations not before.
-    """
-    for spec in taken_apart.graph_signature.output_specs:
-        if spec.kind.name != "USER_OUTPUT":
-            raise EffectError(
-                f"the module has an effect, {spec.kind.name} of {spec.target}, which a compiled"
-                " function cannot have; modules such as batch norms have none after .eval()"
-            )
+    text = with_bodies(found.operation.get_asm(use_local_scope=inner), bodies)
+    values = [node.meta["val"] for node in taken_apart.graph.output_node().args[0]]
+    return Imported(text, [getattr(each, "dtype", None) for each in values], written)
 
 
 def _unconverted(ir: Any, module: Any) -> list[str]:
@@ -172,18 +177,19 @@ def _unconverted(ir: Any, module: Any) -> list[str]:
     return list(names)
 
 
-def _refusal(output: str, found: Mapping[str, str]) -> _Refusal:
+def _refusal(output: str, found: Mapping[str, str], message: str = "") -> _Refusal:
     """Of operations by their names, each with a trace of where it is written."""
     places = ("\n".join(reversed(trace.splitlines())) for trace in found.values())
     lines = dict.fromkeys(line for place in places if (line := user_line(place)))
-    return _Refusal(output, tuple(found), tuple(lines), "")
+    return _Refusal(output, tuple(found), tuple(lines), message.strip().partition("\n")[0])
 
 
 def _refused(refusals: Sequence[_Refusal]) -> str:
     """What to tell who wrote a module that torch-mlir converts to none of the outputs."""
     outputs: dict[str, list[str]] = {}
     for each in refusals:
-        what = ", ".join(each.operations) or f"the program ({each.message})"
+        what = ", ".join(each.operations) or "the program"
+        what += f" ({each.message})" if each.message else ""
         outputs.setdefault(what, []).append(each.output)
     told = [f"{what} to {' or '.join(listed)}" for what, listed in outputs.items()]
     lines = list(dict.fromkeys(line for each in refusals for line in each.lines))

@@ -64,6 +64,30 @@ def _masked(torch: Any, x: Any, indices: Sequence[Any]) -> Any:
     return x.reshape(*x.shape[:dimension], -1, *rest).index_select(dimension, places)
 
 
+def _put_by_mask(torch: Any, x: Any, indices: Sequence[Any], values: Any, adds: bool) -> Any:
+    """What a mask puts, without places that data counts: each element takes its own value."""
+    (dimension,) = [at for at, index in enumerate(indices) if index is not None]
+    mask = indices[dimension] != 0
+    rank = x.dim() - dimension - mask.dim()
+    ends = list(values.shape[values.dim() - rank :])
+    if values.dim() > rank:
+        at = values.dim() - rank - 1
+        count = values.shape[at]
+        if not isinstance(count, int):
+            if not dimension:
+                return NotImplemented
+            # There may be none, from which nothing can be taken.
+            values = torch.nn.functional.pad(values, [0, 0] * rank + [0, 1])
+        if isinstance(count, int) and count == 1:
+            values = values.reshape(*values.shape[:at], *[1] * mask.dim(), *ends)
+        else:
+            numbers = torch.cumsum(mask.reshape(-1).to(torch.int64), 0) - 1
+            values = values.index_select(at, torch.clamp(numbers, min=0))
+            values = values.reshape(*values.shape[:at], *mask.shape, *ends)
+    chosen = mask.reshape(*mask.shape, *[1] * rank)
+    return torch.where(chosen, x + values if adds else values, x)
+
+
 @decomposition("masked_select.default")
 def masked_select(torch: Any, x: Any, mask: Any) -> Any:
     x, mask = torch.broadcast_tensors(x, mask)
@@ -79,8 +103,12 @@ def _from_the_start(name: str) -> None:
     def rule(torch: Any, x: Any, indices: Sequence[Any], *others: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         """Indices that count from the end, which torch-mlir's StableHLO takes for others."""
         given = [index for index in indices if index is not None]
-        if name == "index.Tensor" and len(given) == 1 and given[0].dtype == torch.bool:
-            return _masked(torch, x, indices)
+        if len(given) == 1 and given[0].dtype in (torch.bool, torch.uint8):
+            if name == "index.Tensor":
+                return _masked(torch, x, indices)
+            found = _put_by_mask(torch, x, indices, *(*others, False)[:2])
+            if found is not NotImplemented:
+                return found
         if _in_rule.get():
             return NotImplemented
         base, _, overload = name.partition(".")

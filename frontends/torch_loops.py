@@ -4,12 +4,13 @@ Condition and body become functions of their own; the loop goes around torch-mli
 that it does not convert:
 
     while_loop(f, g, (x, y), (z,))  ->  mesh_opt.looped_3_2("%r:2 = stablehlo.while ...", x, y, z)
+    scan(f, (a,), (x,))             ->  mesh_opt.looped_3_2("...", a, zeros, x)
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .torch_carried import looped
@@ -24,28 +25,89 @@ def call_loops(torch: Any, graph_module: Any, importer: Importer, name: str) -> 
     Loops over numbers that are no tensors, or over tensors with open sizes, stay. Raises what the
     importer does.
     """
-    graph, functions = graph_module.graph, list[str]()
-    for node in list(graph.nodes):
-        if node.op != "call_function" or node.target != torch.ops.higher_order.while_loop:
+    graph, operations = graph_module.graph, torch.ops.higher_order
+    rules = {
+        operations.while_loop: _while_loop,
+        operations.scan: _scan,
+        operations.map_impl: _map,
+    }
+    functions: list[str] = []
+    for index, node in enumerate(list(graph.nodes)):
+        rule = rules.get(node.target) if node.op == "call_function" else None
+        if rule is None:
             continue
-        condition, body, state, others = node.args
-        operands = [*state, *others]
-        if not all(_is_known(torch, each) for each in operands):
-            continue
-        examples = [
-            torch.zeros(each.meta["val"].shape, dtype=each.meta["val"].dtype) for each in operands
-        ]
-        called = f"mesh_opt.{name}_while_{len(functions) // 2}"
-        for part, graph_name in (("condition", condition), ("body", body)):
-            exported = torch.export.export(getattr(graph_module, graph_name.target), (*examples,))
-            functions.append(importer(exported, f"{called}_{part}"))
-        node.target = looped(torch, len(operands), len(state))
-        node.args = (_text(called, len(state), len(operands)), *operands)
-        if len(state) == 1:
-            _take_alone(graph, node)
+        called = f"mesh_opt.{name}_loop_{index}"
+        functions += rule(torch, graph_module, node, importer, called) or ()
     graph.eliminate_dead_code()
     graph_module.recompile()
     return functions
+
+
+def _while_loop(
+    torch: Any, graph_module: Any, node: Any, importer: Importer, called: str
+) -> list[str] | None:
+    condition, body, state, others = node.args
+    operands = [*state, *others]
+    if not all(_is_known(torch, each) for each in operands):
+        return None
+    values = [each.meta["val"] for each in operands]
+    parts = (("condition", condition), ("body", body))
+    functions = [
+        importer(_exported(torch, graph_module, part, values), f"{called}_{suffix}")
+        for suffix, part in parts
+    ]
+    _loop(torch, graph_module.graph, node, _text(called, len(state), len(operands)), operands)
+    return functions
+
+
+def _scan(
+    torch: Any, graph_module: Any, node: Any, importer: Importer, called: str
+) -> list[str] | None:
+    body, state, rows, others = node.args
+    return _over_rows(torch, graph_module, node, importer, called, (body, state, rows, others))
+
+
+def _map(
+    torch: Any, graph_module: Any, node: Any, importer: Importer, called: str
+) -> list[str] | None:
+    body, rows, others = node.args
+    return _over_rows(torch, graph_module, node, importer, called, (body, (), rows, others))
+
+
+def _over_rows(
+    torch: Any, graph_module: Any, node: Any, importer: Importer, called: str, loop: Any
+) -> list[str] | None:
+    """A loop that carries all results, of which each step writes one row, and a counter."""
+    body, state, rows, others = loop
+    if not all(_is_known(torch, each) for each in (*state, *rows, *others)):
+        return None
+    values = [each.meta["val"] for each in (*state, *rows, *others)]
+    first, end = len(state), len(state) + len(rows)
+    given = [*values[:first], *(each.select(0, 0) for each in values[first:end]), *values[end:]]
+    function = importer(_exported(torch, graph_module, body, given), called)
+    made = [*node.meta["val"][first:], values[0].new_zeros((), dtype=torch.int64)]
+    graph = graph_module.graph
+    with graph.inserting_before(node):
+        zeros = [_zeros(torch, graph, node, value) for value in made]
+    node.meta["val"] = (*node.meta["val"], made[-1])
+    results = [tuple(each.shape) for each in made[:-1]]
+    text = _rows_text(
+        called, first, results, [tuple(each.shape) for each in values[first:end]], len(others)
+    )
+    _loop(torch, graph, node, text, [*state, *zeros, *rows, *others])
+    return [function]
+
+
+def _zeros(torch: Any, graph: Any, node: Any, value: Any) -> Any:
+    made = graph.call_function(torch.ops.aten.full.default, (list(value.shape), 0))
+    made.kwargs = {"dtype": value.dtype}
+    made.meta = {**node.meta, "val": value}
+    return made
+
+
+def _exported(torch: Any, graph_module: Any, graph: Any, values: Sequence[Any]) -> Any:
+    examples = (torch.zeros(each.shape, dtype=each.dtype) for each in values)
+    return torch.export.export(getattr(graph_module, graph.target), (*examples,))
 
 
 def _is_known(torch: Any, node: Any) -> bool:
@@ -54,8 +116,13 @@ def _is_known(torch: Any, node: Any) -> bool:
     return isinstance(value, torch.Tensor) and all(isinstance(size, int) for size in value.shape)
 
 
-def _take_alone(graph: Any, node: Any) -> None:
-    """Operations with one result have no tuple of it."""
+def _loop(torch: Any, graph: Any, node: Any, text: str, operands: Sequence[Any]) -> None:
+    """Make a node one that is what `text` says. Its results are like its first operands."""
+    carried = len(node.meta["val"])
+    node.target, node.args = looped(torch, len(operands), carried), (text, *operands)
+    if carried > 1:
+        return
+    # Operations with one result have no tuple of it.
     node.meta["val"] = node.meta["val"][0]
     for user in list(node.users):
         assert user.target is operator.getitem
@@ -78,6 +145,68 @@ cond {{{{
   %y:{carried} = func.call @{called}_body({given}) : ({every}) -> ({types})
   stablehlo.return {results} : {types}
 }}}}"""
+
+
+Shape = tuple[int, ...]
+
+
+def _rows_text(
+    called: str, carried: int, results: Sequence[Shape], rows: Sequence[Shape], others: int
+) -> str:
+    """A loop over the first operands, results of these shapes and a counter.
+
+    In each step the body has the state, a row of each of the operands behind them, and others.
+    """
+    counter = carried + len(results)
+    first = counter + 1
+    end = first + len(rows) + others
+    lines = ["%zero = stablehlo.constant dense<0> : tensor<i64>"]
+    given = [(f"%x{at}", f"{{{at}}}") for at in range(carried)]
+    for at, shape in enumerate(rows, first):
+        row, cut, places = _row(at, shape, counter)
+        lines.append(
+            f"%s{at} = stablehlo.dynamic_slice %a{at}, {places[0]}, sizes = {[1, *shape[1:]]}"
+            f" : ({{{at}}}, {places[1]}) -> {cut}"
+        )
+        lines.append(f"%b{at} = stablehlo.reshape %s{at} : ({cut}) -> {row}")
+        given.append((f"%b{at}", row))
+    given += [(f"%a{at}", f"{{{at}}}") for at in range(first + len(rows), end)]
+    kept = [f"{{{at}}}" for at in range(carried)]
+    kept += [_row(at, shape, counter)[0] for at, shape in enumerate(results, carried)]
+    names, kinds = (", ".join(each) for each in zip(*given, strict=True))
+    lines.append(
+        f"%y:{len(kept)} = func.call @{called}({names}) : ({kinds}) -> ({', '.join(kept)})"
+    )
+    back = [f"%y#{at}" for at in range(carried)]
+    for at, shape in enumerate(results, carried):
+        row, cut, places = _row(at, shape, counter)
+        lines.append(f"%t{at} = stablehlo.reshape %y#{at} : ({row}) -> {cut}")
+        lines.append(
+            f"%u{at} = stablehlo.dynamic_update_slice %x{at}, %t{at}, {places[0]}"
+            f" : ({{{at}}}, {cut}, {places[1]}) -> {{{at}}}"
+        )
+        back.append(f"%u{at}")
+    types = ", ".join(f"{{{at}}}" for at in range(first))
+    pairs = ", ".join(f"%x{at} = %a{at}" for at in range(first))
+    body = "\n  ".join(lines)
+    return f"""%r:{first} = stablehlo.while({pairs}) : {types}
+cond {{{{
+  %steps = stablehlo.constant dense<{rows[0][0]}> : tensor<i64>
+  %c = stablehlo.compare LT, %x{counter}, %steps : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  stablehlo.return %c : tensor<i1>
+}}}} do {{{{
+  {body}
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %n = stablehlo.add %x{counter}, %one : tensor<i64>
+  stablehlo.return {", ".join((*back, "%n"))} : {types}
+}}}}"""
+
+
+def _row(at: int, shape: Shape, counter: int) -> tuple[str, str, tuple[str, str]]:
+    """A row of an operand: its type, that with its first dimension, and where the counter is."""
+    row, cut = f"{{{at}:{list(shape[1:])}}}", f"{{{at}:{[1, *shape[1:]]}}}"
+    places = ", ".join([f"%x{counter}", *["%zero"] * (len(shape) - 1)])
+    return row, cut, (places, ", ".join(["tensor<i64>"] * len(shape)))
 
 
 def _numbered(value: str, count: int) -> str:

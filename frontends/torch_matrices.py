@@ -283,6 +283,13 @@ def lu_solve(
     return solve_triangular(torch, lu, found, upper=True)
 
 
+@decomposition("_linalg_det.default", "linalg_det.default", "det.default")
+def det(torch: Any, x: Any) -> Any:
+    """Of no rows and columns; torch-mlir crashes."""
+    del torch
+    return x.new_ones(x.shape[:-2]) if not x.shape[-1] else NotImplemented
+
+
 # Solved by QR ------------------------------------------------------------------------------------
 
 

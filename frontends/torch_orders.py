@@ -65,6 +65,31 @@ def histc(torch: Any, x: Any, bins: int = 100, least: float = 0, most: float = 0
     return hits.to(x.dtype).sum(0)
 
 
+@decomposition("histogram.bin_ct")
+def histogram(
+    torch: Any,
+    x: Any,
+    bins: int = 100,
+    *,
+    range: Any = None,
+    weight: Any = None,
+    density: bool = False,
+) -> Any:
+    x = x.reshape(-1)
+    low, high = x.amin(), x.amax()
+    if range is not None:
+        low, high = (torch.full((), each, dtype=x.dtype) for each in range)
+    apart = (low == high).to(x.dtype) / 2
+    low, high = low - apart, high + apart
+    edges = low + (high - low) * torch.arange(bins + 1, dtype=x.dtype) / bins
+    # The last bin has its end.
+    places = torch.clamp(torch.searchsorted(edges, x, right=True) - 1, max=bins - 1)
+    inside = (x >= low) & (x <= high)
+    hits = ((places[:, None] == torch.arange(bins)) & inside[:, None]).to(x.dtype)
+    found = hits.sum(0) if weight is None else weight.reshape(-1) @ hits
+    return (found / (found.sum() * (high - low) / bins) if density else found), edges
+
+
 def _running(torch: Any, x: Any, dim: int, beats: Callable[[Any, Any], Any]) -> Any:
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)

@@ -98,20 +98,13 @@ for _name in ("any", "all"):
         _question(f"{_name}.{_overload}")
 
 
-def _running(name: str) -> None:
-    @decomposition(f"{name}.default")
-    def run(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:  # pyright: ignore[reportUnusedFunction]
-        """torch-mlir crashes on results in bytes."""
-        operation = _operation(torch, f"{name}.default")
-        if dtype == torch.uint8:
-            return operation(x, dim, dtype=torch.int32).to(dtype)
-        return (
-            by_parts(torch, operation, x, dim, dtype=dtype) if name == "cumsum" else NotImplemented
-        )
-
-
-for _name in ("cumsum", "cumprod"):
-    _running(_name)
+@decomposition("cumsum.default")
+def cumsum(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
+    """torch-mlir crashes on results in bytes."""
+    operation = torch.ops.aten.cumsum.default
+    if dtype == torch.uint8:
+        return operation(x, dim, dtype=torch.int32).to(dtype)
+    return by_parts(torch, operation, x, dim, dtype=dtype)
 
 
 def _of_numbers(name: str) -> None:
@@ -128,23 +121,26 @@ for _name in ("linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar")
     _of_numbers(_name)
 
 
-def _of_real_numbers(name: str, x: Any) -> Any:
-    """Raises NotImplementedError where torch-mlir would crash."""
-    if x.is_complex():
-        raise NotImplementedError(f"{name} of complex numbers")
-    return NotImplemented
+def _product(torch: Any, x: Any, dim: int, dtype: Any) -> Any:
+    """Of complex numbers, which torch-mlir crashes on."""
+    kind = x.dtype if dtype is None else dtype
+    if not kind.is_complex:
+        return NotImplemented
+    if not x.shape[dim]:
+        return torch.ones_like(x.sum(dim), dtype=kind)
+    return torch.cumprod(x, dim, dtype=kind).select(dim, -1)
 
 
 @decomposition("prod.default")
 def prod(torch: Any, x: Any, *, dtype: Any = None) -> Any:
-    del torch, dtype
-    return _of_real_numbers("prod", x)
+    return _product(torch, x.reshape(-1), 0, dtype)
 
 
 @decomposition("prod.dim_int")
 def prod_of_dimension(
     torch: Any, x: Any, dim: int, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    if x.dim():
-        return _of_real_numbers("prod", x)
-    return torch.prod(x.reshape(1), 0, dtype=dtype)
+    if not x.dim():
+        return torch.prod(x.reshape(1), 0, dtype=dtype)
+    found = _product(torch, x, dim, dtype)
+    return found.unsqueeze(dim) if keepdim and found is not NotImplemented else found

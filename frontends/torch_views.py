@@ -1,65 +1,124 @@
-"""Views of tensors with open sizes, written so that torch-mlir keeps their sizes.
+"""Views of tensors with open sizes, which go around torch-mlir where they join dimensions.
 
-torch-mlir takes `view(x, [a * b, 8])` of `x: [a, b, 8]` as if `b` were 1. Its conversion of
-`flatten`, which names the dimensions that it joins, is right:
+torch-mlir takes `view(x, [a * b, 8])` of `x: [a, b, 8]` as if `b` were 1, and crashes on some views
+of its own `flatten`. A view splits dimensions first, and joins them then:
 
-    view(x: [a, b, 8], [a * b, 8])  ->  flatten(x, 0, 1)
+    view(x: [a, b, 8], [a, b * 2, 4])
+        ->  %s = tensor.expand_shape %x [[0], [1], [2, 3]] ... into tensor<?x?x2x4xf32>
+            tensor.collapse_shape %s [[0], [1, 2], [3]] ... into tensor<?x?x4xf32>
 
-Views that split dimensions stay. Their sizes are kept, and torch-mlir crashes on a view of a
-`flatten`.
+Views that split alone stay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from math import prod
 from typing import Any
 
-LEGAL = ["aten.flatten.using_ints"]
-"""What torch-mlir is not to take apart again into views."""
+from .torch_carried import carried_operation
+
+Part = tuple[Any, int, int]
+"""A size, the dimension that it is part of, and that of the result."""
 
 
-def name_joined_dimensions(torch: Any, graph_module: Any) -> None:
-    """Join dimensions of tensors with open sizes by `flatten`, where views join them."""
-    graph, aten = graph_module.graph, torch.ops.aten
+def join_dimensions(torch: Any, graph_module: Any) -> None:
+    """Join dimensions of tensors with open sizes where views join them."""
+    aten = torch.ops.aten
     views = (aten.view.default, aten._unsafe_view.default)
-    for node in list(graph.nodes):
+    for node in graph_module.graph.nodes:
         if node.op != "call_function" or node.target not in views:
             continue
-        operand, value = node.args[0], node.args[0].meta["val"]
-        source, result = tuple(value.shape), tuple(node.meta["val"].shape)
+        operand, value = node.args[0], node.meta["val"]
+        source = tuple(operand.meta["val"].shape)
         if all(isinstance(size, int) for size in source):
             continue
-        # From the last, so that the dimensions before keep their numbers.
-        joined = joined_dimensions(source, result)[::-1]
-        for index, (first, end) in enumerate(joined):
-            if index == len(joined) - 1:
-                # The node itself, whose name outputs go by.
-                node.target, node.args = aten.flatten.using_ints, (operand, first, end - 1)
-                break
-            with graph.inserting_before(node):
-                operand = graph.call_function(aten.flatten.using_ints, (operand, first, end - 1))
-            value = value.flatten(first, end - 1)
-            operand.meta = {**node.meta, "val": value}
+        parts = common_parts(source, tuple(value.shape))
+        body = None if parts is None else _text(parts)
+        if body is None:
+            continue
+        kind = str(value.dtype).removeprefix("torch.")
+        # The node itself, whose name outputs go by.
+        node.target = carried_operation(torch, 1)
+        node.args = (body, list(node.args[1]), kind, operand)
     graph_module.recompile()
 
 
-def joined_dimensions(source: Sequence[Any], result: Sequence[Any]) -> list[tuple[int, int]]:
-    """The runs of a view's dimensions, ends excluded, each of which becomes one dimension.
+def _text(parts: Sequence[Part]) -> str | None:
+    """What a view does, or nothing where it only splits, or more than one part is open."""
+    split, joined = (_groups([part[side] for part in parts]) for side in (1, 2))
+    if len(joined) == len(parts):
+        return None
+    collapse = f"%r = tensor.collapse_shape %{{}} {joined} : {{{{0{{}}}}}} into {{{{r}}}}"
+    if len(split) == len(parts):
+        return collapse.format("a0", "")
+    lines: list[str] = []
+    sizes: list[str] = []
+    for dimension, group in enumerate(split):
+        known = 1
+        for at in group:
+            known *= parts[at][0] if isinstance(parts[at][0], int) else 1
+        if sum(not isinstance(parts[at][0], int) for at in group) > 1:
+            return None
+        if all(isinstance(parts[at][0], int) for at in group):
+            sizes += [str(parts[at][0]) for at in group]
+            continue
+        lines += [
+            f"%c{dimension} = arith.constant {dimension} : index",
+            f"%d{dimension} = tensor.dim %a0, %c{dimension} : {{0}}",
+            f"%k{dimension} = arith.constant {known} : index",
+            f"%q{dimension} = arith.divui %d{dimension}, %k{dimension} : index",
+        ]
+        sizes += [
+            str(parts[at][0]) if isinstance(parts[at][0], int) else f"%q{dimension}" for at in group
+        ]
+    shape = f":[{', '.join('?' if size.startswith('%') else size for size in sizes)}]"
+    lines += [
+        f"%s = tensor.expand_shape %a0 {split} output_shape [{', '.join(sizes)}]"
+        f" : {{0}} into {{0{shape}}}",
+        collapse.format("s", shape),
+    ]
+    return "\n".join(lines)
 
-    None where the view does more, or it is not known whether it does.
+
+def _groups(dimensions: Sequence[int]) -> list[list[int]]:
+    """The numbers of the parts of each dimension."""
+    found: list[list[int]] = [[] for _ in range(dimensions[-1] + 1)]
+    for at, dimension in enumerate(dimensions):
+        found[dimension].append(at)
+    return found
+
+
+def common_parts(source: Sequence[Any], result: Sequence[Any]) -> list[Part] | None:
+    """Parts of which both the dimensions of a view and those of its operand are made.
+
+    None where there are none, or it is not known whether there are.
     """
     known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
-    found: list[tuple[int, int]] = []
-    first = 0
-    for size in result:
-        end = first + 1
-        while end <= len(source) and not known(prod(source[first:end]) == size):
-            end += 1
-        if end > len(source):
-            return []
-        if end - first > 1:
-            found.append((first, end))
-        first = end
-    return found if first == len(source) else []
+    olds, news = list(source), list(result)
+    if any(isinstance(each, int) and not each for each in (*olds, *news)):
+        return None
+    found: list[Part] = []
+    while olds and news:
+        old, new = olds[-1], news[-1]
+        at, to = len(olds) - 1, len(news) - 1
+        if known(old == new):
+            size = new if isinstance(new, int) else old
+            olds.pop()
+            news.pop()
+        elif isinstance(new, int) and new and known(old % new == 0):
+            size = new
+            news.pop()
+            olds[-1] = old // new
+        elif known(new % old == 0):
+            size = old
+            olds.pop()
+            news[-1] = new // old
+        else:
+            return None
+        found.append((size, at, to))
+    if any(not known(size == 1) for size in (*olds, *news)):
+        return None
+    found += [(1, at, 0) for at in range(len(olds) - 1, -1, -1)]
+    found += [(1, 0, to) for to in range(len(news) - 1, -1, -1)]
+    return found[::-1] if source and result else None

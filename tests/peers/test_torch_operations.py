@@ -4,24 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-SAME = """
-import mesh_opt
-import torch
-
-functional, tensor = torch.nn.functional, torch.tensor
-nan, inf = torch.nan, torch.inf
-torch.manual_seed(0)
-
-def same(function, *inputs, **options):
-    class Module(torch.nn.Module):
-        def forward(self, *inputs):
-            return function(*inputs)
-
-    found = mesh_opt.torch.compile(Module(), *inputs, backend="interpreter", **options)(*inputs)
-    expected = function(*(each.clone() for each in inputs))
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
-"""
-"""Compares a function with what is compiled of it."""
+from torch_scripts import SAME
 
 OPERATIONS = """
 x = torch.randn(4, 6)
@@ -274,6 +257,15 @@ same(lambda x: (torch.std_mean(x, 0), torch.std_mean(x, True), torch.geqrf(x),
                 torch.linalg.householder_product(*torch.geqrf(x)),
                 torch.linalg.norm(x[0])), rows)
 same(lambda x: torch.linalg.pinv(x @ x.T, hermitian=True), torch.randn(4, 2))
+
+# What crashes torch-mlir, and what it does not count or weigh.
+z = torch.randn(3, 4, dtype=torch.complex64)
+same(lambda z: (z.cumprod(0), z.prod(), z.prod(1, keepdim=True), torch.logaddexp(z, z.flip(0)),
+                torch.linalg.vander(z), z.sigmoid(), functional.silu(z)), z)
+same(lambda x: torch.linalg.det(x), torch.randn(2, 0, 0))
+same(lambda i, w: torch.bincount(i, w, minlength=7), torch.randint(0, 6, (9,)), torch.randn(9))
+same(lambda x: (*torch.histogram(x, 5), *torch.histogram(x, 4, range=(-1.0, 1.0), density=True)),
+     rows)
 
 # Results that are no tensors.
 class Mixed(torch.nn.Module):

@@ -1,0 +1,221 @@
+"""Functions of PyTorch that torch.export cannot trace, as it asks for elements of tensors in them.
+
+While a module is traced these stand in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+
+@contextmanager
+def traceable(torch: Any) -> Generator[None]:
+    """Let what is called inside use what can be traced."""
+    functional, base = torch.nn.functional, torch.Tensor
+    known: dict[Any, Callable[..., Any]] = {
+        functional.ctc_loss: _ctc_loss,
+        functional.gaussian_nll_loss: _gaussian_nll_loss,
+        torch.linalg.lstsq: _lstsq,
+        base.__getitem__: _getitem,
+        base.__setitem__: _setitem,
+    }
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(
+            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            del types
+            rule = known.get(function)
+            found = NotImplemented if rule is None else rule(torch, *args, **(kwargs or {}))
+            return function(*args, **(kwargs or {})) if found is NotImplemented else found
+
+    transformer: Any = import_module("torch.nn.modules.transformer")
+    detect = transformer._detect_is_causal_mask
+    transformer._detect_is_causal_mask = _is_causal
+    try:
+        with Mode():
+            yield
+    finally:
+        transformer._detect_is_causal_mask = detect
+
+
+def _is_causal(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
+    """A hint for kernels that we do not have: the mask counts in any case."""
+    del mask, size
+    return is_causal is True
+
+
+# Places that a tensor says -----------------------------------------------------------------------
+
+
+def _is_place(torch: Any, index: Any) -> bool:
+    return isinstance(index, torch.Tensor) and not index.dim() and not _chooses(torch, index)
+
+
+def _chooses(torch: Any, index: Any) -> bool:
+    return index.dtype in (torch.bool, torch.uint8) or index.dtype.is_floating_point
+
+
+def _spread(torch: Any, x: Any, index: Any) -> tuple[list[Any], list[tuple[int, Any]]] | None:
+    """An index with all in place of a place along a dimension; dimensions and their places.
+
+    None where there is no place, or more than slices besides.
+    """
+    items: list[Any] = [*index] if isinstance(index, tuple) else [index]  # pyright: ignore
+    plain = (int, slice, type(None), type(Ellipsis))
+    places = [each for each in items if _is_place(torch, each)]
+    if not places or not all(isinstance(each, plain) or _is_place(torch, each) for each in items):
+        return None
+    if any(isinstance(each, bool) for each in items):
+        return None
+    used = sum(each is not None and each is not Ellipsis for each in items)
+    if Ellipsis in [each for each in items if not isinstance(each, torch.Tensor)]:
+        at = next(at for at, each in enumerate(items) if each is Ellipsis)
+        items[at : at + 1] = [slice(None)] * (x.dim() - used)
+    found = [slice(None) if _is_place(torch, each) else each for each in items]
+    # Dimensions of the result before the places choose.
+    kept = [sum(not isinstance(each, int) for each in items[:at]) for at in range(len(items))]
+    pairs = zip(kept, items, strict=True)
+    return found, [(at, each) for at, each in pairs if _is_place(torch, each)]
+
+
+def _counted(torch: Any, place: Any, size: Any) -> Any:
+    """A place from the start, as a vector."""
+    return torch.where(place < 0, place + size, place).reshape(1)
+
+
+def _getitem(torch: Any, x: Any, index: Any) -> Any:
+    found = _spread(torch, x, index)
+    if found is None:
+        return NotImplemented
+    items, places = found
+    x = x[tuple(items)]
+    for dimension, place in reversed(places):
+        x = x.index_select(dimension, _counted(torch, place, x.shape[dimension])).squeeze(dimension)
+    return x
+
+
+def _setitem(torch: Any, x: Any, index: Any, value: Any) -> Any:
+    found = _spread(torch, x, index)
+    if found is None or len(found[1]) > 1:
+        return NotImplemented
+    items, ((dimension, place),) = found
+    part = x[tuple(items)]
+    shape = [size for at, size in enumerate(part.shape) if at != dimension]
+    value = torch.as_tensor(value, dtype=x.dtype).expand(shape).unsqueeze(dimension)
+    part.index_copy_(dimension, _counted(torch, place, part.shape[dimension]), value)
+    return None
+
+
+# Losses ------------------------------------------------------------------------------------------
+
+
+def _reduced(loss: Any, reduction: str) -> Any:
+    return loss if reduction == "none" else loss.sum() if reduction == "sum" else loss.mean()
+
+
+def _gaussian_nll_loss(
+    torch: Any,
+    x: Any,
+    target: Any,
+    var: Any,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Any:
+    """Without the check that no variance is negative."""
+    var = torch.as_tensor(var, dtype=x.dtype)
+    if var.dim() and var.shape != x.shape and var.shape == x.shape[:-1]:
+        var = var.unsqueeze(-1)
+    var = torch.clamp(var, min=eps)
+    loss = 0.5 * (torch.log(var) + (x - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * torch.log(torch.full((), 2 * torch.pi, dtype=x.dtype))
+    return _reduced(loss, reduction)
+
+
+def _log_sum(torch: Any, values: Sequence[Any]) -> Any:
+    """Of exponentials, of which all may be 0."""
+    stacked = torch.stack(values)
+    most = stacked.amax(0)
+    most = torch.where(most == -torch.inf, torch.zeros_like(most), most)
+    return torch.log(torch.exp(stacked - most).sum(0)) + most
+
+
+def _ctc_loss(
+    torch: Any,
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Any:
+    """By the sums over all paths to each label, and to the blanks between them, step by step."""
+    alone = log_probs.dim() == 2
+    log_probs = log_probs.unsqueeze(1) if alone else log_probs
+    steps, count = log_probs.shape[:2]
+    times, sizes = (
+        torch.as_tensor(each, dtype=torch.int64).reshape(-1).expand(count)
+        for each in (input_lengths, target_lengths)
+    )
+    if targets.dim() == 1:
+        starts = torch.cumsum(sizes, 0) - sizes
+        numbers = starts[:, None] + torch.arange(targets.shape[0])
+        targets = targets[torch.clamp(numbers, max=targets.shape[0] - 1)]
+    targets = targets.to(torch.int64)
+    # blank, label, blank, label, ..., blank
+    between = torch.full_like(targets, blank)
+    labels = torch.stack((between, targets), -1).reshape(count, -1)
+    labels = torch.cat((labels, between.new_full((count, 1), blank)), 1)
+    # Labels beyond the end of a target may be anything.
+    labels = torch.clamp(labels, 0, log_probs.shape[2] - 1)
+    chances = log_probs.gather(2, labels.expand(steps, *labels.shape))
+    never = torch.full_like(chances[0], -torch.inf)
+    skips = torch.cat((never[:, :2] == 0, labels[:, 2:] != labels[:, :-2]), 1)
+    sums = torch.where(torch.arange(labels.shape[1]) < 2, chances[0], never)
+
+    def step(sums: Any, row: tuple[Any, Any]) -> Any:
+        now, time = row
+        one = torch.cat((never[:, :1], sums[:, :-1]), 1)
+        two = torch.cat((never[:, :2], sums[:, :-2]), 1)
+        two = torch.where(skips, two, never)
+        new = _log_sum(torch, (sums, one, two)) + now
+        return torch.where((time < times)[:, None], new, sums), time.clone()
+
+    if steps > 1:
+        scan = import_module("torch._higher_order_ops").scan
+        sums, _ = scan(step, sums, (chances[1:], torch.arange(1, steps)))
+    last = sums.gather(1, 2 * sizes[:, None])
+    before = sums.gather(1, torch.clamp(2 * sizes[:, None] - 1, min=0))
+    before = torch.where(sizes[:, None] > 0, before, -torch.inf)
+    loss = -_log_sum(torch, (last, before)).squeeze(1)
+    if zero_infinity:
+        loss = torch.where(loss == torch.inf, 0.0, loss)
+    if reduction == "mean":
+        return (loss / torch.clamp(sizes, min=1)).mean()
+    loss = _reduced(loss, reduction)
+    return loss.reshape(()) if alone else loss
+
+
+# Least squares -----------------------------------------------------------------------------------
+
+
+def _lstsq(torch: Any, x: Any, y: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """By the pseudo-inverse. The rank, on which the shape of the residuals depends, is full."""
+    rows, columns = x.shape[-2:]
+    vector = y.dim() == x.dim() - 1
+    y = y.unsqueeze(-1) if vector else y
+    if rcond is None:
+        rcond = torch.finfo(x.dtype).eps * max(rows, columns)
+    found = torch.linalg.pinv(x, rtol=rcond) @ y
+    residuals, none = x.new_zeros(0), x.new_zeros(0)
+    if rows > columns and driver != "gelsy":
+        residuals = torch.abs(x @ found - y).square().sum(-2)
+    rank = torch.full(x.shape[:-2], min(rows, columns), dtype=torch.int64)
+    found = found.squeeze(-1) if vector else found
+    return torch.return_types.linalg_lstsq((found, residuals, rank, none))

@@ -1,0 +1,121 @@
+"""How a module is traced, and what PyTorch says where it cannot, with the line of the module."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def trace(torch: Any, caller: Any, arguments: tuple[Any, ...], dynamic_shapes: Any) -> Any:
+    """The exported program of a module that takes these arguments.
+
+    Gradients and what `torch.func` makes of functions are traced by PyTorch's own tracer first,
+    with `caller.trains` set: torch.export takes no gradients, and leaves the levels of `vmap` in
+    its graph.
+    """
+    leaves, spec = torch.utils._pytree.tree_flatten(arguments)
+    leaves = list(_apart(leaves))
+    arguments = torch.utils._pytree.tree_unflatten(leaves, spec)
+    try:
+        found = torch.export.export(caller, arguments, dynamic_shapes=dynamic_shapes)
+    except Exception as problem:
+        cause = problem.__cause__ if isinstance(problem, TracingError) else problem
+        frames = traceback.extract_tb(None if cause is None else cause.__traceback__)
+        transformed = any("_functorch" in Path(frame.filename).parts for frame in frames)
+        asked = any(each in str(problem) for each in ("functorch", "does not require grad"))
+        if not (transformed or asked) or dynamic_shapes is not None:
+            raise
+    else:
+        calls = (node.target for node in found.graph.nodes if node.op == "call_function")
+        if not any(str(getattr(each, "__module__", "")).startswith(_LEVELS) for each in calls):
+            return found
+
+    def flat(*leaves: Any) -> Any:
+        return caller(*torch.utils._pytree.tree_unflatten(leaves, spec))
+
+    caller.trains = True
+    make = import_module("torch.fx.experimental.proxy_tensor").make_fx
+    options = {"record_stack_traces": True, "_allow_non_fake_inputs": True}
+    graph = make(flat, tracing_mode="fake", **options)(*leaves)
+    return torch.export.export(graph, tuple(leaves))
+
+
+def _apart(tensors: Sequence[Any]) -> Generator[Any]:
+    """Tensors with memory of their own: examples may be one tensor, where calls have two."""
+    known: set[int] = set()
+    for each in tensors:
+        place = each.untyped_storage().data_ptr()
+        yield each.clone() if place in known else each
+        known.add(place)
+
+
+_LEVELS = "torch._functorch"
+"""The module of the functions that begin and end a level."""
+
+
+class TracingError(ValueError):
+    """torch.export cannot trace a module."""
+
+
+@contextmanager
+def located(torch: Any) -> Generator[None]:
+    """Raise TracingError for what PyTorch raises in a call of a module, with the line of the call.
+
+    What the module raises itself stays as it is.
+    """
+    try:
+        yield
+    except Exception as problem:
+        package, own = Path(torch.__file__).parent, Path(__file__).parent
+        frames = traceback.extract_tb(problem.__traceback__)
+        files = [Path(each.filename) for each in frames]
+        lines = [
+            f"{file}:{frame.lineno}"
+            for file, frame in zip(files, frames, strict=True)
+            if own not in file.parents and package not in file.parents and file.is_file()
+        ]
+        if package not in files[-1].parents or not lines:
+            raise
+        raise TracingError(
+            f"{lines[-1]}: torch.export cannot trace what is written here, {_phrase(problem)}"
+        ) from problem
+
+
+def _phrase(problem: Exception) -> str:
+    """What is wrong, in one line."""
+    name, text = type(problem).__name__, str(problem).strip()
+    if "data-dependent" in text:
+        # A number of the trace says nothing to who wrote the module.
+        cause = re.search(r"^Caused by: \((.*)\)$", text, re.M)
+        within = f" ({cause[1]})" if cause and "__torch_function__" not in cause[1] else ""
+        return (
+            f"where Python decides by the elements of a tensor{within}: torch.cond and torch.where"
+            f" decide in the program, and what does not depend on elements can be an argument"
+            f" ({name})"
+        )
+    first = text.partition("\n")[0]
+    if re.fullmatch(r"aten\.[\w.]+", first):
+        return f"{first}, whose result depends on the elements of tensors ({name})"
+    return f"{name}: {first}"
+
+
+def place_of(problem: BaseException) -> tuple[str, str]:
+    """The operation at which PyTorch or torch-mlir failed, and a trace of where it is written.
+
+    That is the last node of a graph that their code had at hand; nothing if there was none.
+    """
+    found, frame = None, problem.__traceback__
+    while frame is not None:
+        for name in ("node", "n"):
+            value = frame.tb_frame.f_locals.get(name)
+            if type(value).__name__ == "Node" and hasattr(value, "stack_trace"):
+                found = value
+        frame = frame.tb_next
+    if found is None or found.op != "call_function":
+        return "", ""
+    return str(found.target), found.stack_trace or ""

@@ -1,0 +1,22 @@
+"""Scripts for a Python that has PyTorch."""
+
+from __future__ import annotations
+
+SAME = """
+import mesh_opt
+import torch
+
+functional, tensor = torch.nn.functional, torch.tensor
+nan, inf = torch.nan, torch.inf
+torch.manual_seed(0)
+
+def same(function, *inputs, **options):
+    class Module(torch.nn.Module):
+        def forward(self, *inputs):
+            return function(*inputs)
+
+    found = mesh_opt.torch.compile(Module(), *inputs, backend="interpreter", **options)(*inputs)
+    expected = function(*(each.clone() for each in inputs))
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
+"""
+"""Compares a function with what is compiled of it."""

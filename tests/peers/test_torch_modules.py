@@ -1,0 +1,220 @@
+"""Modules that write in place, loop, ask for elements, and train, against PyTorch's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_scripts import SAME
+
+WRITES = """
+from copy import deepcopy
+
+def follows(module, *calls, **options):
+    # Results and all that is written, call after call.
+    own = deepcopy(module)
+    compiled = mesh_opt.torch.compile(own, *calls[0], backend="interpreter", **options)
+    for at, inputs in enumerate(calls):
+        if at == 1:
+            compiled.place_weights()
+        given, wanted = [[each.clone() for each in inputs] for _ in range(2)]
+        found, expected = compiled(*given), module(*wanted)
+        close = dict(rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(found, expected.detach(), **close)
+        torch.testing.assert_close(given, wanted, **close)
+        torch.testing.assert_close(dict(own.state_dict()), dict(module.state_dict()), **close)
+    return compiled
+
+nn = torch.nn
+images = [(torch.randn(4, 4, 6, 6),) for _ in range(3)]
+norms = nn.Sequential(nn.Conv2d(4, 8, 3), nn.BatchNorm2d(8), nn.ReLU(),
+                      nn.InstanceNorm2d(8, track_running_stats=True))
+k = follows(norms, *images, mesh={"d": 2, "m": 2},
+            placements={"input": [["d"]], "1.running_*": [["m"]]}, results=[["d"]])
+assert k.placements["1.running_mean"] == [("m",)]
+assert k.result_placements == [[("d",), (), (), ()]]
+
+class Counted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("cache", torch.zeros(2, 8, 4))
+        self.project = nn.Linear(4, 4)
+
+    def forward(self, x, place):
+        self.cache[:, place] = self.project(x)
+        self.count += 1
+        x[0] = 0
+        return self.cache.sum(1) * self.count + x
+
+follows(Counted(), *[(torch.randn(2, 4), tensor(place)) for place in (3, 0, -1)])
+"""
+
+LOOPS = """
+from torch._higher_order_ops import map as each_row, scan
+
+def running(x, y):
+    def step(state, row):
+        total = state["t"] * 0.5 + row["x"] @ y
+        return {"t": total, "n": state["n"] + 1}, (total.sin(), state["n"] * 2)
+    start = {"t": torch.zeros(4), "n": torch.zeros((), dtype=torch.int64)}
+    rows = each_row(lambda row, y: torch.tanh(y @ row), x, y)
+    return scan(step, start, {"x": x}, reverse=True), rows
+
+same(running, torch.randn(70, 4), torch.randn(4, 4))
+"""
+
+OPEN = """
+# Two open sizes, in views that split and join them.
+def sizes():
+    return {0: torch.export.Dim("rows", min=2, max=64), 1: torch.export.Dim("more", min=2, max=64)}
+
+def views(x):
+    a, b, _ = x.shape
+    y = x + 1
+    z = (y.view(a * b, 8) @ torch.ones(8, 6)).view(a, b, 2, 3)
+    return (y.view(a, 2 * b, 4), y.view(a, 2 * b, 4).view(a, b, 2, 4), y.view(a * b, 2, 4),
+            y.view(a, 1, b, 8), y.view(1, a * b, 8, 1), y.view(a * b * 8), z)
+
+attend = torch.nn.MultiheadAttention(8, 2, batch_first=True).eval()
+for function in (views, lambda x: attend(x, x, x, need_weights=False)[0].detach(),
+                 lambda x: attend(x, x, x)[1].detach()):
+    same(function, torch.randn(4, 6, 8), dynamic_shapes={"inputs[0]": sizes()})
+"""
+
+TRACED = """
+# Elements that torch.export asks for.
+place = tensor(-1)
+x = torch.randn(4, 6)
+same(lambda x, p: (x[p], x[:, p], x[..., p, None], x[p, 1:3], x[p][p]), x, place)
+
+# Examples that are one tensor say nothing of calls.
+class Two(torch.nn.Module):
+    def forward(self, a, b):
+        return a * 2 + b
+
+compiled = mesh_opt.torch.compile(Two(), x, x, backend="interpreter")
+torch.testing.assert_close(compiled(x, x + 1), 3 * x + 1)
+
+def marked(x, rows, columns, values):
+    x = x.clone()
+    x[rows, 1:] = 5.0
+    x[:, columns] = -1
+    y = x.clone()
+    y[rows] = values
+    y[:, columns] += 2
+    return x, y
+
+rows, columns = tensor([True, False, True, False]), x[0] > 0
+same(marked, x, rows, columns, torch.randn(2, 6))
+
+chances = torch.randn(8, 3, 5).log_softmax(2)
+targets, times, sizes = torch.randint(1, 5, (3, 4)), tensor([8, 3, 6]), tensor([4, 3, 0])
+for reduction in ("none", "mean"):
+    same(lambda x, t, n, s: functional.ctc_loss(x, t, n, s, reduction=reduction,
+         zero_infinity=reduction == "mean"), chances, targets, times, sizes)
+same(lambda x, t: functional.ctc_loss(x, t, (8, 8, 8), (2, 1, 3)), chances,
+     tensor([1, 1, 2, 3, 3, 4]))
+same(lambda x, y, v: functional.gaussian_nll_loss(x, y, v, full=True), x, x + 1, x.exp())
+same(lambda x, y: torch.linalg.lstsq(x.T, y).solution, x, torch.randn(6, 2))
+layer = torch.nn.TransformerDecoderLayer(8, 2, 16).eval()
+decoder = torch.nn.TransformerDecoder(layer, 1)
+mask = torch.nn.Transformer.generate_square_subsequent_mask(4)
+same(lambda x, y: decoder(x, y, tgt_mask=mask).detach(), torch.randn(4, 2, 8), torch.randn(5, 2, 8))
+same(lambda x: tuple(torch.polygamma(n, x) for n in (1, 2, 3, 5)),
+     tensor([0.5, -0.5, -1.3, 2.7, 0.0, -2.0, 30.0]))
+
+def refused(name, what, *inputs):
+    try:
+        mesh_opt.torch.compile(namespace[name](), *inputs)
+    except ValueError as problem:
+        assert what in str(problem), problem
+    else:
+        raise AssertionError(what)
+
+import pathlib, tempfile
+own = pathlib.Path(tempfile.mkdtemp()) / "model.py"
+own.write_text('''import torch
+
+class Decides(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x * 2
+        return x
+
+class Compares(torch.nn.Module):
+    def forward(self, x):
+        return x if torch.equal(x, x * 2) else -x
+
+class Roots(torch.nn.Module):
+    def forward(self, x):
+        return torch.linalg.eigvals(x)
+''')
+namespace = {}
+exec(compile(own.read_text(), str(own), "exec"), namespace)
+fault = "torch.export cannot trace what is written here"
+refused("Decides", f"{own}:5: {fault}", x)
+refused("Compares", f"{own}:11: {fault}, aten.equal", x)
+refused("Roots", "conversion of aten.linalg_eig to stablehlo", x[:, :4])
+refused("Roots", f"which is written at {own}:15", x[:, :4])
+"""
+
+TRAINS = """
+nn, func = torch.nn, torch.func
+
+class Adam(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4))
+
+    def forward(self, weights, mean, square, x, y):
+        def loss(weights):
+            return functional.cross_entropy(func.functional_call(self.net, weights, (x,)), y)
+
+        slopes, found = func.grad_and_value(loss)(weights)
+        mean = {k: 0.9 * mean[k] + 0.1 * slopes[k] for k in weights}
+        square = {k: 0.99 * square[k] + 0.01 * slopes[k] ** 2 for k in weights}
+        steps = {k: mean[k] / (square[k].sqrt() + 1e-4) for k in weights}
+        return found, {k: weights[k] - 0.01 * steps[k] for k in weights}, mean, square
+
+module = Adam()
+weights = {k: v.detach() for k, v in module.net.named_parameters()}
+zeros = {k: torch.zeros_like(v) for k, v in weights.items()}
+given = weights, zeros, zeros, torch.randn(8, 8), torch.randint(0, 4, (8,))
+k = mesh_opt.torch.compile(
+    module, *given, mesh={"d": 2, "m": 2}, backend="interpreter",
+    placements={"x": [["d"]], "y": [["d"]], "weights.0.*": [["m"]],
+                "weights.3.weight": [[], ["m"]]},
+)
+for _ in range(3):
+    found, expected = k(*given), module(*given)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    given = (*found[1:], *given[3:])
+
+def each(x, y):
+    loss = lambda w, x, y: functional.mse_loss(torch.tanh(x @ w["a"]), y)
+    return func.vmap(func.grad(loss), (None, 0, 0))({"a": y[:4].T @ y[:4]}, x, y)
+
+same(each, torch.randn(5, 3), torch.randn(5, 3))
+same(lambda x: (func.jacrev(torch.sin)(x), func.jacfwd(torch.exp)(x),
+                func.hessian(lambda x: (x ** 3).sum())(x)), torch.randn(4))
+"""
+
+
+def test_what_a_module_writes(torch_python: Callable[[str], str]) -> None:
+    torch_python(SAME + WRITES)
+
+
+def test_loops_of_many_steps(torch_python: Callable[[str], str]) -> None:
+    torch_python(SAME + LOOPS)
+
+
+def test_open_sizes(torch_python: Callable[[str], str]) -> None:
+    torch_python(SAME + OPEN)
+
+
+def test_what_torch_export_cannot_trace(torch_python: Callable[[str], str]) -> None:
+    torch_python(SAME + TRACED)
+
+
+def test_training_steps(torch_python: Callable[[str], str]) -> None:
+    torch_python(SAME + TRAINS)
