@@ -13,6 +13,7 @@ import numpy as np
 from mesh_opt.runtime.abi.values import dtype_of
 from parsing import parse
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 Array = np.ndarray
 
@@ -246,8 +247,12 @@ def encoded_program(seed: int) -> tuple[str, list[Array], Array]:
     (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
     types = function.function_type
     given = zip(chain.arguments, types.inputs, strict=True)
-    inputs = [argument.numbers.astype(dtype_of(type_)) for argument, type_ in given]
-    return text, inputs, value.numbers.astype(dtype_of(types.outputs.data[0]))
+    inputs = [argument.numbers.astype(_dtype(type_)) for argument, type_ in given]
+    return text, inputs, value.numbers.astype(_dtype(types.outputs.data[0]))
+
+
+def _dtype(type_: Attribute) -> np.dtype[np.generic]:
+    return np.dtype(dtype_of(type_))
 
 
 def _text(chain: EncodedProgram, result: Tensor, devices: Sequence[str]) -> str:
