@@ -283,10 +283,16 @@ class FlowDispatchWorkgroupCountFromSliceOp(WorkgroupCount):
     SYNTAX: ClassVar[Syntax] = " $workload attr-dict"
 
 
+def _verify_barrier(barrier: Operation) -> None:
+    if barrier.operands[0].type != barrier.results[0].type:
+        raise VerifyException("value and result types must match")
+
+
 ComputeBarrierStartOp = row(
     "compute_barrier.start",
     "value:tensor value_dims* -> result:tensor",
     " $value : shaped($value_dims, $value) -> type($result) attr-dict-with-keyword",
+    verify=_verify_barrier,
     traits=PURE,
     doc="No reshape moves up across this.",
 )
@@ -296,6 +302,7 @@ ComputeBarrierEndOp = row(
     "compute_barrier.end",
     "value:tensor value_dims* -> result:tensor",
     " $value : shaped($value_dims, $value) -> type($result) attr-dict-with-keyword",
+    verify=_verify_barrier,
     traits=PURE,
     doc="No reshape moves down across this.",
 )

@@ -238,7 +238,7 @@ def translate_mesh(module: ModuleOp) -> None:
     A compiler with classes of its own for operations of `mesh` may ask for it, too. Raises
     OperationError for what has no counterpart in `shard`.
     """
-    for operation in list(module.walk()):
+    for operation in list(walk(module)):
         if (reader := _READERS.get(operation.name)) is not None:
             made = reader.create(
                 operands=operation.operands,
@@ -247,7 +247,7 @@ def translate_mesh(module: ModuleOp) -> None:
             )
             _replace(operation, made)
     seen: set[int] = set()
-    for operation in list(module.walk()):
+    for operation in list(walk(module)):
         if isinstance(operation, ShardOp):
             _translate_annotation(operation)
         elif isinstance(operation, ShardShapeOp):

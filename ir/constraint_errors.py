@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, cast, get_args
 
-from xdsl.dialects.builtin import AnyFloat, IntegerType
+from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness, SignednessAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AllOf,
@@ -39,6 +39,7 @@ _KINDS = {
     "unit": "unit attribute",
     "fun": "function type",
 }
+SIGNLESS = SignednessAttr(Signedness.SIGNLESS)
 _FLOATS = frozenset[type[Attribute]](get_args(AnyFloat))
 _FROM_VARIABLE = re.compile(r"attribute (.*) expected from variable '.*', but got .*", re.DOTALL)
 
@@ -205,6 +206,8 @@ def _with_parameters(constraint: ParamAttrConstraint[Any]) -> str:
     fixed = [each.attr for each in constraint.param_constrs if isinstance(each, EqAttrConstraint)]
     if base is IntegerType and len(fixed) == len(constraint.param_constrs):
         return str(IntegerType.new(fixed))
+    if base is IntegerType and SIGNLESS in fixed:
+        return "signless integer"
     names = [description(each) for each in constraint.param_constrs]
     elements = [name for name in names if name != _ANY]
     return f"{_kind(base)} of {elements[0]}" if len(elements) == 1 else _kind(base)

@@ -10,7 +10,7 @@ from itertools import count
 from weakref import WeakKeyDictionary, ref
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, Region
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
@@ -161,6 +161,12 @@ def verify_visibility(operation: Operation) -> None:
         raise VerifyException(
             f"visibility expected to be one of {', '.join(VISIBILITY)}, found '{attribute.data}'"
         )
+
+
+def verify_declaration(operation: Operation, body: Region) -> None:
+    """Verify that a function without a body is not public: nobody could call it from outside."""
+    if not body.blocks and visibility(operation) == "public":
+        raise VerifyException("symbol declaration cannot have public visibility")
 
 
 def references_of(operation: Operation) -> Iterator[SymbolRefAttr]:

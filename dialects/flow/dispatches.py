@@ -23,7 +23,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, Syntax
-from ...ir.syntax.directives import WorkgroupCountRegion
+from ...ir.syntax.directives import WorkgroupCountRegion, verify_returned
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm
 from ...ir.syntax.rows import Rows
@@ -168,3 +168,8 @@ class DispatchRegionOp(SyntaxOperation):
         " attr-dict-with-keyword $body",
         WorkgroupCountRegion("workgroup_count", "count"),
     )
+
+    def verify_(self) -> None:
+        super().verify_()
+        types = self.results_.types
+        verify_returned(self.body, types, "operand types do not match with parent results")

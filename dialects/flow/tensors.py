@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, values
 from ...ir.syntax.rows import Rows
-from ...ir.syntax.typed_values import ConstantValue
+from ...ir.syntax.typed_values import ConstantValue, type_carried_by
 from ..iree_encoding.interfaces import Tensor
 
 row = Rows("flow", {"tensor": TensorType})
@@ -44,6 +44,11 @@ class ElementType:
             raise VerifyException(f"expected an element of {tensor}, found {element}")
 
 
+def _verify_constant(constant: Operation) -> None:
+    if type_carried_by(constant.properties["value"]) != constant.results[0].type:
+        raise VerifyException("failed to verify that all of {value, result} have same type")
+
+
 TensorConstantOp = row(
     "tensor.constant",
     "-> result:tensor | value:attr",
@@ -52,6 +57,7 @@ TensorConstantOp = row(
         ConstantValue(),
     ),
     traits=PURE,
+    verify=_verify_constant,
     doc="A tensor of constant contents.",
 )
 

@@ -34,6 +34,8 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.attribute_access import symbol
+from ...ir.symbols import find_symbol
 from ...ir.syntax.assembly_format import (
     ATTRIBUTES_WITH_KEYWORD,
     Parsed,
@@ -42,7 +44,7 @@ from ...ir.syntax.assembly_format import (
     parse_pieces,
     print_pieces,
 )
-from ...ir.syntax.directives import WorkgroupCountRegion
+from ...ir.syntax.directives import WorkgroupCountRegion, verify_returned
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
 from ...ir.syntax.symbol_directives import Visibility
@@ -50,9 +52,10 @@ from ..stream.executables import Executable, ExecutableBody, ExecutableEnd
 from .attributes import ExecutableObjectsAttr
 from .interface import PipelineLayoutAttr
 from .objects import ON_DEVICE, PURE, RESULT, row
-from .targets import ExecutableTargetAttr
+from .targets import DeviceType, ExecutableTargetAttr
 
 INDEX = IndexType()
+DEVICE_TYPE = DeviceType()
 
 
 # Executables and what they are made of
@@ -98,7 +101,7 @@ class ExecutableVariantOp(Executable):
 
     SYNTAX: ClassVar[Syntax] = (
         Visibility(),
-        " @$sym_name target($target)( objects($objects))?( sources($sources))?"
+        " @$sym_name target(stripped($target))( objects($objects))?( sources($sources))?"
         " attr-dict-with-keyword ",
         ExecutableBody("body", terminator=False, end=ExecutableVariantEndOp),
     )
@@ -174,6 +177,16 @@ class Condition:
         there = bool(cast(ExecutableExportOp, operation).condition.blocks)
         if there != (operation.get_attr_or_prop("condition_fallback") is not None):
             raise VerifyException("expects a condition and a fallback, or neither")
+        if there:
+            verify_truth(cast(ExecutableExportOp, operation).condition)
+            fallback = symbol(operation, "condition_fallback")
+            if find_symbol(operation, fallback) is None:
+                raise VerifyException(f"undefined fallback entry point: @{fallback}")
+
+
+def verify_truth(region: Region) -> None:
+    """Verify that a region gives a truth value. Raises VerifyException."""
+    verify_returned(region, [i1], "target condition region must return a single i1 result")
 
 
 def parse_truth(parser: Parser) -> Region:
@@ -215,7 +228,7 @@ class ExecutableExportOp(SyntaxOperation):
         Visibility(),
         " @$sym_name( ordinal(index($ordinal)))? layout($layout)",
         Condition(),
-        WorkgroupCountRegion("workgroup_count", "count"),
+        WorkgroupCountRegion("workgroup_count", "count", DEVICE_TYPE),
         "struct($workgroup_size, $subgroup_size, $workgroup_local_memory, $source_locs)"
         " attr-dict-with-keyword",
     )
@@ -269,6 +282,8 @@ class FunctionBody:
         inputs = cast(FunctionType, operation.properties["function_type"]).inputs.data
         if len(region.blocks) != 1 or tuple(region.block.arg_types) != inputs:
             raise VerifyException("expects a body of one block that takes what its type says")
+        results = cast(FunctionType, operation.properties["function_type"]).outputs.data
+        verify_returned(region, results, f"the body must return ({', '.join(map(str, results))})")
 
 
 class Keys:
@@ -297,11 +312,21 @@ class Keys:
             printer.print_list(keys, printer.print_attribute)
 
 
+def _verify_condition(condition: Operation) -> None:
+    """Verify that a condition is one: of a device, and a truth value."""
+    function_type = cast(FunctionType, condition.properties["function_type"])
+    if function_type.inputs.data != (DEVICE_TYPE,):
+        raise VerifyException(f"expected one argument, {DEVICE_TYPE}")
+    if function_type.outputs.data != (i1,):
+        raise VerifyException("target condition region must return one i1")
+
+
 ExecutableConditionOp = row(
     "executable.condition",
     "| function_type:function | body",
     (FunctionBody(), " attr-dict-with-keyword"),
     traits=(IsolatedFromAbove(),),
+    verify=_verify_condition,
     doc="Whether a variant fits a device.",
 )
 
@@ -320,6 +345,8 @@ class ExecutableConstantBlockOp(SyntaxOperation):
 
     def verify_(self) -> None:
         super().verify_()
+        if self.function_type.inputs.data not in ((), (DEVICE_TYPE,)):
+            raise VerifyException(f"initializer must take a {DEVICE_TYPE} or nothing")
         results = len(self.function_type.outputs)
         if len(self.keys) != results:
             raise VerifyException(f"{results} constants, but {len(self.keys)} keys")
@@ -388,6 +415,8 @@ class ExternalTargets:
         }
         if len(counts) > 1:
             raise VerifyException("expects as many conditions, ordinals and objects as targets")
+        for region in extern.target_regions:
+            verify_truth(region)
 
 
 @irdl_op_definition
@@ -418,8 +447,8 @@ class DispatchExternOp(SyntaxOperation):
         " $export_name",
         "([$workload])?($arguments) : ",
         TiedFunctionType(ValueForm.SHAPED, "arguments", "argument_dims", "results_", "result_dims"),
-        WorkgroupCountRegion("workgroup_count", "count"),
-        " layout($layout)",
+        WorkgroupCountRegion("workgroup_count", "count", DEVICE_TYPE),
+        " layout(stripped($layout))",
         ExternalTargets(),
         "struct($workgroup_size, $subgroup_size, $workgroup_local_memory) attr-dict-with-keyword",
     )

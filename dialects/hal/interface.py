@@ -21,9 +21,11 @@ from xdsl.irdl import (
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.rows import SIGNLESS_SCALAR
 from ...ir.syntax.structs import parse_struct, print_struct
 
 
@@ -114,8 +116,15 @@ class InterfaceBindingSubspanOp(SyntaxOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
 
+    def verify_(self) -> None:
+        super().verify_()
+        if not 0 <= self.binding.value.data < len(self.layout.bindings):
+            raise VerifyException(
+                f"binding ordinal {self.binding.value.data} out of bounds in layout {self.layout}"
+            )
+
     SYNTAX: ClassVar[Syntax] = (
-        " layout($layout) binding(index($binding))( alignment(index($alignment)))?"
+        " layout(stripped($layout)) binding(index($binding))( alignment(index($alignment)))?"
         "( offset($byte_offset))?( flags(descriptor-flags($descriptor_flags)))? attr-dict"
         " : shaped($dynamic_dims, $result)"
     )
@@ -129,11 +138,18 @@ class InterfaceConstantLoadOp(SyntaxOperation):
     layout = prop_def(PipelineLayoutAttr)
     ordinal = prop_def(IntegerAttr)
     alignment = opt_prop_def(IntegerAttr)
-    values_ = opt_prop_def(Attribute, prop_name="values")
-    result = result_def()
+    values_ = opt_prop_def(ArrayAttr[Attribute], prop_name="values")
+    result = result_def(SIGNLESS_SCALAR)
     traits = traits_def(Pure())
 
+    def verify_(self) -> None:
+        super().verify_()
+        constants = self.layout.constants
+        count = constants.value.data if isinstance(constants, IntegerAttr) else 0
+        if not 0 <= self.ordinal.value.data < count:
+            raise VerifyException("push constant ordinal out of bounds")
+
     SYNTAX: ClassVar[Syntax] = (
-        " layout($layout) ordinal(index($ordinal))( alignment(index($alignment)))?"
+        " layout(stripped($layout)) ordinal(index($ordinal))( alignment(index($alignment)))?"
         "( values($values))? attr-dict : type($result)"
     )

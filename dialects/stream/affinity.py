@@ -16,6 +16,7 @@ from xdsl.dialect_interfaces import DialectInterface
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import OpTrait
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.diagnostics import OperationError
 from ..iree_encoding.interfaces import EncodingSolverInterface
@@ -80,6 +81,14 @@ class AffinityOpInterface(OpTrait):
     def get(self, operation: Operation) -> Attribute | None:
         """The operation's own affinity, `None` if it has none."""
         return operation.properties.get(self.affinity_property)
+
+    def verify(self, op: Operation) -> None:
+        affinity = self.get(op)
+        if affinity is not None and not isinstance(affinity, AffinityAttribute):
+            raise VerifyException(
+                f"invalid kind of attribute specified: '{self.affinity_property}' "
+                f"must be an affinity, but got {affinity}"
+            )
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface, SymbolTable
-from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import RegionBody, WorkgroupCountRegion
@@ -153,17 +152,6 @@ class ExecutableExportOp(ExecutableExport):
         if module is None:
             return None
         return SymbolTable.lookup_symbol(module, self.function_ref)
-
-    def verify_(self) -> None:
-        super().verify_()
-        block = self.workgroup_count.blocks.first
-        if block is None:
-            return
-        if any(type_ != IndexType() for type_ in block.arg_types):
-            raise VerifyException("workgroup count region takes only index values")
-        last = block.last_op
-        if last is None or [v.type for v in last.operands] != [IndexType()] * 3:
-            raise VerifyException("workgroup count region must return the XYZ dimension counts")
 
 
 @irdl_op_definition

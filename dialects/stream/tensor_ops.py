@@ -6,6 +6,7 @@ them are of the tensor phase: encodings matter to them, and later passes replace
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -17,7 +18,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -34,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.rows import NUMBER, SCALAR
 from ...ir.syntax.symbol_directives import EntryPoints
 from ..iree_encoding.interfaces import plain, tensor_encoding
 from .affinity import AffinityOpInterface, TensorPhase
@@ -41,6 +43,7 @@ from .dispatch_syntax import EncodedFunctionType, TracedTensors
 from .types import ResourceType
 
 INDEX = IndexType()
+STAGING = ResourceType(StringAttr("staging"))
 
 
 class TensorOperation(SyntaxOperation):
@@ -147,7 +150,7 @@ class TensorSplatOp(PlacedTensorOperation):
     """A tensor with the same value everywhere."""
 
     name = "stream.tensor.splat"
-    value = operand_def()
+    value = operand_def(SCALAR)
     result_encoding = prop_def(Attribute)
     result_encoding_dims = var_operand_def(INDEX)
     result_size = operand_def(INDEX)
@@ -219,6 +222,12 @@ def plain_type(type_: Attribute) -> Attribute:
     return plain(cast("TensorType[Attribute]", type_)) if isinstance(type_, TensorType) else type_
 
 
+def verify_rank(type_: Attribute, positions: Sequence[SSAValue], message: str) -> None:
+    """Verify that there is one number for each dimension of a tensor. Raises VerifyException."""
+    if isinstance(type_, TensorType) and len(positions) != type_.get_num_dims():
+        raise VerifyException(message)
+
+
 @irdl_op_definition
 class TensorSliceOp(PlacedTensorOperation):
     """A copy of a part of a tensor."""
@@ -243,6 +252,11 @@ class TensorSliceOp(PlacedTensorOperation):
         " attr-dict-with-keyword"
     )
 
+    def verify_(self) -> None:
+        super().verify_()
+        for positions in (self.start_indices, self.lengths):
+            verify_rank(self.source_encoding, positions, "start_indices/lengths rank mismatch")
+
 
 @irdl_op_definition
 class TensorFillOp(PlacedTensorOperation):
@@ -255,7 +269,7 @@ class TensorFillOp(PlacedTensorOperation):
     target_size = operand_def(INDEX)
     start_indices = var_operand_def(INDEX)
     lengths = var_operand_def(INDEX)
-    value = operand_def()
+    value = operand_def(SCALAR)
     result = result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -322,12 +336,12 @@ class TensorLoadOp(TensorOperation):
     """One element of a tensor that the host can reach."""
 
     name = "stream.tensor.load"
-    source = operand_def(ResourceType)
+    source = operand_def(STAGING)
     source_encoding = prop_def(Attribute)
     source_encoding_dims = var_operand_def(INDEX)
     source_size = operand_def(INDEX)
     indices = var_operand_def(INDEX)
-    result = result_def()
+    result = result_def(NUMBER)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
 
@@ -337,18 +351,22 @@ class TensorLoadOp(TensorOperation):
         " -> type($result) attr-dict-with-keyword"
     )
 
+    def verify_(self) -> None:
+        super().verify_()
+        verify_rank(self.source_encoding, self.indices, "indices rank mismatch")
+
 
 @irdl_op_definition
 class TensorStoreOp(TensorOperation):
     """The same tensor, which the host can reach, with one element written."""
 
     name = "stream.tensor.store"
-    target = operand_def(ResourceType)
+    target = operand_def(STAGING)
     target_encoding = prop_def(Attribute)
     target_encoding_dims = var_operand_def(INDEX)
     target_size = operand_def(INDEX)
     indices = var_operand_def(INDEX)
-    value = operand_def()
+    value = operand_def(NUMBER)
     result = result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -357,6 +375,10 @@ class TensorStoreOp(TensorOperation):
         " -> shaped($target_encoding_dims, $target_encoding) in tied($target) type($target,"
         " $result){$target_size} attr-dict-with-keyword"
     )
+
+    def verify_(self) -> None:
+        super().verify_()
+        verify_rank(self.target_encoding, self.indices, "indices rank mismatch")
 
 
 @irdl_op_definition

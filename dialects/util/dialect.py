@@ -43,6 +43,7 @@ from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import Implied, verify_same_type, verify_type
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import RESOURCE
+from ...ir.syntax.rows import SIGNLESS
 from ...ir.syntax.symbol_directives import Visibility
 from ...ir.syntax.typed_values import type_carried_by
 from . import functions, memory, types
@@ -164,7 +165,7 @@ class GlobalOp(SyntaxOperation):
 
 def global_at(operation: Operation) -> GlobalOp:
     """The global that a property names. Raises VerifyException where there is none."""
-    return functions.symbol_of(operation, "global", GlobalOp, "global")
+    return functions.symbol_of(operation, "global", GlobalOp, " global: @")
 
 
 def _element(type_: Attribute) -> Attribute:
@@ -219,7 +220,7 @@ class GlobalLoadOp(SyntaxOperation):
         verify_held(held.type, self.result.type, f"'@{held.sym_name.data}'")
         if self.is_immutable is not None and held.is_mutable is not None:
             raise VerifyException(
-                f"'@{held.sym_name.data}' is mutable, but is read as what never changes"
+                f"is marked as immutable but the global is mutable: '@{held.sym_name.data}'"
             )
 
 
@@ -348,9 +349,9 @@ class AssumeIntOp(SyntaxOperation):
     """Numbers with what is known of them: for each one set of facts, or one for each caller."""
 
     name = "util.assume.int"
-    values_ = var_operand_def()
+    values_ = var_operand_def(SIGNLESS)
     assumptions = prop_def(ArrayAttr[ArrayAttr[IntAssumptionAttr]])
-    results_ = var_result_def()
+    results_ = var_result_def(SIGNLESS)
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (" ", AssumedValues(), " : type($values_, $results_) attr-dict")
@@ -361,6 +362,13 @@ class AssumeIntOp(SyntaxOperation):
             raise VerifyException(
                 f"{len(self.values_)} values, but assumptions about {len(self.assumptions)}"
             )
+        counts = [len(facts) for facts in self.assumptions]
+        wanted = next((count for count in counts if count > 1), 1)
+        for place, count in enumerate(counts):
+            if count not in (1, wanted):
+                raise VerifyException(
+                    f"expected operand #{place} to have {wanted} assumptions but it has {count}"
+                )
 
 
 @irdl_op_definition

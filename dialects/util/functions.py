@@ -31,7 +31,14 @@ from xdsl.printer import Printer
 from xdsl.traits import CallableOpInterface, IsolatedFromAbove, IsTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.symbols import VISIBILITY, find_symbol, root_symbol, verify_visibility, visible_names
+from ...ir.symbols import (
+    find_symbol,
+    root_symbol,
+    verify_declaration,
+    verify_visibility,
+    visibility,
+    visible_names,
+)
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import (
@@ -47,6 +54,7 @@ from ...ir.syntax.resource_directives import (
     ties_of,
     verify_ties,
 )
+from ...ir.syntax.symbol_directives import parse_visibility
 from ...ir.usage_error import did_you_mean
 
 ANY_RESOURCE = f"!{RESOURCE}<*>"
@@ -115,7 +123,7 @@ class Function(IRDLOperation):
     # By hand: arguments are the region's, each with attributes, and results may be tied to them.
     @classmethod
     def parse(cls, parser: Parser) -> Function:
-        visibility = parser.parse_optional_keyword_in(VISIBILITY)
+        sym_visibility = parse_visibility(parser)
         name = parser.parse_symbol_name()
         inputs = Inputs()
         parser.parse_comma_separated_list(
@@ -146,7 +154,7 @@ class Function(IRDLOperation):
         attributes = parser.parse_optional_attr_dict_with_keyword(SIGNATURE)
         body = parser.parse_optional_region(inputs.arguments)
         properties: dict[str, Attribute | None] = {
-            "sym_visibility": None if visibility is None else StringAttr(visibility),
+            "sym_visibility": sym_visibility,
             "sym_name": name,
             "function_type": FunctionType.from_lists(types, results),
             "tied_operands": tied_operands(ties) if ties else None,
@@ -172,9 +180,7 @@ class Function(IRDLOperation):
         inputs.attributes.append(parse_attributes(parser))
 
     def print(self, printer: Printer) -> None:
-        if self.sym_visibility is not None:
-            printer.print_string(f" {self.sym_visibility.data}")
-        printer.print_string(" ")
+        printer.print_string(f" {visibility(self)} ")
         printer.print_symbol_name(self.sym_name.data)
         inputs, outputs = self.function_type.inputs.data, self.function_type.outputs.data
         block = self.body.blocks.first
@@ -243,6 +249,7 @@ class Function(IRDLOperation):
             if attributes is not None and len(attributes) != len(types):
                 raise VerifyException(f"{len(types)} {what}s, but attributes of {len(attributes)}")
         verify_visibility(self)
+        verify_declaration(self, self.body)
         verify_ties(self, len(inputs), len(outputs))
         block = self.body.blocks.first
         if block is not None and tuple(block.arg_types) != inputs:
@@ -253,18 +260,22 @@ _Symbol = TypeVar("_Symbol", bound=Operation)
 
 
 def symbol_of(user: Operation, name: str, kind: type[_Symbol], what: str) -> _Symbol:
-    """The operation of that kind that a property names. Raises VerifyException for others."""
+    """The operation of that kind that a property names. Raises VerifyException for others.
+
+    `what` is what an error says behind "undefined" and in front of the name.
+    """
     found_name = root_symbol(user, name)
     found = find_symbol(user, found_name)
     if not isinstance(found, kind):
         hint = did_you_mean(found_name, visible_names(user, (kind.name,)))
-        raise VerifyException(f"expected a {what}, but '@{found_name}' is none{hint}")
+        raise VerifyException(f"undefined{what}{found_name}{hint}")
     return found
 
 
 def callee_of(call: Operation, kind: type[Function]) -> Function:
     """The function of that kind that a call names. Raises VerifyException for anything else."""
-    return symbol_of(call, "callee", kind, kind.name)
+    what = "/incompatible callee: " if kind is FuncOp else " external call: "
+    return symbol_of(call, "callee", kind, what)
 
 
 def verify_callee(call: Operation, kind: type[Function], operands: Sequence[Attribute]) -> Function:
@@ -275,17 +286,17 @@ def verify_callee(call: Operation, kind: type[Function], operands: Sequence[Attr
     function = callee_of(call, kind)
     function_type = function.function_type
     results = [result.type for result in call.results]
-    for what, wanted, found in (
-        ("operands", function_type.inputs.data, operands),
-        ("results", function_type.outputs.data, results),
+    for wanted, found in (
+        (function_type.inputs.data, operands),
+        (function_type.outputs.data, results),
     ):
         if len(wanted) != len(found) or any(
             one != other and (one.name != other.name or str(one) != ANY_RESOURCE)
             for one, other in zip(wanted, found, strict=True)
         ):
+            asked = FunctionType.from_lists(operands, results)
             raise VerifyException(
-                f"{what} are of ({', '.join(map(str, found))}), but "
-                f"'@{function.sym_name.data}' is of type {function_type}"
+                f"function type mismatch; expected '{asked}' but callee is '{function_type}'"
             )
     return function
 
@@ -314,11 +325,16 @@ class ReturnOp(SyntaxOperation):
             return
         expected = function.function_type.outputs.data if isinstance(function, FuncOp) else ()
         found = tuple(argument.type for argument in self.arguments)
-        if found != expected:
+        if len(found) != len(expected):
             raise VerifyException(
-                f"returns ({', '.join(map(str, found))}), but '{function.name}' is of "
-                f"({', '.join(map(str, expected))})"
+                f"has {len(found)} operands, but enclosing function-like op returns {len(expected)}"
             )
+        for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+            if one != other:
+                raise VerifyException(
+                    f"type of return operand {place} ('{one}') doesn't match "
+                    f"function result type ('{other}')"
+                )
 
 
 @irdl_op_definition

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import FunctionType
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import FunctionType, StringAttr, TensorType
+from xdsl.ir import Attribute, Operation, TypeAttribute
+from xdsl.irdl import BaseAttr
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
@@ -15,11 +17,20 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.assembly_format import Parsed, directive, values
 from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.repeated import Repeated
-from ...ir.syntax.rows import Rows
+from ...ir.syntax.rows import SIGNLESS, Rows
 from ...ir.syntax.typed_values import ConstantValue
-from .types import BufferType, ListType, PointerType, VariantType
+from .types import BufferType, ListType, ObjectType, PointerType, VariantType
 
-row = Rows("util", {"buffer": BufferType(), "list": ListType, "pointer": PointerType})
+Tensor = TensorType[Attribute]
+row = Rows(
+    "util",
+    {
+        "buffer": BufferType(),
+        "formatted": SIGNLESS | BaseAttr(BufferType),
+        "list": ListType,
+        "pointer": PointerType,
+    },
+)
 
 PURE = (Pure(),)
 END = " attr-dict-with-keyword"
@@ -56,7 +67,7 @@ class ListElement:
             parsed.types[self.first] = [type_]
             parsed.types[self.second] = [parser.parse_type()]
             return
-        if not isinstance(type_, ListType) or isinstance(type_.element, VariantType):
+        if not isinstance(type_, ListType):
             parser.raise_error("expected a list and the type of its element", position)
         for name in (self.first, self.second):
             parsed.types[name] = [type_ if name == "list" else type_.element]
@@ -121,6 +132,91 @@ class Conversion:
             raise VerifyException("expects a region of one block that takes what it is given")
 
 
+def _are_objects(*types: Attribute) -> bool:
+    """Whether values of these types are counted by references."""
+    return all(
+        isinstance(type_, ObjectType | BufferType | ListType)
+        or (isinstance(type_, TypeAttribute) and type_.name.startswith("hal."))
+        for type_ in types
+    )
+
+
+def _can_be(source: Attribute, target: Attribute) -> bool:
+    """Whether a value of one type may be taken for one of another: an object, or another shape."""
+    types = (source, target)
+    if isinstance(source, TensorType) and isinstance(target, TensorType):
+        one, other = cast(Tensor, source), cast(Tensor, target)
+        return one.element_type == other.element_type
+    return source == target or (ObjectType() in types and _are_objects(*types))
+
+
+def _holds(list_: Attribute, value: Attribute) -> bool:
+    element = cast(ListType, list_).element
+    return isinstance(element, VariantType) or _can_be(value, element)
+
+
+def _verify_get(get: Operation) -> None:
+    (list_, _), (result,) = get.operand_types, get.result_types
+    if not _holds(list_, result):
+        element = cast(ListType, list_).element
+        raise VerifyException(f"list contains '{element}' and cannot be accessed as '{result}'")
+
+
+def _verify_set(operation: Operation) -> None:
+    list_, _, value = operation.operand_types
+    if not _holds(list_, value):
+        element = cast(ListType, list_).element
+        raise VerifyException(f"list contains '{element}' and cannot be mutated as '{value}'")
+
+
+def _verify_items(construct: Operation) -> None:
+    (list_,) = construct.result_types
+    for place, item in enumerate(construct.operand_types):
+        if not _holds(list_, item):
+            element = cast(ListType, list_).element
+            raise VerifyException(
+                f"list[{place}] type '{item}' cannot be be cast to list type '{element}'"
+            )
+
+
+def _verify_cast(operation: Operation) -> None:
+    (source,), (result,) = operation.operand_types, operation.result_types
+    if not (_are_objects(source, result) and _can_be(source, result)):
+        raise VerifyException(
+            f"operand type '{source}' and result type '{result}' are cast incompatible"
+        )
+
+
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(?P<place>[^{}]*)\}|(?P<alone>[{}])")
+"""What braces in a format stand for: themselves if there are two, else an argument."""
+
+
+def _verify_format(operation: Operation) -> None:
+    """Verify that a format has the arguments that it names. Raises VerifyException."""
+    format_ = cast(StringAttr, operation.properties["format"]).data
+    places: list[str] = []
+    for found in PLACEHOLDER.finditer(format_):
+        if found["alone"] == "{":
+            raise VerifyException("unclosed '{' in format string")
+        if found["alone"] == "}":
+            raise VerifyException("unmatched '}' in format string")
+        if (place := found["place"]) is None:
+            continue
+        if place and not place.isdecimal():
+            raise VerifyException(
+                f"invalid placeholder '{found[0]}' in format string; expected '{{}}' or '{{N}}'"
+            )
+        places.append(place)
+    given = len(operation.operands)
+    if "" in places and any(places):
+        raise VerifyException("cannot mix sequential '{}' and explicit '{N}' placeholders")
+    taken = len(places) if "" in places else max((int(p) + 1 for p in places), default=0)
+    if taken != given:
+        raise VerifyException(
+            f"format string placeholder count does not match the {given} provided argument(s)"
+        )
+
+
 ROWS = (
     # Host memory.
     row(
@@ -150,7 +246,7 @@ ROWS = (
     ),
     row(
         "buffer.storage",
-        "operand:buffer operand_size -> result:any offset",
+        "operand:buffer operand_size -> result:memref offset",
         f" {OF_OPERAND} -> (type($result), type($offset)){END}",
         traits=PURE,
     ),
@@ -168,17 +264,17 @@ ROWS = (
     ),
     row(
         "buffer.fill",
-        "pattern:any target:buffer target_size target_offset length",
+        "pattern:element target:buffer target_size target_offset length",
         f" $pattern, {TO_TARGET} : type($pattern) -> type($target){{$target_size}}{END}",
     ),
     row(
         "buffer.load",
-        "source:buffer source_size source_offset length -> result:any",
+        "source:buffer source_size source_offset length -> result:element",
         f" {OF_SOURCE}{END}",
     ),
     row(
         "buffer.store",
-        "source:any target:buffer target_size target_offset length",
+        "source:element target:buffer target_size target_offset length",
         f" $source, {TO_TARGET} : type($source) -> type($target){{$target_size}}{END}",
     ),
     row(
@@ -196,6 +292,7 @@ ROWS = (
         "list.construct",
         "values_:any* -> result:list",
         (" ", ITEMS, " attr-dict : type($result)"),
+        verify=_verify_items,
     ),
     row("list.size", "list:list -> result", " $list attr-dict : type($list)"),
     row("list.resize", "list:list new_size", " $list, $new_size attr-dict : type($list)"),
@@ -203,11 +300,13 @@ ROWS = (
         "list.get",
         "list:list index -> result:any",
         " $list[$index] attr-dict : list-element($list, $result)",
+        verify=_verify_get,
     ),
     row(
         "list.set",
         "list:list index value:any",
         " $list[$index], $value attr-dict : list-element($value, $list)",
+        verify=_verify_set,
     ),
     # Ranges.
     row("range.min", "operands_* -> result", OPERANDS, traits=PURE),
@@ -226,6 +325,7 @@ ROWS = (
         "operand:any -> result:any",
         " $operand attr-dict : type($operand) to type($result)",
         traits=PURE,
+        verify=_verify_cast,
     ),
     *(
         row(
@@ -257,9 +357,10 @@ ROWS = (
     # Texts, and what must not happen.
     row(
         "string.format",
-        "args:any* -> result:buffer | format:str",
+        "args:formatted* -> result:buffer | format:str",
         " $format($args) attr-dict : (type($args)) -> type($result)",
         traits=PURE,
+        verify=_verify_format,
     ),
     row(
         "string.itoa",

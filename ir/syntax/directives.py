@@ -58,6 +58,13 @@ def _bare(definition: OpDef, name: str) -> Directive:
     return WrappedValue(name, cast("type[Data[object]]", cls))
 
 
+@directive("stripped")
+def _stripped(definition: OpDef, name: str) -> Directive:
+    """`stripped($a)`: an alias of an attribute, else what it has behind its name."""
+    (cls,) = property_classes(definition, name)
+    return DialectAttributeValue(name, cast("type[ParametrizedAttribute]", cls), stripped=True)
+
+
 @directive("$")
 def _variable(definition: OpDef, name: str) -> Directive:
     if name in dict(definition.operands):
@@ -249,13 +256,17 @@ class DialectAttributeValue(AttributeValue):
     cls: type[ParametrizedAttribute]
     bare: bool = False
     """Whether the name is left out when it is printed."""
+    stripped: bool = False
+    """Whether it is left out unless there is an alias."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         parsed.attributes[self.name] = parse_dialect_attribute(parser, self.cls)
 
     def print(self, printer: Printer, operation: Operation) -> None:
         attribute = operation.get_attr_or_prop(self.name)
-        if self.bare and isinstance(attribute, self.cls):
+        if not isinstance(attribute, self.cls):
+            AttributeValue.print(self, printer, operation)
+        elif self.bare or (self.stripped and getattr(printer, "prints_in_full", bool)(attribute)):
             attribute.print_parameters(printer)
         else:
             AttributeValue.print(self, printer, operation)
@@ -354,6 +365,8 @@ class WorkgroupCountRegion:
 
     name: str
     keyword: str = "workgroups"
+    device: Attribute | None = None
+    """What it takes in front of the workload."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         if parser.parse_optional_keyword(self.keyword) is None:
@@ -374,6 +387,39 @@ class WorkgroupCountRegion:
         printer.print_list(region.blocks[0].args, printer.print_block_argument)
         printer.print_string(") -> (index, index, index) ")
         printer.print_region(region, print_entry_block_args=False)
+
+    def verify(self, operation: Operation) -> None:
+        region = cast(Region, getattr(operation, self.name))
+        if not region.blocks:
+            return
+        types = list(region.blocks[0].arg_types)
+        if self.device is not None:
+            if types[:1] != [self.device]:
+                raise VerifyException(
+                    f"expected workgroup_count to take (%device: {self.device}, "
+                    "%workload_0: index, %workload_1: index, ...)"
+                )
+            del types[0]
+        if any(type_ != INDEX for type_ in types):
+            raise VerifyException("workgroup count region takes only index values")
+        if hasattr(operation, "workload") and len(types) != len(values(operation, "workload")):
+            raise VerifyException(
+                "workload operands and workgroup count args mismatch "
+                f"({len(values(operation, 'workload'))} vs {len(types)})"
+            )
+        verify_returned(
+            region,
+            [INDEX] * 3,
+            "workgroup count region must return the XYZ dimension counts as `index` types",
+        )
+
+
+def verify_returned(region: Region, types: Sequence[Attribute], message: str) -> None:
+    """Verify that what a region ends with gives these types. Raises VerifyException."""
+    for block in region.blocks:
+        last = block.last_op
+        if last is None or (not last.successors and list(last.operand_types) != list(types)):
+            raise VerifyException(message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,13 +114,13 @@ class DynamicSizes:
         print_dimensions(printer, values(operation, self.name))
 
     def verify(self, operation: Operation) -> None:
-        type_ = operation.get_attr_or_prop(self.shaped)
-        if type_ is None:
-            type_ = values(operation, self.shaped)[0].type
+        held = operation.get_attr_or_prop(self.shaped)
+        type_ = values(operation, self.shaped)[0].type if held is None else held
         expected, found = dynamic_dimensions(type_), len(values(operation, self.name))
         if found != expected:
             raise VerifyException(
-                f"{type_} has {expected} dynamic dimensions, but {found} sizes are given"
+                f"{type_}: {'value' if held is None else 'type'} set has {expected} dynamic "
+                f"dimensions but only {found} dimension values are attached"
             )
 
 

@@ -76,19 +76,18 @@ Kind = Attribute | type[Attribute] | AttrConstraint
 """An attribute stands for itself, a class for all of its attributes."""
 
 _SIGNLESS = ParamAttrConstraint(IntegerType, (AnyAttr(), Signedness.SIGNLESS.constr()))
-_NUMBER = (
-    BaseAttr(IndexType)
-    | BaseAttr(IntegerType)
-    | BaseAttr(ComplexType)
-    | BaseAttr(VectorType)
-    | AnyFloatConstr
-)
+SIGNLESS = BaseAttr(IndexType) | _SIGNLESS
+ELEMENT = BaseAttr(IndexType) | BaseAttr(IntegerType) | AnyFloatConstr
+SCALAR = ELEMENT | BaseAttr(ComplexType)
+SIGNLESS_SCALAR = SIGNLESS | AnyFloatConstr | BaseAttr(ComplexType)
+NUMBER = SCALAR | BaseAttr(VectorType)
 
 COMMON: Mapping[str, Kind] = {
     "any": Attribute,
+    "element": ELEMENT,
     "memref": MemRefType,
-    "number": _NUMBER,
-    "signless": BaseAttr(IndexType) | _SIGNLESS,
+    "number": NUMBER,
+    "signless": SIGNLESS,
     "tensor": TensorType,
     "i1": i1,
     "i8": i8,

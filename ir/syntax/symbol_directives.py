@@ -13,7 +13,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..symbols import VISIBILITY, find_symbol, verify_visibility
+from ..symbols import VISIBILITY, find_symbol, verify_visibility, visibility
 from .assembly_format import INDEX, Directive, Parsed, PrintsProperty, directive, values
 from .directives import property_classes
 
@@ -46,23 +46,24 @@ class Symbol(PrintsProperty):
         return not isinstance(attribute, SymbolRefAttr) or not attribute.nested_references
 
 
+def parse_visibility(parser: Parser) -> StringAttr:
+    """Read the visibility of a symbol, which is public where the text does not say."""
+    return StringAttr(parser.parse_optional_keyword_in(VISIBILITY) or "public")
+
+
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """` private`, ` public`, ` nested`, or nothing."""
+    """` private`, ` public` or ` nested`; a symbol without one is public, and printed so."""
 
     @property
     def printed_attributes(self) -> tuple[str, ...]:
         return ("sym_visibility",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        found = parser.parse_optional_keyword_in(VISIBILITY)
-        if found is not None:
-            parsed.attributes["sym_visibility"] = StringAttr(found)
+        parsed.attributes["sym_visibility"] = parse_visibility(parser)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        attribute = operation.get_attr_or_prop("sym_visibility")
-        if isinstance(attribute, StringAttr):
-            printer.print_string(f" {attribute.data}")
+        printer.print_string(f" {visibility(operation)}")
 
     def verify(self, operation: Operation) -> None:
         verify_visibility(operation)

@@ -296,6 +296,10 @@ class ModulePrinter(Printer):
         self._depth = max(self._depth, printed.depth)
         self.print_string(printed.text)
 
+    def prints_in_full(self, attribute: Attribute) -> bool:
+        """Whether an attribute that has an alias elsewhere is printed without one."""
+        return not self._style.aliases and alias_name(attribute) is not None
+
     def _print_first_time(self, attribute: Attribute) -> _Printed:
         outer_text, outer_depth = self._text, self._depth
         self._text = self.stream = StringIO()

@@ -82,7 +82,7 @@ REFUSED = {
     ),
     "a nested symbol": (
         '%0 = "util.global.address"() <{global = @a::@b}> : () -> !util.ptr<index>',
-        "expected a global, but '@a' is none",
+        "undefined global: @a",
     ),
     "two blocks": (
         '%0 = "stream.async.execute"() <{operandSegmentSizes = array<i32: 0, 0, 0, 0>}> ({\n'
@@ -94,7 +94,8 @@ REFUSED = {
 
 GENERIC = {
     "an attribute with the name of a property": (
-        f'%0 = "stream.async.alloca"(%s) <{{affinity = @a}}> {{affinity = @b}} : (index) -> {R}'
+        '%0 = "stream.async.alloca"(%s) <{affinity = #hal.device.affinity<@a>}> '
+        f"{{affinity = @b}} : (index) -> {R}"
     ),
     "an attribute in the place of sizes": (
         '%b = "test.op"() : () -> !hal.buffer_view\n'
@@ -128,7 +129,7 @@ GENERIC = {
         '"util.initializer"() ({\n  "util.return"() : () -> ()\n}) : () -> ()'
     ),
     "a terminator with attributes": (
-        '"stream.executable"() <{sym_name = "x"}> ({\n'
+        '"stream.executable"() <{sym_name = "x", sym_visibility = "public"}> ({\n'
         '  "stream.executable.end"() {a} : () -> ()\n}) : () -> ()'
     ),
 }

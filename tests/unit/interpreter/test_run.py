@@ -200,9 +200,9 @@ def test_sizes_of_resources(sizes: str, message: str) -> None:
     }}
     {{-# dialect_resources: {{ builtin: {{ x: "0x040000000000803F" }} }} #-}}"""
     with pytest.raises(OperationError, match=message):
-        run(_module(text), "f", [])
+        run(parse_program(text), "f", [])
     with pytest.raises(OperationError, match=message):
-        CompiledProgram(_module(text)).run("f", [])
+        CompiledProgram(parse_program(text)).run("f", [])
 
 
 def test_a_splat_of_nothing_that_has_a_huge_size() -> None:
@@ -211,9 +211,9 @@ def test_a_splat_of_nothing_that_has_a_huge_size() -> None:
         f"func.func @f() -> {kind} {{ %0 = arith.constant dense<1.0> : {kind} return %0 : {kind} }}"
     )
     with pytest.raises(OperationError, match="which no memory can hold"):
-        run(_module(text), "f", [])
+        run(parse_program(text), "f", [])
     with pytest.raises(OperationError, match="which no memory can hold"):
-        CompiledProgram(_module(text)).run("f", [])
+        CompiledProgram(parse_program(text)).run("f", [])
 
 
 def test_annotations_are_identities() -> None:

@@ -1,7 +1,7 @@
 // RUN: mesh-opt %s --split-input-file --verify-diagnostics
 
 util.func private @f(%n: index) {
-  // expected-error @+1 {{tensor<?x?xf32> has 2 dynamic dimensions, but 1 sizes are given}}
+  // expected-error @+1 {{type set has 2 dynamic dimensions but only 1 dimension values are attached}}
   %0 = stream.tensor.sizeof tensor<?x?xf32>{%n} : index
   util.return
 }
@@ -55,7 +55,7 @@ stream.executable private @e {
 // -----
 
 func.func @f(%a: !stream.binding, %n: index) {
-  // expected-error @+1 {{has 2 dynamic dimensions, but 1 sizes are given}}
+  // expected-error @+1 {{has 2 dynamic dimensions but only 1 dimension values are attached}}
   %0 = stream.binding.subspan %a[%n] : !stream.binding -> !iree_tensor_ext.dispatch.tensor<readonly:tensor<?x?xf32>>{%n}
   return
 }
@@ -110,7 +110,7 @@ func.func private @config() attributes {a = #stream.resource_config<{max_allocat
 // -----
 
 util.func private @f(%r: !stream.resource<*>, %n: index) {
-  // expected-error @+1 {{expected a stream.async.func, but '@f' is none}}
+  // expected-error @+1 {{undefined external call: f}}
   %0 = stream.async.call @f(%r[%n to %n for %n]) : (!stream.resource<*>{%n}) -> !stream.resource<*>{%n}
   util.return
 }
@@ -120,7 +120,7 @@ util.func private @f(%r: !stream.resource<*>, %n: index) {
 stream.async.func private @callee(%a: !stream.resource<external>) -> !stream.resource<*>
 
 util.func private @f(%r: !stream.resource<*>, %n: index) {
-  // expected-error @+1 {{operands are of (!stream.resource<*>), but '@callee' is of type (!stream.resource<external>)}}
+  // expected-error @+1 {{function type mismatch; expected '(!stream.resource<*>) -> !stream.resource<*>' but callee is '(!stream.resource<external>)}}
   %0 = stream.async.call @callee(%r[%n to %n for %n]) : (!stream.resource<*>{%n}) -> !stream.resource<*>{%n}
   util.return
 }

@@ -11,8 +11,8 @@ util.func public @noted(%a: index) -> (index {x.note}) {
   util.return %a : index
 }
 
-// CHECK: util.func @several(%a: index) -> (index, index) {
-util.func @several(%a: index) -> index, index {
+// CHECK: util.func public @several(%a: index) -> (index, index) {
+util.func public @several(%a: index) -> index, index {
   util.return %a, %a : index, index
 }
 

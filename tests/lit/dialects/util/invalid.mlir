@@ -1,7 +1,7 @@
 // RUN: mesh-opt %s --split-input-file --verify-diagnostics
 
 util.func private @f(%a: index) -> i32 {
-  // expected-error @+1 {{returns (index), but 'util.func' is of (i32)}}
+  // expected-error @+1 {{type of return operand 0 ('index') doesn't match function result type ('i32')}}
   util.return %a : index
 }
 
@@ -41,7 +41,7 @@ util.func private @f(%x: i32) {
 util.func private @callee(%x: i32) -> i64
 
 util.func private @f(%x: i32) {
-  // expected-error @+1 {{results are of (i32), but '@callee' is of type (i32) -> i64}}
+  // expected-error @+1 {{function type mismatch; expected '(i32) -> i32' but callee is '(i32) -> i64'}}
   %0 = util.call @callee(%x) : (i32) -> i32
   util.return
 }
@@ -51,7 +51,7 @@ util.func private @f(%x: i32) {
 util.func private @callee(%x: i32) -> i64
 
 util.func private @f(%x: i32) {
-  // expected-error @+1 {{expected a util.func, but '@caller' is none; did you mean 'callee'?}}
+  // expected-error @+1 {{undefined/incompatible callee: caller; did you mean 'callee'?}}
   %0 = util.call @caller(%x) : (i32) -> i64
   util.return
 }
@@ -61,7 +61,7 @@ util.func private @f(%x: i32) {
 util.global private mutable @weight : tensor<4xf32>
 
 util.func private @f() {
-  // expected-error @+1 {{'@weight' is mutable, but is read as what never changes}}
+  // expected-error @+1 {{is marked as immutable but the global is mutable: '@weight'}}
   %0 = util.global.load immutable @weight : tensor<4xf32>
   util.return
 }
@@ -80,7 +80,7 @@ util.func private @f() {
 // -----
 
 util.func private @f(%x: i32) {
-  // expected-error @+1 {{expected a global, but '@f' is none}}
+  // expected-error @+1 {{undefined global: @f}}
   util.global.store %x, @f : i32
   util.return
 }
@@ -97,6 +97,6 @@ util.func private @f(%address: !util.ptr<i32>) {
 
 util.initializer {
   %x = arith.constant 1 : i32
-  // expected-error @+1 {{returns (i32), but 'util.initializer' is of ()}}
+  // expected-error @+1 {{has 1 operands, but enclosing function-like op returns 0}}
   util.return %x : i32
 }

@@ -53,7 +53,7 @@ util.func public @refusing_solver(%s: index) {
 #e = #iree_encoding.testing<>
 util.func public @no_such_dialect(%s: index) {
   // expected-error @+1 {{has an affinity of an unknown kind: #hal.device.target<"local"> : !hal.device}}
-  %0 = stream.tensor.sizeof on(#hal.device.target<"local"> : !hal.device) tensor<16xf32, #e> : index
+  %0 = "stream.tensor.sizeof"() <{encoding = tensor<16xf32, #e>}> {stream.affinity = #hal.device.target<"local"> : !hal.device} : () -> index
   util.return
 }
 
@@ -62,7 +62,7 @@ util.func public @no_such_dialect(%s: index) {
 #e = #iree_encoding.testing<>
 util.func public @dialect_without_interface(%s: index) {
   // expected-error @+1 {{has an affinity of dialect 'util', which does not implement AffinityAnalysisDialectInterface}}
-  %0 = stream.tensor.sizeof on(#util.inline.never) tensor<16xf32, #e> : index
+  %0 = "stream.tensor.sizeof"() <{encoding = tensor<16xf32, #e>}> {stream.affinity = #util.inline.never} : () -> index
   util.return
 }
 
@@ -274,7 +274,7 @@ util.func public @late(%s: index) {
 #e = #iree_encoding.testing<>
 util.func public @no_dialect(%s: index) {
   // expected-error @+1 {{has an affinity of dialect 'array', which does not implement AffinityAnalysisDialectInterface}}
-  %0 = stream.tensor.sizeof on([1 : i64]) tensor<16xf32, #e> : index
+  %0 = "stream.tensor.sizeof"() <{encoding = tensor<16xf32, #e>}> {stream.affinity = [1 : i64]} : () -> index
   util.return
 }
 
