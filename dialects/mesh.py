@@ -41,6 +41,7 @@ from ..ir.attribute_access import nested_attributes
 from ..ir.diagnostics import Note, OperationError
 from ..ir.dialect_extension import variant
 from ..ir.locations import builder_before
+from ..ir.regions import walk
 from ..ir.syntax.assembly_format import Parsed, Syntax, values
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.text.parser import AFTER_READING
