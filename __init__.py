@@ -85,7 +85,7 @@ def __getattr__(name: str) -> Any:
     if name in FRONT_ENDS:
         return import_module(f".{name}", __name__)
     if name == "load":
-        return _imported(".saved_programs").load
+        return import_module(".saved_programs", __name__).load
     if name == "__version__":
         from importlib.metadata import version
 

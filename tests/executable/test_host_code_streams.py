@@ -47,7 +47,7 @@ CASES = sampled([(case, last) for case in streams.SOME for last in (None, BEFORE
 
 @pytest.mark.parametrize(("case", "last"), CASES)
 def test_case(case: str, last: str | None) -> None:
-    context, module = streams.parse(streams.CASES / f"{case}.mlir")
+    context, module = streams.parse((streams.CASES / f"{case}.mlir").read_text())
     original = module.clone()
     (name,) = public_functions(module)
     for one in DataTilePass().passes():

@@ -24,6 +24,7 @@ class Stored:
     shape: tuple[int, ...]
     width: int
     encoding: str = ""
+    lifetime: str = "*"
 
     @property
     def type(self) -> str:
@@ -37,7 +38,7 @@ class Stored:
 
     @property
     def resource(self) -> str:
-        return f"!stream.resource<*>{{{self.size}}}"
+        return f"!stream.resource<{self.lifetime}>{{{self.size}}}"
 
 
 class StreamWidthProgram:
@@ -205,19 +206,27 @@ class StreamWidthProgram:
             f" {part.held} -> {target.type} in {target.name} as {target.resource}",
         )
 
+    def _moved(self, source: Stored, lifetime: str) -> Stored:
+        """A tensor in memory of another kind: the host sees staging memory alone."""
+        moved = replace(source, name=self._fresh("r"), lifetime=lifetime)
+        text = f"stream.async.transfer {source.name} : {source.resource} -> {moved.resource}"
+        self._lines.append(f"{moved.name} = {text}")
+        return moved
+
     def _load(self) -> None:
-        source = self._any()
+        source = self._moved(self._any(), "staging")
         name, at = self._fresh("n"), f"[{self._indices(source)}]" if source.shape else ""
         text = f"stream.tensor.load {source.name}{at} : {source.held} -> i{source.width}"
         self._lines.append(f"{name} = {text}")
         self._numbers.append((name, source.width))
 
     def _store(self) -> None:
-        target = self._any()
+        target = self._moved(self._any(), "staging")
         value = self._number(target.width)
         at = f"[{self._indices(target)}]" if target.shape else ""
-        self._emit(
-            self._again(target),
-            f"stream.tensor.store {value}, {target.name}{at} : i{target.width} -> {target.type}"
-            f" in {target.name} as {target.resource}",
+        written = replace(target, name=self._fresh("r"))
+        self._lines.append(
+            f"{written.name} = stream.tensor.store {value}, {target.name}{at} : i{target.width} ->"
+            f" {target.type} in {target.name} as {target.resource}"
         )
+        self._stored.append(self._moved(written, "*"))

@@ -60,12 +60,20 @@ def test_what_says_little() -> None:
     assert found is not None and found.dimensions == ((), ()) and found.devices == 0
 
 
+def test_which_devices_are_manual() -> None:
+    found = parse_mhlo_sharding("{manual}", 2)
+    assert found is not None and found.manual == () and found.devices == 0
+    text = "{devices=[2,1,2,2]<=[8] last_tile_dims={manual, replicated}}"
+    found = parse_mhlo_sharding(text, 2)
+    assert found is not None and found.manual == ((2, 2),)
+    assert found.dimensions == (((4, 2),), ())
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{maximal device=0}", "on one device alone"),
-        ("{manual}", "lower the program with Shardy"),
-        ("{devices=[2,1,4]<=[8] last_tile_dims={manual}}", "lower the program with Shardy"),
+        ("{devices=[2,1,4]<=[8] last_tile_dims={maximal}}", "expected manual or replicated"),
         ("{devices=[2]<=[2]}", "splits 1 dimensions of a tensor of rank 2"),
         ("{devices=[2,2]<=[8]}", "no transposition of 4 numbers"),
         ("{devices=[2,2]<=[2,2]T(1,1)}", "no transposition of 4 numbers"),
