@@ -307,7 +307,12 @@ LIT = Path(__file__).parent.parent / "lit" / "dialects"
 OF_TODAY = ["hal", "iree_tensor_ext", "stream", "util"]
 
 
-FILES = [p for name in OF_TODAY for p in sorted((LIT / name).glob("*.mlir")) if not p.stem.startswith("invalid")]
+FILES = [
+    p
+    for name in OF_TODAY
+    for p in sorted((LIT / name).glob("*.mlir"))
+    if not p.stem.startswith("invalid")
+]
 
 
 @pytest.mark.parametrize(
