@@ -349,9 +349,12 @@ def _scaled(op: Operation, value: Array, factor: Array, amount: Array) -> Array:
 @impl("tosa.table")
 def _table(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, table = np.asarray(operands[0]), np.asarray(operands[1])
-    if integer_width(op.operands[0].type) != 8:
-        raise OperationError(op, "is only defined here for tables of 8-bit integers")
-    return (table[value.astype(np.int64) + 128],)
+    if integer_width(op.operands[0].type) == 8:
+        return (table[value.astype(np.int64) + 128],)
+    # 16 bits: one of 512 intervals, and how far into it in 128 parts (TOSA 1.0, TABLE).
+    place, fraction = (value.astype(np.int64) >> 7) + 256, value.astype(np.int64) & 127
+    base, following = table[place].astype(np.int64), table[place + 1].astype(np.int64)
+    return (((base << 7) + (following - base) * fraction).astype(np.int32),)
 
 
 # --------------------------------------------------------------------------------------------

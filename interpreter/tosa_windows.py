@@ -1,8 +1,11 @@
-"""Convolutions, pooling and Fourier transforms of the `tosa` dialect, on views of all windows."""
+"""Convolutions, pooling and Fourier transforms of the `tosa` dialect, on views of all windows, and
+the resizing of images."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -15,6 +18,7 @@ from .arith import width_of
 from .frames import Frame
 from .registry import Results, impl
 from .tosa import centred, narrowed, saturated
+from .tosa_data import numbers
 
 
 def _windows(
@@ -170,3 +174,74 @@ def _fourier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     else:
         spectrum = np.fft.fft2(number, axes=(1, 2))
     return spectrum.real.astype(real.dtype), spectrum.imag.astype(real.dtype)
+
+
+@impl("tosa.resize")
+def _resize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Images sampled at `(position * d + offset) / n`, where the scale is `n / d`.
+
+    Source: the specification of TOSA 1.0, RESIZE.
+    """
+    image = np.asarray(operands[0])
+    scale, offset = numbers(op, operands, 1, "scale"), numbers(op, operands, 2, "offset")
+    border = numbers(op, operands, 3, "border")
+    rows = _samples(op, image.shape[1], scale[:2], offset[0], border[0])
+    columns = _samples(op, image.shape[2], scale[2:], offset[1], border[1])
+    if "BILINEAR" not in text(op, "mode").upper():
+        return (image[:, rows.nearest][:, :, columns.nearest],)
+    # Four elements are added up, so that narrow floats are rounded once.
+    is_float = integer_width(op.operands[0].type) is None
+    wide = image.astype(np.promote_types(image.dtype, np.float32) if is_float else np.int64)
+    total: Array = np.zeros((), wide.dtype)
+    for places, heights in rows.weighted(wide.dtype):
+        for others, widths in columns.weighted(wide.dtype):
+            term = wide[:, places][:, :, others]
+            total = total + term * heights[:, None, None] * widths[:, None]
+    return (narrowed(total, op.results[0].type),)
+
+
+@dataclass(frozen=True, slots=True)
+class _Samples:
+    """Where a dimension is sampled: `delta / parts` of the way from `low` to `high`."""
+
+    low: Array
+    high: Array
+    delta: Array
+    parts: int
+
+    @property
+    def nearest(self) -> Array:
+        """The elements that are nearest, the later one half-way."""
+        return np.where(2 * self.delta >= self.parts, self.high, self.low)
+
+    def weighted(self, dtype: np.dtype[Any]) -> list[tuple[Array, Array]]:
+        """The two neighbours with their weights, which add up to 1, or to `parts` of integers."""
+        whole = np.asarray(self.parts, dtype)
+        weights = [whole - self.delta.astype(dtype), self.delta.astype(dtype)]
+        if dtype.kind == "f":
+            share = self.delta.astype(dtype) / whole
+            weights = [1 - share, share]
+        return list(zip((self.low, self.high), weights, strict=True))
+
+
+def _samples(
+    op: Operation, extent: int, scale: Sequence[int], offset: int, border: int
+) -> _Samples:
+    parts, step = scale
+    if parts < 1 or step < 1:
+        raise OperationError(op, f"has the scale {parts}/{step}, expected positive numbers")
+    reach = (extent - 1) * parts - offset + border
+    if reach < 0 or reach % step:
+        raise OperationError(
+            op,
+            f"samples {extent} elements from {offset} to {border} behind the last in {parts} parts"
+            f" each, which steps of {step} do not divide",
+        )
+    if not (-parts <= offset and border < parts):
+        raise OperationError(
+            op, f"samples from {offset} to {border} behind the last, outside of the image"
+        )
+    places = np.arange(reach // step + 1, dtype=np.int64) * step + offset
+    low = places // parts
+    last = extent - 1
+    return _Samples(np.clip(low, 0, last), np.clip(low + 1, 0, last), places - low * parts, parts)
