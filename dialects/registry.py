@@ -30,6 +30,7 @@ _DIALECTS = {
     "interpreter": ("interpreter", "Interpreter"),
     "linalg": ("linalg.dialect", "Linalg"),
     "math": ("math", "ExtendedMath"),
+    "memref": ("memref", "ExtendedMemRef"),
     "mesh": ("mesh", "Mesh"),
     "quant": ("quant", "Quant"),
     "scf": ("scf.dialect", "ExtendedScf"),
