@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from ....dialects.flow.collectives import ChannelType as FlowChannelType
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.stream.types import ChannelType
+from ....ir.locations import rebuilt
 from ....ir.regions import reachable_blocks
 from ....ir.tensor_types import ranked
 from ....ir.value_flow import BRANCHES
@@ -77,12 +78,11 @@ def convert_control_flow(host: TensorStorage, operation: Operation, builder: Bui
     for region in tuple(operation.regions):
         host.convert_region(region)
         regions.append(operation.detach_region(region))
-    expanded = type(operation).create(
-        operands=expand_values(host, operation.operands, operation),
-        result_types=expand_types(operation.result_types, carried(host)),
+    expanded = rebuilt(
+        operation,
+        expand_values(host, operation.operands, operation),
+        expand_types(operation.result_types, carried(host)),
         properties=expand_segments(operation, carried(host)),
-        attributes=dict(operation.attributes),
-        successors=operation.successors,
         regions=regions,
     )
     expanded.location = operation.location
