@@ -27,7 +27,7 @@ from ...dialects.iree_encoding.dialect import UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
 from ...dialects.iree_tensor_ext import DispatchTensor, DispatchTensorLoad, DispatchTensorStore
 from ...dialects.linalg.dialect import NAMED_CLASSES
-from ...ir.attribute_access import number_list
+from ...ir.attribute_access import constant_integer, number_list
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, RETURNS
 from ...ir.index import constant_index
@@ -36,7 +36,6 @@ from ...ir.locations import rebuilt
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
-from ..sizes.dimension_sizes import constant_operand
 from ..stream.kernels.bindings import whole_tensor
 from .packed.accesses import (
     dynamic_dims,
@@ -375,7 +374,7 @@ def _is_zero(scalar: SSAValue) -> bool:
 
 @lowering("tensor.dim")
 def _dimension(kernel: KernelLowering, operation: Operation) -> None:
-    index = constant_operand(operation.operands[1])
+    index = constant_integer(operation.operands[1])
     sizes = kernel.values.sizes(operation.operands[0])
     if index is None or not 0 <= index < len(sizes):
         raise OperationError(operation, "asks an encoded tensor for a dimension that is not known")

@@ -26,12 +26,12 @@ from ...dialects.flow.collectives import ChannelType as FlowChannelType
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.stream import tensor_ops as stream
 from ...dialects.stream.async_ops import AsyncBarrierOp
+from ...ir.attribute_access import constant_integer
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import constant_index
 from ...ir.locations import builder_before
 from ...ir.tensor_types import ranked, require_ranked
-from ..sizes.dimension_sizes import constant_operand
 from .analysis.device_placement import DevicePlacement
 from .conversion import boundary, dispatches  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.control_flow import (
@@ -320,7 +320,7 @@ def _extract(host: Host, operation: Operation, builder: Builder) -> None:
 
 @conversion("tensor.dim")
 def _dimension(host: Host, operation: Operation, builder: Builder) -> None:
-    source, index = operation.operands[0], constant_operand(operation.operands[1])
+    source, index = operation.operands[0], constant_integer(operation.operands[1])
     tensor = require_ranked(operation, source.type)
     if index is None or not 0 <= index < len(tensor.get_shape()):
         raise OperationError(operation, "asks for a dimension that is not a known one")
