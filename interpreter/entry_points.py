@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from ..ir.attribute_access import attribute, operation_name, symbol, symbol_name
+from ..ir.attribute_access import attribute, constant_integer, operation_name, symbol, symbol_name
 from ..ir.host_programs import CALLS
 from ..runtime.abi.values import Value, element_type
 from .hal_buffers import BufferView
@@ -126,12 +126,5 @@ def _viewed(element: SSAValue, sizes: Sequence[SSAValue]) -> Attribute | None:
     type_ = attribute(element.op, "type") if isinstance(element, OpResult) else None
     if type_ is None:
         return None
-    return TensorType(type_, [_constant(size) for size in sizes])
-
-
-def _constant(size: SSAValue) -> int:
-    if isinstance(size, OpResult) and operation_name(size.op) == "arith.constant":
-        value = attribute(size.op, "value")
-        if isinstance(value, IntegerAttr):
-            return value.value.data
-    return DYNAMIC_INDEX
+    known = map(constant_integer, sizes)
+    return TensorType(type_, [DYNAMIC_INDEX if size is None else size for size in known])

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     UnregisteredOp,
     VectorType,
 )
-from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, Block, Operation, OpResult, ParametrizedAttribute, SSAValue
 
 from .diagnostics import OperationError
 from .index_lists import mixed_list
@@ -123,6 +123,15 @@ def flag(op: Operation, name: str) -> bool:
     if isinstance(found, IntegerAttr):
         return bool(found.value.data)
     return found is not None
+
+
+def constant_integer(value: SSAValue) -> int | None:
+    """The number that a value is by an `arith.constant`, else `None`."""
+    if isinstance(value, OpResult) and value.op.name == "arith.constant":
+        number = attribute(value.op, "value")
+        if isinstance(number, IntegerAttr):
+            return number.value.data
+    return None
 
 
 def integer(op: Operation, name: str, default: int | None = None) -> int:

@@ -5,9 +5,11 @@ So an error in a later pass, or when the program runs, still points at a line th
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from .regions import walk
@@ -37,6 +39,28 @@ def maker_of(value: SSAValue) -> Operation:
 def builder_before(origin: Operation) -> Builder:
     """A builder of operations that are made from `origin`, in front of it."""
     return located_builder(InsertPoint.before(origin), origin)
+
+
+def rebuilt(
+    operation: Operation,
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute],
+    *,
+    properties: Mapping[str, Attribute] | None = None,
+    regions: Sequence[Region] | None = None,
+) -> Operation:
+    """The same operation on other operands; its regions are copied unless others are given.
+
+    It takes its location where it is inserted.
+    """
+    return type(operation).create(
+        operands=operands,
+        result_types=result_types,
+        properties=operation.properties if properties is None else properties,
+        attributes=operation.attributes,
+        successors=operation.successors,
+        regions=[each.clone() for each in operation.regions] if regions is None else regions,
+    )
 
 
 def replace_by(operation: Operation, made: Operation) -> None:

@@ -27,15 +27,15 @@ from ...dialects.iree_encoding.dialect import UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
 from ...dialects.iree_tensor_ext import DispatchTensor, DispatchTensorLoad, DispatchTensorStore
 from ...dialects.linalg.dialect import NAMED_CLASSES
-from ...ir.attribute_access import number_list
+from ...ir.attribute_access import constant_integer, number_list
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, RETURNS
 from ...ir.index import constant_index
 from ...ir.index_lists import SLICE_LISTS
+from ...ir.locations import rebuilt
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
-from ..sizes.dimension_sizes import constant_operand
 from ..stream.kernels.bindings import whole_tensor
 from .packed.accesses import (
     dynamic_dims,
@@ -205,12 +205,8 @@ def _bind(kernel: KernelLowering, operation: Operation) -> None:
     if (segments := properties.get("operandSegmentSizes")) is not None:
         counts = [*number_list(segments)[:-1], len(dims)]
         properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
-    new = type(operation).create(
-        operands=[*operation.operands[:start], *dims],
-        result_types=[bound.new([bound.access, stored])],
-        properties=properties,
-        attributes=dict(operation.attributes),
-    )
+    operands, types = [*operation.operands[:start], *dims], [bound.new([bound.access, stored])]
+    new = rebuilt(operation, operands, types, properties=properties)
     kernel.bindings[old] = kernel.values.builder.insert(new).results[0]
 
 
@@ -329,12 +325,7 @@ def _keep(kernel: KernelLowering, operation: Operation) -> None:
         value if ranked(value) is None else values.memory_form(value, layout)
         for value, layout in zip(operation.operands, layouts, strict=True)
     ]
-    barrier = type(operation).create(
-        operands=forms,
-        result_types=[form.type for form in forms],
-        attributes=dict(operation.attributes),
-    )
-    values.builder.insert(barrier)
+    barrier = values.builder.insert(rebuilt(operation, forms, [form.type for form in forms]))
     for old, new, layout in zip(operation.results, barrier.results, layouts, strict=True):
         if ranked(old) is None:
             old.replace_all_uses_with(new)
@@ -383,7 +374,7 @@ def _is_zero(scalar: SSAValue) -> bool:
 
 @lowering("tensor.dim")
 def _dimension(kernel: KernelLowering, operation: Operation) -> None:
-    index = constant_operand(operation.operands[1])
+    index = constant_integer(operation.operands[1])
     sizes = kernel.values.sizes(operation.operands[0])
     if index is None or not 0 <= index < len(sizes):
         raise OperationError(operation, "asks an encoded tensor for a dimension that is not known")

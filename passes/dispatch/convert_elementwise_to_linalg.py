@@ -24,7 +24,7 @@ from ...dialects.linalg.dialect import GenericOp
 from ...dialects.linalg.structured_view import IteratorType
 from ...ir.attribute_access import element_type
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before
+from ...ir.locations import builder_before, rebuilt
 from ..sizes.dimension_sizes import DimensionSizes
 
 DIALECTS = frozenset({"arith", "complex", "math"})
@@ -60,12 +60,7 @@ def _convert(operation: Operation, sizes: DimensionSizes) -> SSAValue:
     builder = builder_before(operation)
     empty = builder.insert(EmptyOp(dims, result)).tensor
     body = Block(arg_types=[element_type(value.type) for value in (*operation.operands, empty)])
-    scalar = type(operation).create(
-        operands=body.args[:-1],
-        result_types=[result.element_type],
-        properties=dict(operation.properties),
-        attributes=dict(operation.attributes),
-    )
+    scalar = rebuilt(operation, body.args[:-1], [result.element_type])
     body.add_ops([scalar, YieldOp(scalar.results[0])])
     everywhere = AffineMap.identity(len(shape))
     maps = [

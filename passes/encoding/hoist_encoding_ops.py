@@ -29,12 +29,11 @@ from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_e
 from ...dialects.iree_encoding.layouts import PaddingAttr
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.host_programs import DISPATCH_REGION, host_operations
-from ...ir.locations import builder_before, located_builder, replace_by
+from ...ir.locations import builder_before, located_builder, rebuilt, replace_by
 from ...ir.tensor_types import element_of, ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import WIDENING
 from .propagate_encodings import SET, TRAPPING, UNSET, maker, only_read_by
-from .set_encoding import on_tensors
 
 CONSTANTS = frozenset({"arith.constant", "flow.tensor.constant"})
 COPIED = CONSTANTS | {"tensor.extract_slice"}
@@ -130,7 +129,7 @@ def _on_encoded(
     type_ = with_encoding(cast(Tensor, operation.results[0].type), encoding)
     builder = located_builder(InsertPoint.before(before), operation)
     empty = builder.insert(EmptyOp(sizes.dynamic_sizes(view.outputs[0]), type_)).tensor
-    return builder.insert(on_tensors(operation, [*inputs, empty], [type_])).results[0]
+    return builder.insert(rebuilt(operation, [*inputs, empty], [type_])).results[0]
 
 
 def sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:

@@ -24,11 +24,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.iree_encoding.interfaces import with_encoding
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, located_builder, replace_by
+from ...ir.locations import builder_before, located_builder, rebuilt, replace_by
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import WIDENING
-from .set_encoding import on_tensors
 
 SET, UNSET = "iree_encoding.set_encoding", "iree_encoding.unset_encoding"
 
@@ -151,12 +150,8 @@ def _hoist_encoding(operation: Operation, sizes: DimensionSizes) -> None:
     narrow = ranked(view.inputs[0])
     if narrow is None or encoding is None:
         return
-    encode = type(operation).create(
-        operands=[view.inputs[0], *operation.operands[1:]],
-        result_types=[with_encoding(narrow, encoding)],
-        properties=operation.properties,
-        attributes=operation.attributes,
-    )
+    operands = [view.inputs[0], *operation.operands[1:]]
+    encode = rebuilt(operation, operands, [with_encoding(narrow, encoding)])
     builder_before(operation).insert(encode)
     result = _encoded(widening, view, [encode.results[0]], encoding, sizes, operation)
     operation.results[0].replace_all_uses_with(result)
@@ -181,4 +176,4 @@ def _encoded(
     type_ = with_encoding(result, encoded.encoding)
     builder = located_builder(InsertPoint.before(before or operation), operation)
     empty = builder.insert(EmptyOp(sizes.dynamic_sizes(view.outputs[0]), type_)).tensor
-    return builder.insert(on_tensors(operation, [*inputs, empty], [type_])).results[0]
+    return builder.insert(rebuilt(operation, [*inputs, empty], [type_])).results[0]

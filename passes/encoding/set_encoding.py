@@ -26,7 +26,7 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.tensor import EmptyOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -36,7 +36,7 @@ from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Spelling, Tensor, with_encoding
 from ...dialects.iree_encoding.respelling import spelled_encoding, spelling_of
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before
+from ...ir.locations import builder_before, rebuilt
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import (
     TiledContraction,
@@ -166,15 +166,7 @@ class ContractionEncoder:
             for value, encoding in zip(view.inputs, encodings, strict=True)
         ]
         start = self._start(view.outputs[0], last, loops, builder)
-        encoded = type(operation).create(
-            operands=[*factors, start],
-            result_types=[start.type],
-            properties=operation.properties,
-            attributes=operation.attributes,
-            regions=[operation.detach_region(region) for region in tuple(operation.regions)],
-        )
-        encoded.location = operation.location
-        builder.insert(encoded)
+        encoded = builder.insert(rebuilt(operation, [*factors, start], [start.type]))
         encoded.attributes.pop(HINT, None)
         result = operation.results[0]
         unset = UnsetEncodingOp.build(
@@ -252,21 +244,10 @@ class ContractionEncoder:
         empty = builder.insert(EmptyOp(self._sizes.dynamic_sizes(value), type_)).tensor
         if owner.name == "tensor.empty":
             return empty
-        return builder.insert(on_tensors(owner, [owner.operands[0], empty], [type_])).results[0]
+        return builder.insert(rebuilt(owner, [owner.operands[0], empty], [type_])).results[0]
 
 
 def _is_everywhere(value: SSAValue) -> bool:
     """Whether a tensor may be on each device that reads it."""
     owner = value.owner
     return isinstance(owner, Operation) and owner.name in ("arith.constant", "util.global.load")
-
-
-def on_tensors(operation: Operation, operands: list[SSAValue], types: list[Attribute]) -> Operation:
-    """The same operation on other tensors."""
-    return type(operation).create(
-        operands=operands,
-        result_types=types,
-        properties=dict(operation.properties),
-        attributes=dict(operation.attributes),
-        regions=[region.clone() for region in operation.regions],
-    )

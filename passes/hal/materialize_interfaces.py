@@ -63,7 +63,7 @@ from ...dialects.stream.types import BindingType
 from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, locate, located_builder
+from ...ir.locations import builder_before, locate, located_builder, replace_by
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import fresh_name
 from ..stream.analysis.affinity_analysis import AffinityAnalysis
@@ -309,8 +309,7 @@ def _use_interface(context: Context, function: Operation, uses: Uses) -> None:
         made = context.get_op(f"hal.interface.workgroup.{kind}").create(
             result_types=operation.result_types, properties=dict(operation.properties)
         )
-        locate(made, operation)
-        Rewriter.replace_op(operation, made)
+        replace_by(operation, made)
 
 
 def _bind(operation: Operation, properties: dict[str, Attribute]) -> None:
@@ -324,8 +323,7 @@ def _bind(operation: Operation, properties: dict[str, Attribute]) -> None:
         properties=properties,
         attributes=operation.attributes,
     )
-    locate(made, operation)
-    Rewriter.replace_op(operation, made)
+    replace_by(operation, made)
 
 
 def _workgroup_numbers(function: Operation) -> Iterator[Operation]:

@@ -32,7 +32,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...dialects.linalg.structured_view import structured_view
 from ...dialects.shard.attributes import AxesArrayAttr
 from ...dialects.shard.boundary import enclosing_grid
-from ...ir.attribute_access import number_list
+from ...ir.attribute_access import constant_integer, number_list
 from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS
 from ...ir.symbols import root_symbol
 from ...ir.tensor_types import element_bytes, ranked
@@ -52,7 +52,6 @@ from .kernel_work import (
     operation_work,
     work_element,
 )
-from .partition.partitioner import constant_index
 
 Shapes = Callable[..., Sequence[int] | None]
 """The shape of a value, on the first process along some grid axes or on the last one."""
@@ -449,7 +448,7 @@ def trip_count(operation: Operation) -> int:
         return prod(max(0, -(-(b - a) // s)) for a, b, s in zip(low, high, step, strict=True))
     if operation.name != "scf.for":
         return 1
-    bounds = [constant_index(bound) for bound in operation.operands[:3]]
+    bounds = [constant_integer(bound) for bound in operation.operands[:3]]
     low, high, step = bounds
     if low is None or high is None or not step:
         return 1

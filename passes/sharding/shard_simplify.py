@@ -24,7 +24,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
-from ...ir.locations import builder_before
+from ...ir.locations import builder_before, rebuilt
 from ...ir.regions import captured, walk
 from ...ir.tensor_types import tensor_shape
 from ...sharding.collectives import (
@@ -266,20 +266,10 @@ def _combined(operation: Operation) -> SSAValue | None:
         or _element(left.operands[0]) != _element(left.results[0])
     ):
         return None
-    made = type(operation).create(
-        operands=[left.operands[0], right.operands[0], *operation.operands[2:]],
-        result_types=[left.operands[0].type],
-        properties=operation.properties,
-        attributes=operation.attributes,
-    )
-    combined = _insert_before(operation, made)
-    finished = type(left).create(
-        operands=[combined, *left.operands[1:]],
-        result_types=[operation.results[0].type],
-        properties=left.properties,
-        attributes=left.attributes,
-    )
-    return _insert_before(operation, finished)
+    operands = [left.operands[0], right.operands[0], *operation.operands[2:]]
+    combined = _insert_before(operation, rebuilt(operation, operands, [left.operands[0].type]))
+    operands = [combined, *left.operands[1:]]
+    return _insert_before(operation, rebuilt(left, operands, [operation.results[0].type]))
 
 
 def _element(value: SSAValue) -> object:

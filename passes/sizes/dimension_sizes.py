@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor
-from ...ir.attribute_access import attribute, number_list
+from ...ir.attribute_access import attribute, constant_integer, number_list
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import IndexArithmetic, IndexOrInt, constant_index
 from ...ir.index_lists import mixed_list
@@ -72,7 +72,7 @@ class DimensionSizes:
         for operation in tuple(block.ops):
             if operation.name != "tensor.dim" or operation.results[0] in self._sizes.values():
                 continue
-            index, tensor = constant_operand(operation.operands[1]), ranked(operation.operands[0])
+            index, tensor = constant_integer(operation.operands[1]), ranked(operation.operands[0])
             if index is not None and tensor is not None and 0 <= index < tensor.get_num_dims():
                 size = self.value(operation.operands[0], index)
                 Rewriter.replace_op(operation, [], [size])
@@ -125,15 +125,6 @@ class DimensionSizes:
                 return found
         position = self.constant(index, value)
         return self.builder_behind(value).insert(DimOp(value, position)).result
-
-
-def constant_operand(value: SSAValue) -> int | None:
-    """The number that a value is a constant of."""
-    if isinstance(value, OpResult) and value.op.name == "arith.constant":
-        number = attribute(value.op, "value")
-        if isinstance(number, IntegerAttr):
-            return number.value.data
-    return None
 
 
 def entry_block(value: SSAValue) -> Block:

@@ -26,10 +26,11 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
-from ...ir.attribute_access import attribute, element_type, integer, is_splat
+from ...ir.attribute_access import attribute, constant_integer, element_type, integer, is_splat
+from ...ir.locations import rebuilt
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked
-from .dimension_sizes import ELEMENTWISE, DimensionSizes, Size, constant_operand, size_rule
+from .dimension_sizes import ELEMENTWISE, DimensionSizes, Size, size_rule
 
 Indices = tuple[int, ...]
 Rule = Callable[["ShapeTensors", OpResult, Indices], SSAValue | None]
@@ -202,13 +203,7 @@ def _elementwise(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> S
 def _on_scalars(
     operation: Operation, operands: Sequence[SSAValue], builder: Builder, result: Any
 ) -> SSAValue:
-    made = type(operation).create(
-        operands=operands,
-        result_types=[result],
-        properties=dict(operation.properties),
-        attributes=dict(operation.attributes),
-    )
-    return builder.insert(made).results[0]
+    return builder.insert(rebuilt(operation, operands, [result])).results[0]
 
 
 def _of_loops(
@@ -268,5 +263,5 @@ def _is_scalar_step(operation: Operation) -> bool:
 def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """What the operand that holds the shape says."""
     found = ShapeTensors(sizes).index(value.op.operands[1], (index,))
-    number = constant_operand(found)
+    number = constant_integer(found)
     return found if number is None else number

@@ -37,12 +37,12 @@ from xdsl.transforms.dead_code_elimination import region_dce
 from ...dialects.linalg.dialect import GenericOp
 from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
-from ...ir.attribute_access import element_type, integer
+from ...ir.attribute_access import constant_integer, element_type, integer
 from ...ir.host_programs import FUNCTIONS
 from ...ir.locations import builder_before
 from ...ir.regions import walk
 from ...ir.tensor_types import ranked
-from .dimension_sizes import DimensionSizes, Size, constant_operand
+from .dimension_sizes import DimensionSizes, Size
 from .matching_dimensions import matching_dimensions
 from .shape_tensors import CASTS, ShapeTensors, cast_size
 
@@ -85,7 +85,7 @@ def _trace_sizes(function: Operation) -> None:
     for operation in tuple(_on_tensors(function)):
         if operation.name == "tensor.extract":
             tensor, *indices = operation.operands
-            known = tuple(n for n in map(constant_operand, indices) if n is not None)
+            known = tuple(n for n in map(constant_integer, indices) if n is not None)
             found = shapes.element(tensor, known) if len(known) == len(indices) else None
             if found is not None:
                 Rewriter.replace_op(operation, [], [found])
@@ -124,7 +124,7 @@ class _Simplifier:
         return self._keys[size]
 
     def _key_of(self, value: SSAValue) -> Hashable:
-        number = constant_operand(value)
+        number = constant_integer(value)
         if number is not None:
             return number
         if not isinstance(value, OpResult):
@@ -201,7 +201,7 @@ class _Simplifier:
         found: list[AffineExpr] = []
         for place, index in enumerate(indices):
             size = self._sizes.size(tensor, place)
-            loop, number = self._loop_of(index, extents, size), constant_operand(index)
+            loop, number = self._loop_of(index, extents, size), constant_integer(index)
             if loop is not None:
                 found.append(AffineExpr.dimension(loop))
             elif number is not None and isinstance(size, int) and 0 <= number < size:
@@ -218,7 +218,7 @@ class _Simplifier:
         maker = cast(Operation, index.owner)
         if isinstance(index, OpResult) and maker.name == "arith.select":
             condition, repeated, index = maker.operands
-            if constant_operand(repeated) != 0 or not self._asks_for_one(condition, size):
+            if constant_integer(repeated) != 0 or not self._asks_for_one(condition, size):
                 return None
             maker = cast(Operation, index.owner)
         if not isinstance(index, OpResult) or maker.name != "linalg.index":
@@ -234,7 +234,7 @@ class _Simplifier:
             return False
         left, right = asked.operands
         is_equal = integer(asked, "predicate") == EQUAL
-        return is_equal and self._same(left, size) and constant_operand(right) == 1
+        return is_equal and self._same(left, size) and constant_integer(right) == 1
 
 
 def _add_inputs(generic: GenericOp, added: Sequence[tuple[Operation, AffineMap]]) -> None:
@@ -283,7 +283,7 @@ def _asks_for_negative_size(condition: SSAValue) -> bool:
         return False
     left, right = asked.operands
     is_size = cast_size(left) or (isinstance(left, OpResult) and left.op.name == "tensor.dim")
-    return bool(is_size) and integer(asked, "predicate") == LESS and constant_operand(right) == 0
+    return bool(is_size) and integer(asked, "predicate") == LESS and constant_integer(right) == 0
 
 
 def _is_number(value: SSAValue) -> bool:

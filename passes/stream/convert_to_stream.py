@@ -12,40 +12,27 @@ Run after `form-dispatches`, which leaves nothing on the host that computes tens
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, SymbolRefAttr, TensorType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
-from xdsl.irdl import IRDLOperation
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
-from ...dialects.flow.collectives import ChannelType as FlowChannelType
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.stream import tensor_ops as stream
 from ...dialects.stream.async_ops import AsyncBarrierOp
-from ...ir.diagnostics import Note, OperationError
+from ...ir.attribute_access import constant_integer
+from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import constant_index
-from ...ir.locations import builder_before
 from ...ir.tensor_types import ranked, require_ranked
-from ..sizes.dimension_sizes import constant_operand
 from .analysis.device_placement import DevicePlacement
-from .conversion import boundary, dispatches  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from .conversion.control_flow import (
-    CONTROL_FLOW,
-    blocks_in_order,
-    carried,
-    convert_control_flow,
-    expand_arguments,
-)
+from .conversion import boundary, control_flow, dispatches  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.executables import StoredGlobals, convert_executables
-from .conversion.expansions import retype_function
 from .conversion.flow_tensors import load_element
+from .conversion.host import CONVERTED, Host, conversion, dynamic_count, operands_of
 from .conversion.outside import convert_declarations
-from .conversion.rules import Host, conversion, dynamic_count, operands_of
 from .conversion.stored_tensors import (
     STAGING,
     UNKNOWN,
@@ -56,8 +43,6 @@ from .conversion.stored_tensors import (
     size_of,
     transfer,
 )
-
-CONVERTED = TensorType, FlowChannelType
 
 SIZE_READERS = frozenset({"linalg.fill", "tensor.dim", "tensor.extract"})
 """Operations that do not list the sizes of their operands, as those of `flow` do."""
@@ -76,7 +61,7 @@ class ConvertToStreamPass(ModulePass):
         placement = DevicePlacement(ctx, op)
         carries_dims = any(map(asks_for_sizes, functions))
         variables = StoredGlobals(op, placement, carries_dims=carries_dims)
-        host = HostProgram(ctx, placement, variables, carries_dims=carries_dims)
+        host = Host(ctx, placement, variables, carries_dims=carries_dims)
         for function in functions:
             host.convert_function(function)
         convert_declarations(op)
@@ -103,115 +88,6 @@ def asks_for_sizes(function: Operation) -> bool:
         for operation in function.walk()
         for operand in operation.operands
     )
-
-
-class HostProgram:
-    """The conversion of the functions of a module, one by one."""
-
-    def __init__(
-        self,
-        context: Context,
-        placement: DevicePlacement,
-        variables: StoredGlobals,
-        *,
-        carries_dims: bool,
-    ) -> None:
-        self._context = context
-        self.placement = placement
-        self.variables = variables
-        self.carries_dims = carries_dims
-        self._stored: dict[SSAValue, StoredTensor] = {}
-        self._done: list[Operation] = []
-        self._outdated: list[BlockArgument] = []
-
-    def convert_function(self, function: Operation) -> None:
-        """Convert a function in place."""
-        retype_function(function, carried(self))
-        for region in function.regions:
-            self.convert_region(region)
-        for operation in reversed(self._done):
-            Rewriter.erase_op(operation)
-        for argument in self._outdated:
-            argument.block.erase_arg(argument)
-        self._done.clear()
-        self._outdated.clear()
-
-    def convert_region(self, region: Region) -> None:
-        """Convert all operations of a region, and give its blocks arguments for resources."""
-        for block in region.blocks:
-            expand_arguments(self, block)
-        for block in blocks_in_order(region):
-            self.convert_block(block)
-
-    def convert_block(self, block: Block) -> None:
-        """Convert the operations of a block, in order."""
-        for operation in tuple(block.ops):
-            self._convert(operation)
-
-    def stored(self, value: SSAValue, reader: Operation) -> StoredTensor:
-        """What stands for a tensor."""
-        found = self._stored.get(value)
-        if found is None:
-            owner = value.owner
-            notes = [Note("it is made here", owner)] if isinstance(owner, Operation) else []
-            raise OperationError(reader, f"reads a tensor that has no storage: {value.type}", notes)
-        return found
-
-    def store(self, value: SSAValue, stored: StoredTensor) -> None:
-        """Note what stands for a tensor."""
-        stored.resource.name_hint = value.name_hint
-        self._stored[value] = stored
-
-    def made(self, name: str) -> type[IRDLOperation]:
-        """The class of operations that have a name."""
-        return cast("type[IRDLOperation]", self._context.get_op(name))
-
-    def held_at(self, value: SSAValue) -> Attribute | None:
-        """Where the resource is that stands for a tensor."""
-        place = self.placement.of(value)
-        if place is None and isinstance(value, OpResult):
-            # It could be made anywhere, and has been made here.
-            return self.placement.runs_on(value.op)
-        return place
-
-    def brought(
-        self, value: SSAValue, reader: Operation, place: Attribute | None, builder: Builder
-    ) -> StoredTensor:
-        """What stands for a tensor on the device where it is read."""
-        stored, held_at = self.stored(value, reader), self.held_at(value)
-        if place is None or held_at == place:
-            return stored
-        return transfer(stored, held_at, place, builder)
-
-    def done(self, operation: Operation) -> None:
-        """Note that an operation has been replaced, and goes once all are."""
-        self._done.append(operation)
-
-    def outdated(self, argument: BlockArgument) -> None:
-        """Note that a block's argument has been replaced, and goes once all are."""
-        self._outdated.append(argument)
-
-    def _convert(self, operation: Operation) -> None:
-        builder = builder_before(operation)
-        if operation.name in CONTROL_FLOW:
-            convert_control_flow(self, operation, builder)
-            return
-        values = (*operation.operands, *operation.results)
-        if not any(isinstance(value.type, CONVERTED) for value in values) and (
-            not operation.name.startswith("flow.channel.")
-        ):
-            for region in operation.regions:
-                self.convert_region(region)
-            return
-        rule = conversion.get(operation.name)
-        if rule is None:
-            raise OperationError(
-                operation,
-                "has to do with tensors and is left on the host, which only moves them: it has no "
-                "form in the stream dialect (form-dispatches moves what computes to executables)",
-            )
-        rule(self, operation, builder)
-        self._done.append(operation)
 
 
 @conversion("flow.tensor.transfer")
@@ -320,7 +196,7 @@ def _extract(host: Host, operation: Operation, builder: Builder) -> None:
 
 @conversion("tensor.dim")
 def _dimension(host: Host, operation: Operation, builder: Builder) -> None:
-    source, index = operation.operands[0], constant_operand(operation.operands[1])
+    source, index = operation.operands[0], constant_integer(operation.operands[1])
     tensor = require_ranked(operation, source.type)
     if index is None or not 0 <= index < len(tensor.get_shape()):
         raise OperationError(operation, "asks for a dimension that is not a known one")

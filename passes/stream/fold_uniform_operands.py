@@ -14,15 +14,14 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import DictionaryAttr, IndexType, IntegerType, ModuleOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...ir.attribute_access import boundary_attributes
 from ...ir.locations import located_builder
 from .kernels.sites import KernelGroup, kernel_groups
-from .kernels.uniform_operands import replace_uniform_operands, retype_kernel, uniform_arguments
+from .kernels.uniform_operands import replace_arguments, replace_uniform_operands, uniform_arguments
 
 Replacement = int | ConstantOp | None
 """What a number of a kernel is: another number of it, a constant, or itself."""
@@ -79,22 +78,12 @@ def _constant(value: SSAValue) -> ConstantOp | None:
 
 def _drop_arguments(function: Operation, block: Block, replacements: list[Replacement]) -> None:
     """Put what they are in the place of a kernel's arguments."""
-    told = [boundary_attributes(function, "arg_attrs", each.index) for each in block.args]
     numbers = uniform_arguments(block)
     builder = located_builder(InsertPoint.at_start(block), function)
-    dropped: list[BlockArgument] = []
+    replaced: dict[BlockArgument, SSAValue] = {}
     for argument, replacement in zip(numbers, replacements, strict=True):
         if isinstance(replacement, ConstantOp):
-            argument.replace_all_uses_with(builder.insert(replacement.clone()).result)
+            replaced[argument] = builder.insert(replacement.clone()).result
         elif replacement is not None:
-            argument.replace_all_uses_with(numbers[replacement])
-        else:
-            continue
-        dropped.append(argument)
-    gone = {argument.index for argument in dropped}
-    kept: list[Attribute] = [
-        DictionaryAttr(entry) for index, entry in enumerate(told) if index not in gone
-    ]
-    for argument in dropped:
-        block.erase_arg(argument)
-    retype_kernel(function, block, kept)
+            replaced[argument] = numbers[replacement]
+    replace_arguments(function, block, replaced)

@@ -24,7 +24,6 @@ from xdsl.dialects.arith import ConstantOp, IndexCastOp
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
-    DictionaryAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -39,14 +38,13 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...ir.attribute_access import boundary_attributes
 from ...ir.index import constant_index
 from ...ir.locations import builder_before, located_builder
 from .kernels.sites import KernelGroup, kernel_groups
 from .kernels.uniform_operands import (
     group_around,
+    replace_arguments,
     replace_uniform_operands,
-    retype_kernel,
     uniform_arguments,
 )
 
@@ -101,28 +99,20 @@ def _keep_constants(
     function: Operation, block: Block, columns: Sequence[Column | None], by_site: bool
 ) -> None:
     """Put constants, or what tables say of a dispatch, in the place of arguments."""
-    told = [boundary_attributes(function, "arg_attrs", each.index) for each in block.args]
     numbers = uniform_arguments(block)
     builder = located_builder(InsertPoint.at_start(block), function)
     site: SSAValue | None = None
     if by_site:
         site = block.insert_arg(IndexType(), len(block.args))
-        told.append({})
-    dropped: list[BlockArgument] = []
+    replaced: dict[BlockArgument, SSAValue] = {}
     for argument, column in zip(numbers, columns, strict=True):
         if column is None:
             continue
         if site is None or len(set(column)) == 1:
-            value: SSAValue = builder.insert(ConstantOp(column[0])).result
+            replaced[argument] = builder.insert(ConstantOp(column[0])).result
         else:
-            value = _looked_up(column, site, builder)
-        argument.replace_all_uses_with(value)
-        dropped.append(argument)
-    gone = {argument.index for argument in dropped}
-    for argument in dropped:
-        block.erase_arg(argument)
-    kept = [DictionaryAttr(entry) for index, entry in enumerate(told) if index not in gone]
-    retype_kernel(function, block, kept)
+            replaced[argument] = _looked_up(column, site, builder)
+    replace_arguments(function, block, replaced)
 
 
 def _looked_up(column: Column, site: SSAValue, builder: Builder) -> SSAValue:

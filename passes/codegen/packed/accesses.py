@@ -15,10 +15,11 @@ from ....dialects.iree_tensor_ext import (
     DispatchTensorStore,
     static_list,
 )
+from ....ir.attribute_access import constant_integer
 from ....ir.index_lists import SLICE_LISTS, mixed_list
 from ....ir.tensor_types import element_of, shape_of
 from ....tiling.storage_sizes import dense_formula
-from ...sizes.dimension_sizes import Size, constant_operand
+from ...sizes.dimension_sizes import Size
 
 
 def keeps_storage(tensor: Tensor) -> bool:
@@ -78,7 +79,7 @@ def is_whole(access: DispatchTensorLoad | DispatchTensorStore, sizes: Sequence[S
     dynamic = iter(access.sizes)
     for given, size in zip(static_list(access, "sizes"), sizes, strict=True):
         taken = next(dynamic) if given is None else given
-        number = constant_operand(taken) if isinstance(taken, SSAValue) else taken
+        number = constant_integer(taken) if isinstance(taken, SSAValue) else taken
         if taken != size and (number is None or number != size):
             return False
     return True

@@ -317,5 +317,4 @@ def lower_convolution(
     left, right, start = (values.form(value, layout) for value, layout in tensors)
     iterators = [*view.iterators, *(view.iterators[loop] for loop in tiles)]
     generic = GenericOp([left, right], [start], copy_of(view.body), maps, iterators)
-    generic.location = operation.location
     return values.builder.insert(generic).results[0]

@@ -17,6 +17,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....ir.locations import rebuilt
 from ....ir.tensor_types import ranked, shape_of
 from ....tiling.packed_layouts import IDENTITY, PackedLayout
 from .values import PackedValues, layout_in_memory, layout_of_tiles, leaves_padding
@@ -69,7 +70,6 @@ def lower_in_memory(
         [AffineMap.identity(rank)] * len(forms),
         [IteratorType.PARALLEL] * rank,
     )
-    generic.location = operation.location
     return list(values.builder.insert(generic).results)
 
 
@@ -113,7 +113,6 @@ def lower_elementwise(
         maps,
         [IteratorType.PARALLEL] * (len(loops.outer) + len(loops.tiles)),
     )
-    generic.location = operation.location
     return list(values.builder.insert(generic).results)
 
 
@@ -195,14 +194,7 @@ def _lower_on_tensors(
         for result in operation.results
         if (tensor := ranked(result)) is not None
     ]
-    lowered = type(operation).create(
-        operands=operands,
-        result_types=results,
-        properties=dict(operation.properties),
-        attributes=dict(operation.attributes),
-    )
-    lowered.location = operation.location
-    return list(values.builder.insert(lowered).results)
+    return list(values.builder.insert(rebuilt(operation, operands, results)).results)
 
 
 def sums_padding(

@@ -72,5 +72,4 @@ def lower_inner_tiled(
             "semantics": tiled.semantics,
         },
     )
-    made.location = operation.location
     return values.builder.insert(made).results[0]

@@ -29,11 +29,10 @@ from ....ir.diagnostics import OperationError
 from ....ir.rules import Rules
 from ....ir.symbols import root_symbol
 from ....ir.syntax.assembly_format import values
-from .rules import Maker, affinity_in, flags, reference, to_hal
+from .rules import NOT_FLAGS, Maker, affinity_in, flags, reference, to_hal
 
 COMMANDS, EXECUTABLE = CommandBufferType(), ExecutableType()
 FORMAT = "hal.executable.format"
-NOT_FLAGS = flags("reserved-flags")
 INDEX = IndexType()
 WRITES = 2
 

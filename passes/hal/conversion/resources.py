@@ -16,7 +16,17 @@ from ....dialects.util.types import BufferType as HostBufferType
 from ....ir.diagnostics import OperationError
 from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import require_ranked
-from .rules import ALLOCATOR, ANY_QUEUE, FENCE, FOREVER, Maker, affinity_in, flags, to_hal
+from .rules import (
+    ALLOCATOR,
+    ANY_QUEUE,
+    FENCE,
+    FOREVER,
+    NOT_FLAGS,
+    Maker,
+    affinity_in,
+    flags,
+    to_hal,
+)
 
 BUFFER, VIEW = BufferType(), BufferViewType()
 CHANNEL, FILE, HOST_BUFFER = ChannelType(), FileType(), HostBufferType()
@@ -60,42 +70,28 @@ def _dealloca(maker: Maker, op: Operation) -> Sequence[SSAValue]:
     return (maker.queued("hal.device.queue.dealloca", [op.operands[0]], memory, flags=how),)
 
 
-@to_hal("stream.resource.size")
-def _size(maker: Maker, op: Operation) -> Sequence[SSAValue]:
-    return maker.make("hal.buffer.length", [op.operands[0]], [INDEX])
+CALLS: dict[str, tuple[str, tuple[int, ...], tuple[Attribute, ...]]] = {
+    "stream.resource.is_terminal": ("hal.buffer.allocation.is_terminal", (0,), (i1,)),
+    "stream.resource.release": ("hal.buffer.allocation.discard", (0,), (i1,)),
+    "stream.resource.retain": ("hal.buffer.allocation.preserve", (0,), ()),
+    "stream.resource.size": ("hal.buffer.length", (0,), (INDEX,)),
+    "stream.resource.store": ("hal.buffer.store", (3, 0, 2), ()),
+    "stream.resource.subview": ("hal.buffer.subspan", (0, 2, 3), (BUFFER,)),
+    "stream.timepoint.immediate": ("util.null", (), (FENCE,)),
+}
+"""Operations that become one other: its name, which operands it is given, and its result types."""
 
 
-@to_hal("stream.resource.retain")
-def _retain(maker: Maker, op: Operation) -> Sequence[SSAValue]:
-    return maker.make("hal.buffer.allocation.preserve", [op.operands[0]])
-
-
-@to_hal("stream.resource.release")
-def _release(maker: Maker, op: Operation) -> Sequence[SSAValue]:
-    return maker.make("hal.buffer.allocation.discard", [op.operands[0]], [i1])
-
-
-@to_hal("stream.resource.is_terminal")
-def _is_terminal(maker: Maker, op: Operation) -> Sequence[SSAValue]:
-    return maker.make("hal.buffer.allocation.is_terminal", [op.operands[0]], [i1])
-
-
-@to_hal("stream.resource.subview")
-def _subview(maker: Maker, op: Operation) -> Sequence[SSAValue]:
-    source, _, offset, length = op.operands
-    return maker.make("hal.buffer.subspan", [source, offset, length], [BUFFER])
+@to_hal(*CALLS)
+def _call(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+    name, given, types = CALLS[op.name]
+    return maker.make(name, [op.operands[index] for index in given], types)
 
 
 @to_hal("stream.resource.load")
 def _load(maker: Maker, op: Operation) -> Sequence[SSAValue]:
     source, _, offset = op.operands
     return maker.make("hal.buffer.load", [source, offset], op.result_types)
-
-
-@to_hal("stream.resource.store")
-def _store(maker: Maker, op: Operation) -> Sequence[SSAValue]:
-    target, _, offset, value = op.operands
-    return maker.make("hal.buffer.store", [value, target, offset])
 
 
 @to_hal("stream.resource.try_map")
@@ -184,11 +180,6 @@ def _array(op: Operation, name: str) -> Sequence[Attribute]:
 # Timepoints ---------------------------------------------------------------------------------
 
 
-@to_hal("stream.timepoint.immediate")
-def _immediate(maker: Maker, op: Operation) -> Sequence[SSAValue]:
-    return maker.make("util.null", results=[FENCE])
-
-
 @to_hal("stream.timepoint.import", "stream.timepoint.export")
 def _same_fence(maker: Maker, op: Operation) -> Sequence[SSAValue]:
     outside = op.operands if op.name.endswith("import") else op.results
@@ -201,17 +192,14 @@ def _same_fence(maker: Maker, op: Operation) -> Sequence[SSAValue]:
 def _join(maker: Maker, op: Operation) -> Sequence[SSAValue]:
     if len(op.operands) == 1:
         return (op.operands[0],)
-    return maker.make("hal.fence.join", [op.operands], [FENCE], flags=flags("reserved-flags"))
+    return maker.make("hal.fence.join", [op.operands], [FENCE], flags=NOT_FLAGS)
 
 
 @to_hal("stream.timepoint.await")
 def _await(maker: Maker, op: Operation) -> Sequence[SSAValue]:
     (fence,) = values(op, "await_timepoint")
     (status,) = maker.make(
-        "hal.fence.await",
-        [maker.number(FOREVER), [fence]],
-        [i32],
-        flags=flags("reserved-flags"),
+        "hal.fence.await", [maker.number(FOREVER), [fence]], [i32], flags=NOT_FLAGS
     )
     maker.make("util.status.check_ok", [status], message=StringAttr("failed to wait on timepoint"))
     return values(op, "resource_operands")
@@ -228,11 +216,7 @@ def _chain(maker: Maker, op: Operation) -> Sequence[SSAValue]:
     wait, *fences = op.operands
     device, queue = maker.device(affinity_in(op))
     for fence in fences:
-        maker.make(
-            "hal.device.queue.barrier",
-            [device, queue, wait, fence],
-            flags=flags("reserved-flags"),
-        )
+        maker.make("hal.device.queue.barrier", [device, queue, wait, fence], flags=NOT_FLAGS)
     return ()
 
 
@@ -251,23 +235,15 @@ def _channel(maker: Maker, op: Operation) -> Sequence[SSAValue]:
         _narrow(maker, found[0]) if (found := values(op, name)) else maker.number(ANY_QUEUE)
         for name in ("rank", "count")
     )
-    return maker.make(
-        "hal.channel.create",
-        [device, queue, identifier[0], group_name[0], rank, count],
-        [CHANNEL],
-        flags=flags("reserved-flags"),
-    )
+    given = [device, queue, identifier[0], group_name[0], rank, count]
+    return maker.make("hal.channel.create", given, [CHANNEL], flags=NOT_FLAGS)
 
 
 @to_hal("stream.channel.split")
 def _split(maker: Maker, op: Operation) -> Sequence[SSAValue]:
     channel, color, key = op.operands
-    return maker.make(
-        "hal.channel.split",
-        [channel, _narrow(maker, color), _narrow(maker, key)],
-        [CHANNEL],
-        flags=flags("reserved-flags"),
-    )
+    ends = [channel, _narrow(maker, color), _narrow(maker, key)]
+    return maker.make("hal.channel.split", ends, [CHANNEL], flags=NOT_FLAGS)
 
 
 @to_hal("stream.channel.rank", "stream.channel.count")
@@ -301,7 +277,7 @@ def _copy_file(maker: Maker, op: Operation) -> Sequence[SSAValue]:
         for name in ("source", "source_offset", "target", "target_offset", "length")
         for value in values(op, name)
     ]
-    return (maker.queued(f"hal.device.queue.{what}", ends, flags=flags("reserved-flags")),)
+    return (maker.queued(f"hal.device.queue.{what}", ends, flags=NOT_FLAGS),)
 
 
 @to_hal("stream.context.resolve")

@@ -133,7 +133,7 @@ class Maker:
         """The fence to wait for, and one to signal."""
         waits = values(self.operation, "await_timepoint")
         wait = waits[0] if waits else self.make("util.null", results=[FENCE])[0]
-        (signal,) = self.make("hal.fence.create", [device], [FENCE], flags=flags("reserved-flags"))
+        (signal,) = self.make("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
         return wait, signal
 
     def queued(
@@ -153,6 +153,10 @@ def flags(kind: str, *names: str) -> IntegerAttr:
     for name in names:
         bits |= known[name]
     return IntegerAttr(bits, type_)
+
+
+NOT_FLAGS = flags("reserved-flags")
+"""None of the flags of operations that have none yet."""
 
 
 def affinity_in(operation: Operation) -> Attribute | None:

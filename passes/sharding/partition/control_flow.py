@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
+from ....ir.locations import rebuilt
 from ....ir.tensor_types import ranked
 from ....sharding.collectives import COLLECTIVES, PURE_COLLECTIVES
 from ....sharding.sharding import Sharding, without_new_partials
@@ -159,14 +160,9 @@ def finish(
     results: Sequence[Sharding | None],
 ) -> None:
     """Emit an operation with new regions, and record its results."""
-    made = type(operation).create(
-        operands=operands,
-        result_types=local_types(operation.results, results),
-        properties=operation.properties,
-        attributes=operation.attributes,
-        location=operation.location,
-        regions=regions,
-    )
+    types = local_types(operation.results, results)
+    made = rebuilt(operation, operands, types, regions=regions)
+    made.location = operation.location
     partitioner.emitter.append(made)
     for old, new, sharding in zip(operation.results, made.results, results, strict=True):
         partitioner.set_value(old, new, sharding)

@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.shard.dialect import AllReduceOp
+from ....ir.attribute_access import constant_integer
 from ....ir.diagnostics import Note, OperationError
 from ....ir.index import INDEX, IndexOrInt
 from ....ir.tensor_types import ranked, tensor_shape
@@ -319,7 +320,7 @@ class Partitioner:
                 owner = at.owner
                 if not isinstance(owner, Operation) or owner.name != "tensor.dim":
                     return at
-                index = constant_index(owner.operands[1])
+                index = constant_integer(owner.operands[1])
                 source = owner.operands[0]
                 if index is None or source not in self._tensors or index not in dimensions(source):
                     return at
@@ -363,15 +364,6 @@ def shape(value: SSAValue) -> tuple[int | None, ...]:
 def dimensions(value: SSAValue) -> range:
     """The numbers of the dimensions of a tensor of the source program."""
     return range(len(shape(value)))
-
-
-def constant_index(value: SSAValue) -> int | None:
-    """The number that a value is by an `arith.constant`, else `None`."""
-    owner = value.owner
-    if not isinstance(owner, Operation) or owner.name != "arith.constant":
-        return None
-    held = owner.get_attr_or_prop("value")
-    return held.value.data if isinstance(held, IntegerAttr) else None
 
 
 def _extents(grid: Grid) -> str:

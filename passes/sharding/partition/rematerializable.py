@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....ir.attribute_access import is_splat
 from ....ir.index import IndexOrInt
+from ....ir.locations import rebuilt
 from ....sharding.local_shape import halo
 from ....sharding.sharding import Sharding
 from .emit_reshard import emit_reshard
@@ -110,14 +111,8 @@ def _again(
     result_type: TensorType[Attribute],
 ) -> SSAValue:
     """The operation with other operands and another type."""
-    made = type(operation).create(
-        operands=operands,
-        result_types=[result_type],
-        properties=operation.properties,
-        attributes=operation.attributes,
-        location=operation.location,
-        regions=[region.clone() for region in operation.regions],
-    )
+    made = rebuilt(operation, operands, [result_type])
+    made.location = operation.location
     made.results[0].name_hint = operation.results[0].name_hint
     return emitter.insert(made)
 

@@ -16,12 +16,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
+from ....ir.attribute_access import constant_integer
 from ....ir.tensor_types import ranked, tensor_shape
 from ..rules.tensor import reassociation
 from .by_rule import by_rule, copy_local, copy_with, local_part, run_whole, spread_by_rule
 from .local_types import local_type, tensor_type_of
 from .op_sharding import OpSharding
-from .partitioner import Partitioner, constant_index
+from .partitioner import Partitioner
 from .registry import partition
 from .rematerializable import Creation
 
@@ -74,7 +75,7 @@ def fill(partitioner: Partitioner, operation: Operation) -> None:
 def dimension(partitioner: Partitioner, operation: Operation) -> None:
     """The size of the whole tensor, as the program around means it."""
     source = operation.operands[0]
-    index = constant_index(operation.operands[1])
+    index = constant_integer(operation.operands[1])
     shape = tensor_shape(source)
     if shape is None or index is None or not 0 <= index < len(shape):
         run_whole(partitioner, operation)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.attribute_access import attribute
+from ....ir.attribute_access import attribute, constant_integer
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import Factor, FactorKind, FactorRule
 
@@ -110,23 +110,15 @@ def loop_index(index: SSAValue) -> tuple[SSAValue, int]:
         "arith.subi",
     ):
         left, right = owner.operands
-        number = _constant(right)
+        number = constant_integer(right)
         if owner.name == "arith.subi":
             number = None if number is None else -number
         elif number is None:
-            left, number = right, _constant(left)
+            left, number = right, constant_integer(left)
         if number is None:
             break
         index, distance = left, distance + number
     return index, distance
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if not isinstance(owner, Operation) or owner.name != "arith.constant":
-        return None
-    held = attribute(owner, "value")
-    return held.value.data if isinstance(held, IntegerAttr) else None
 
 
 def read_rule(tensor: SSAValue, loops: Loops, rule: FactorRule) -> FactorRule:

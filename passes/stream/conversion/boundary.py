@@ -15,7 +15,7 @@ from ....dialects.stream.types import ResourceType, TimepointType
 from ....ir.index import constant_index
 from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import require_ranked
-from .rules import Host, conversion, operands_of
+from .host import Host, conversion, operands_of
 from .stored_tensors import (
     EXTERNAL,
     INDEX,

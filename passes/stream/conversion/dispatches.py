@@ -12,7 +12,7 @@ from ....dialects.stream.tensor_ops import TensorDispatchOp
 from ....dialects.util.types import UnusedType
 from ....ir.syntax.resource_directives import UNTIED, ties_of
 from ....ir.tensor_types import ranked, require_ranked
-from .rules import Host, conversion, dynamic_count, operands_of
+from .host import Host, conversion, dynamic_count, operands_of
 from .stored_tensors import UNKNOWN, StoredTensor, at, size_of
 
 UNUSED = UnusedType()

@@ -17,7 +17,7 @@ from ....dialects.util.dialect import OptimizationBarrierOp
 from ....ir.diagnostics import OperationError
 from ....ir.index import constant_index
 from ....ir.tensor_types import element_of, ranked, require_ranked
-from .rules import Host, conversion, operands_of
+from .host import Host, conversion, operands_of
 from .stored_tensors import STAGING, UNKNOWN, StoredTensor, at, constant, size_of, transfer
 
 

@@ -25,8 +25,7 @@ from ....ir.locations import replace_by
 from ....ir.syntax.assembly_format import values
 from ....ir.syntax.resource_directives import UNTIED, ties_of
 from ....ir.tensor_types import ranked, require_ranked
-from .control_flow import CHANNEL
-from .rules import Host, conversion, operands_of
+from .host import CHANNEL, Host, conversion, operands_of
 from .stored_tensors import UNKNOWN, StoredTensor, at, size_of
 
 LOW_HALF, HALF = 0xFFFF, 16

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.rewriter import Rewriter
 
 from ....dialects.stream.commands import CmdDispatchOp
 from ....dialects.stream.types import BindingType
+from ....ir.attribute_access import boundary_attributes
+from ....ir.locations import replace_by
 
 
 def uniform_arguments(block: Block) -> tuple[BlockArgument, ...]:
@@ -43,8 +44,22 @@ def replace_uniform_operands(dispatch: CmdDispatchOp, operands: Sequence[SSAValu
         },
         attributes=dispatch.attributes,
     )
-    made.location = dispatch.location
-    Rewriter.replace_op(dispatch, made)
+    replace_by(dispatch, made)
+
+
+def replace_arguments(
+    function: Operation, block: Block, replaced: Mapping[BlockArgument, SSAValue]
+) -> None:
+    """Put values in the place of arguments of a kernel; what is known of the others stays."""
+    told = [
+        DictionaryAttr(boundary_attributes(function, "arg_attrs", argument.index))
+        for argument in block.args
+        if argument not in replaced
+    ]
+    for argument, value in replaced.items():
+        argument.replace_all_uses_with(value)
+        block.erase_arg(argument)
+    retype_kernel(function, block, told)
 
 
 def retype_kernel(function: Operation, block: Block, told: Sequence[Attribute]) -> None:

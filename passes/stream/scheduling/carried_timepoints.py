@@ -26,7 +26,7 @@ from ....dialects.stream.types import ImmediateTimepointAttr, ResourceType, Time
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp
 from ....dialects.util.functions import CallOp, FuncOp
 from ....ir.host_programs import FUNCTIONS_AND_INITIALIZERS, host_operations
-from ....ir.locations import builder_before, located_builder
+from ....ir.locations import builder_before, located_builder, rebuilt
 from ....ir.symbols import fresh_name, names_in, references_of, root_symbol
 from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
@@ -144,12 +144,11 @@ class CarriedTimepoints:
             if is_resource(value):
                 handed.append(len(operands))
             operands += [value] * len(with_timepoint(value.type))
-        made = type(operation).create(
-            operands=operands,
-            result_types=expand_types(operation.result_types, with_timepoint),
+        made = rebuilt(
+            operation,
+            operands,
+            expand_types(operation.result_types, with_timepoint),
             properties=expand_segments(operation, with_timepoint),
-            attributes=dict(operation.attributes),
-            successors=operation.successors,
             regions=[operation.detach_region(region) for region in tuple(operation.regions)],
         )
         made.location = operation.location

@@ -1,0 +1,198 @@
+"""The conversion of a host program, and the table of what becomes of its operations on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.rewriter import Rewriter
+
+from ....dialects.flow.collectives import ChannelType as FlowChannelType
+from ....dialects.iree_encoding.interfaces import Tensor
+from ....dialects.stream.types import ChannelType
+from ....ir.diagnostics import Note, OperationError
+from ....ir.locations import builder_before
+from ....ir.regions import reachable_blocks
+from ....ir.rules import Rules
+from ....ir.tensor_types import ranked
+from ....ir.value_flow import BRANCHES
+from ..analysis.device_placement import DevicePlacement
+from .executables import StoredGlobals
+from .expansions import Expansion, retype_function
+from .stored_tensors import StoredTensor, carried_types, stored_from, transfer
+
+CHANNEL = ChannelType()
+CONVERTED = TensorType, FlowChannelType
+
+CONTROL_FLOW = BRANCHES | frozenset(
+    {
+        "func.call",
+        "func.return",
+        "scf.condition",
+        "scf.execute_region",
+        "scf.for",
+        "scf.if",
+        "scf.index_switch",
+        "scf.while",
+        "scf.yield",
+        "util.call",
+        "util.return",
+    }
+)
+"""Operations that carry values around, whatever these are."""
+
+
+class Host:
+    """The conversion of the functions of a module, one by one."""
+
+    def __init__(
+        self,
+        context: Context,
+        placement: DevicePlacement,
+        variables: StoredGlobals,
+        *,
+        carries_dims: bool,
+    ) -> None:
+        self._context = context
+        self.placement = placement
+        self.variables = variables
+        self.carries_dims = carries_dims
+        """Whether the sizes of dynamic dimensions go along with tensors."""
+        self.carried: Expansion = partial(_expanded, with_dims=carries_dims)
+        """What is carried for values of some type."""
+        self._stored: dict[SSAValue, StoredTensor] = {}
+        self._done: list[Operation] = []
+        self._outdated: list[BlockArgument] = []
+
+    def convert_function(self, function: Operation) -> None:
+        """Convert a function in place."""
+        retype_function(function, self.carried)
+        for region in function.regions:
+            self.convert_region(region)
+        for operation in reversed(self._done):
+            Rewriter.erase_op(operation)
+        for argument in self._outdated:
+            argument.block.erase_arg(argument)
+        self._done.clear()
+        self._outdated.clear()
+
+    def convert_region(self, region: Region) -> None:
+        """Convert all operations of a region, and give its blocks arguments for resources."""
+        for block in region.blocks:
+            self._expand_arguments(block)
+        for block in blocks_in_order(region):
+            self.convert_block(block)
+
+    def convert_block(self, block: Block) -> None:
+        """Convert the operations of a block, in order."""
+        for operation in tuple(block.ops):
+            self._convert(operation)
+
+    def stored(self, value: SSAValue, reader: Operation) -> StoredTensor:
+        """What stands for a tensor."""
+        found = self._stored.get(value)
+        if found is None:
+            owner = value.owner
+            notes = [Note("it is made here", owner)] if isinstance(owner, Operation) else []
+            raise OperationError(reader, f"reads a tensor that has no storage: {value.type}", notes)
+        return found
+
+    def store(self, value: SSAValue, stored: StoredTensor) -> None:
+        """Note what stands for a tensor."""
+        stored.resource.name_hint = value.name_hint
+        self._stored[value] = stored
+
+    def made(self, name: str) -> type[IRDLOperation]:
+        """The class of operations that have a name."""
+        return cast("type[IRDLOperation]", self._context.get_op(name))
+
+    def held_at(self, value: SSAValue) -> Attribute | None:
+        """Where the resource is that stands for a tensor."""
+        place = self.placement.of(value)
+        if place is None and isinstance(value, OpResult):
+            # It could be made anywhere, and has been made here.
+            return self.placement.runs_on(value.op)
+        return place
+
+    def brought(
+        self, value: SSAValue, reader: Operation, place: Attribute | None, builder: Builder
+    ) -> StoredTensor:
+        """What stands for a tensor on the device where it is read."""
+        stored, held_at = self.stored(value, reader), self.held_at(value)
+        if place is None or held_at == place:
+            return stored
+        return transfer(stored, held_at, place, builder)
+
+    def _expand_arguments(self, block: Block) -> None:
+        """Give a block arguments for resources and sizes in the place of tensors.
+
+        The old ones stay until nothing reads them any more.
+        """
+        for argument in tuple(block.args):
+            if isinstance(argument.type, FlowChannelType):
+                argument.replace_all_uses_with(block.insert_arg(CHANNEL, argument.index))
+                self._outdated.append(argument)
+            tensor = ranked(argument)
+            if tensor is None:
+                continue
+            values: list[SSAValue] = []
+            for type_ in carried_types(tensor, with_dims=self.carries_dims):
+                values.append(block.insert_arg(type_, argument.index))
+            self.store(argument, stored_from(values))
+            self._outdated.append(argument)
+
+    def _convert(self, operation: Operation) -> None:
+        builder = builder_before(operation)
+        values = (*operation.operands, *operation.results)
+        if (
+            operation.name not in CONTROL_FLOW
+            and not any(isinstance(value.type, CONVERTED) for value in values)
+            and not operation.name.startswith("flow.channel.")
+        ):
+            for region in operation.regions:
+                self.convert_region(region)
+            return
+        rule = conversion.get(operation.name)
+        if rule is None:
+            raise OperationError(
+                operation,
+                "has to do with tensors and is left on the host, which only moves them: it has no "
+                "form in the stream dialect (form-dispatches moves what computes to executables)",
+            )
+        rule(self, operation, builder)
+        self._done.append(operation)
+
+
+Rule = Callable[[Host, Operation, Builder], None]
+
+conversion = Rules[Rule]()
+"""What becomes of each operation on tensors that a host program may have."""
+
+
+def operands_of(operation: Operation, name: str) -> tuple[SSAValue, ...]:
+    """A group of operands by the name that the operation's definition gives it."""
+    return tuple(cast(Sequence[SSAValue], getattr(operation, name)))
+
+
+def dynamic_count(tensor: TensorType[Attribute], before: int | None = None) -> int:
+    """How many dimensions, or how many of the first ones, a type leaves open."""
+    return sum(size < 0 for size in tensor.get_shape()[:before])
+
+
+def _expanded(type_: Attribute, *, with_dims: bool) -> tuple[Attribute, ...]:
+    if isinstance(type_, TensorType):
+        return carried_types(cast(Tensor, type_), with_dims=with_dims)
+    return (CHANNEL,) if isinstance(type_, FlowChannelType) else (type_,)
+
+
+def blocks_in_order(region: Region) -> list[Block]:
+    """The blocks of a region, each behind those that dominate it; unreachable ones at the end."""
+    ordered = reachable_blocks(region)
+    seen = set(ordered)
+    return [*ordered, *(block for block in region.blocks if block not in seen)]
