@@ -17,6 +17,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.flags import flags
 from ..ir.syntax.structs import parse_struct, print_struct
 from ..tiling.convolutions import convolution_layout
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
@@ -121,6 +122,7 @@ class CpuSolver(TileTableSolver, ABC):
             self.text("target_triple"),
             self.text("cpu_features"),
             ukernels=self.text("ukernels"),
+            scalable=flags().scalable_vectors,
         )
 
 

@@ -81,7 +81,9 @@ class GpuTarget:
 Target = CpuTarget | VmvxTarget | GpuTarget
 
 
-def cpu_target(triple: str, features: str, *, ukernels: str = "none") -> CpuTarget:
+def cpu_target(
+    triple: str, features: str, *, ukernels: str = "none", scalable: bool = False
+) -> CpuTarget:
     """A processor from LLVM's spelling: `x86_64-unknown-linux`, `+avx2,+fma,-avx512f`.
 
     Later features override earlier ones; one without a sign is switched on.
@@ -90,6 +92,7 @@ def cpu_target(triple: str, features: str, *, ukernels: str = "none") -> CpuTarg
         _ARCHITECTURES.get(triple.partition("-")[0], Architecture.OTHER),
         parse_features(features.split(",")),
         ukernels_enabled(ukernels),
+        scalable,
     )
 
 

@@ -134,6 +134,7 @@ def parse_arguments(
     passes: list[tuple[str, str | None]] = []
     rest = iter(arguments)
     positional_only = False
+    ignored: Mapping[str, Any] = getattr(table, "IGNORED", {})
     for argument in rest:
         if positional_only or not argument.startswith("-") or argument == "-":
             if place in values:
@@ -149,6 +150,10 @@ def parse_arguments(
                 _set(values, field, name, value, rest)
             elif name in pass_names:
                 passes.append((name, value))
+            elif (flag := ignored.get(name)) is not None:
+                if value is None and flag.has_value and next(rest, None) is None:
+                    raise UsageError(f"option '--{name}' needs a value")
+                values["ignored"] = (*values.get("ignored", ()), name)
             else:
                 refused: Mapping[str, str] = getattr(table, "REFUSED", {})
                 hint = did_you_mean(name, {**fields, **pass_names}, "--")

@@ -14,7 +14,8 @@ from xdsl.utils.exceptions import ParseError
 
 from ..dialects.registry import register_dialects
 from ..ir.activity import activity
-from ..ir.diagnostics import Note, OperationError, remarks_to, reports_to
+from ..ir.diagnostics import Note, OperationError, remark, remarks_to, reports_to
+from ..ir.flags import run_with
 from ..ir.nesting_limits import deep_recursion
 from ..ir.text.parser import parse_module
 from ..ir.text.printer import print_operation
@@ -38,6 +39,7 @@ from .diagnostics import (
     place_of,
     render,
 )
+from .iree_options import IGNORED
 from .options import Options
 from .output_files import open_output
 from .plugins import PluginContext, load_dialects
@@ -89,7 +91,7 @@ class Driver:
     def process(self, source: Source) -> str | None:
         """The text of what a piece of the input becomes; None if there was an error."""
         try:
-            with deep_recursion(), self._remarks(), reports_to(self._stderr.write):
+            with self._run_context():
                 return self._process(source)
         except RecursionError:
             self._report(error("the program is nested too deeply", Place(source.name, 1, 1)))
@@ -101,6 +103,9 @@ class Driver:
         load_dialects(context, self._options.load_dialect_plugin)
         with self._stage("Parser"):
             module = self._read(context, source)
+        if module is not None:
+            for name in self._options.ignored:
+                remark("backend", module, f"--{name} is ignored: {IGNORED[name].reason}")
         encoded = _new_encoded_tensors() if self._options.encoding_report else None
         watching = self._watchers.observers if self._watchers is not None else []
         more = [each for each in (encoded, self._last_pass) if each is not None]
@@ -339,6 +344,17 @@ class Driver:
     def _stage(self, name: str) -> AbstractContextManager[None]:
         timing = self._watchers.timing if self._watchers is not None else None
         return timing.stage(name) if timing is not None else nullcontext()
+
+    @contextmanager
+    def _run_context(self) -> Generator[None]:
+        """What the passes of a run find around them."""
+        with (
+            deep_recursion(),
+            self._remarks(),
+            reports_to(self._stderr.write),
+            run_with(self._options.flags()),
+        ):
+            yield
 
     @contextmanager
     def _remarks(self) -> Generator[None]:

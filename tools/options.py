@@ -23,6 +23,7 @@ from .command_line import (
     repeated,
     text,
 )
+from .iree_options import IGNORED, IgnoredFlag, IreeFlags
 from .remarks import REMARKS_HELP, wanted_categories
 from .shared_options import Pipelines, Printing, Watching
 
@@ -155,6 +156,7 @@ class Faults:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(
+    IreeFlags,
     Faults,
     Printing,
     Reports,
@@ -181,7 +183,12 @@ class Options(
     }
     """Options of mlir-opt that are not taken, and why."""
 
+    IGNORED: ClassVar[Mapping[str, IgnoredFlag]] = IGNORED
+    """Options of iree-opt that change nothing here."""
+
     input: str = positional("-")
+    ignored: tuple[str, ...] = dataclasses.field(default=(), metadata={"kind": "passes"})
+    """Those of them that were given."""
     pass_flags: tuple[tuple[str, str | None], ...] = dataclasses.field(
         default=(), metadata={"kind": "passes"}
     )

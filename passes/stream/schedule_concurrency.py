@@ -32,6 +32,7 @@ from xdsl.passes import ModulePass
 from ...dialects.stream.async_ops import AsyncConcurrentOp, AsyncExecuteOp
 from ...ir.host_programs import host_operations
 from ...ir.locations import locate
+from .analysis.resource_limits import favor
 from .scheduling.captures import enclose
 from .scheduling.partitions import DataNeeds
 
@@ -44,7 +45,7 @@ class ScheduleConcurrencyPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for operation in tuple(host_operations(op)):
-            if isinstance(operation, AsyncExecuteOp):
+            if isinstance(operation, AsyncExecuteOp) and favor(operation) != "debug":
                 _schedule(operation.body.block)
 
 

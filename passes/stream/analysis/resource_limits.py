@@ -1,4 +1,8 @@
-"""How large resources may be and where their parts may begin: `stream.resources` of a scope."""
+"""What a scope says of the resources and of the work of its devices.
+
+`stream.resources`: how large resources may be and where their parts may begin;
+`stream.partitioning`: what the work is divided for.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from ....dialects.stream.attributes import ResourceConfigAttr
+from ....dialects.stream.attributes import PartitioningConfigAttr, ResourceConfigAttr
+from ....ir.flags import flags
 from ....ir.slice_packing import ALIGNMENT
 
 LIMITS = "stream.resources"
@@ -27,7 +32,7 @@ class ResourceLimits:
 
 
 def resource_limits(operation: Operation) -> ResourceLimits:
-    """The limits where an operation stands: of the nearest scope around it that says them."""
+    """The limits where an operation stands: of the nearest scope around it, or else the flags."""
     scope: Operation | None = operation
     while scope is not None:
         config = scope.attributes.get(LIMITS)
@@ -36,4 +41,24 @@ def resource_limits(operation: Operation) -> ResourceLimits:
             aliases = config.alias_mutable_bindings.value.data != 0
             return ResourceLimits(largest, alignment, index_bits, aliases)
         scope = scope.parent_op()
-    return ResourceLimits()
+    asked = flags()
+    return ResourceLimits(
+        asked.largest_allocation,
+        asked.offset_alignment or ALIGNMENT,
+        asked.index_bits or 64,
+        asked.alias_mutable_bindings,
+    )
+
+
+FAVOR = "stream.partitioning"
+
+
+def favor(operation: Operation) -> str:
+    """What the work of devices is divided for where an operation stands."""
+    scope: Operation | None = operation
+    while scope is not None:
+        config = scope.attributes.get(FAVOR)
+        if isinstance(config, PartitioningConfigAttr):
+            return config.favor.data
+        scope = scope.parent_op()
+    return flags().favor
