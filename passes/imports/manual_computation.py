@@ -73,24 +73,22 @@ def inline_manual_computation(
             raise OperationError(
                 inner, "is in a manual computation: run convert-stablehlo-to-linalg first"
             )
-        if isinstance(inner, ManualComputationOp) and inner is not operation:
-            raise OperationError(
-                inner, "is a manual computation inside of another one, which is not supported"
-            )
     _Inlining(operation, mesh_of, annotate).run()
 
 
 class _Inlining:
-    """How one computation takes its place in the program."""
+    """How one computation takes its place in the program, and those in it, outer ones first."""
 
     def __init__(
         self,
         operation: ManualComputationOp,
         mesh_of: Callable[[str | Mesh], ImportedMesh],
         annotate: Annotate,
+        around: frozenset[str] = frozenset(),
     ) -> None:
         self._operation = operation
-        self._manual = frozenset(operation.manual_axes.data)
+        self._around = around
+        self._manual = around | frozenset(operation.manual_axes.data)
         self._mesh_of = mesh_of
         self._annotate = annotate
         self._block = block_of(operation)
@@ -99,11 +97,18 @@ class _Inlining:
 
     def run(self) -> None:
         operation = self._operation
+        twice = self._around & set(operation.manual_axes.data)
+        if twice:
+            raise OperationError(
+                operation,
+                f"is manual along {', '.join(sorted(twice))}, where the computation around it is",
+            )
         body = operation.body.block
         terminator = body.last_op
         assert terminator is not None
         moved = [inner for inner in body.ops if inner is not terminator]
-        shardings = operation.in_shardings.data
+        shardings = [self._at_border(each) for each in operation.in_shardings.data]
+        leaving = [self._at_border(each) for each in operation.out_shardings.data]
         inside = [self._enter(*pair) for pair in zip(operation.operands, shardings, strict=True)]
         Rewriter.inline_block(body, InsertPoint.before(operation), inside)
         for inner in moved:
@@ -112,7 +117,7 @@ class _Inlining:
             self._leave(value, sharding, result.type)
             for value, sharding, result in zip(
                 terminator.operands,
-                operation.out_shardings.data,
+                leaving,
                 operation.results,
                 strict=True,
             )
@@ -121,6 +126,12 @@ class _Inlining:
         Rewriter.replace_op(operation, [], results)
 
     # The border.
+
+    def _at_border(self, sharding: TensorSharding) -> TensorSharding:
+        """The sharding of an operand or a result, closed where an axis is manual around it."""
+        if not self._around:
+            return sharding
+        return _closed(self._operation, sharding, self._around)
 
     def _parts(self, sharding: TensorSharding) -> list[tuple[int, Axes]]:
         """The dimensions that the manual axes split, and the grid's axes that do."""
@@ -193,6 +204,9 @@ class _Inlining:
         if operation.name in CONSTRAINTS:
             self._close_constraint(operation)
             return
+        if isinstance(operation, ManualComputationOp):
+            _Inlining(operation, self._mesh_of, self._annotate, self._manual).run()
+            return
         if operation.name in COLLECTIVES or operation.name in PURE_QUERIES:
             operation.attributes[MANUAL_ATTRIBUTE] = UnitAttr()
         for region in operation.regions:
@@ -225,19 +239,29 @@ class _Inlining:
         """A constraint of the body is closed: no manual axis may come in."""
         found = operation.properties["sharding"]
         assert isinstance(found, ShardingAttr)
-        sharding = found.data
-        named = {axis.name for each in sharding.dimensions for axis in each.axes}
-        if named & self._manual:
-            raise OperationError(
-                operation,
-                f"splits along {', '.join(sorted(named & self._manual))}, where the computation"
-                " around it is manual",
-            )
-        if not named:
+        closed = _closed(operation, found.data, self._manual)
+        if not any(each.axes for each in closed.dimensions):
             Rewriter.replace_op(operation, [], [operation.operands[0]])
             return
-        closed = tuple(replace(each, is_open=False) for each in sharding.dimensions)
-        operation.properties["sharding"] = ShardingAttr(replace(sharding, dimensions=closed))
+        operation.properties["sharding"] = ShardingAttr(closed)
+
+
+def _closed(
+    operation: Operation, sharding: TensorSharding, manual: frozenset[str]
+) -> TensorSharding:
+    """A sharding along other axes than the manual ones around an operation, and never along them.
+
+    Raises OperationError.
+    """
+    named = {axis.name for each in sharding.dimensions for axis in each.axes}
+    if named & manual:
+        raise OperationError(
+            operation,
+            f"splits along {', '.join(sorted(named & manual))}, where the computation around it is"
+            " manual",
+        )
+    closed = tuple(replace(each, is_open=False) for each in sharding.dimensions)
+    return replace(sharding, dimensions=closed)
 
 
 def nothing_manual(operations: Sequence[Operation], mesh: str) -> bool:

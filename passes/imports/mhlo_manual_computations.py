@@ -12,7 +12,8 @@ becomes, where `%0` has the sharding T,
     }
 
 What reads a local value is local, and so is what only local values read. Each group of operations
-that are connected by local values is one computation.
+that are connected by local values is one computation. A computation inside of another one leaves
+for a sharding that has manual axes, too, and is formed first.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from ...dialects.sdy.dialect import ManualComputationOp, ReturnOp
 from ...ir.attribute_access import attribute
 from ...ir.diagnostics import OperationError
 from ...ir.regions import values_read
-from ..sharding.annotations.access import MHLO_SHARDING
 
 ENTRY = "SPMDFullToShardShape"
 EXIT = "SPMDShardToFullShape"
@@ -41,12 +41,17 @@ class Border:
     """What the custom calls of a module say.
 
     - `shardings`: of the values that enter, and of the results of the exits;
-    - `manual_axes`: by the entry, the axes of the mesh that are manual.
+    - `manual_axes`: of what custom calls make, the axes of the mesh that are manual there.
     """
 
     shardings: Mapping[SSAValue, TensorSharding]
-    manual_axes: Mapping[Operation, tuple[str, ...]]
+    manual_axes: Mapping[SSAValue, frozenset[str]]
     all_axes: tuple[str, ...]
+
+    def around(self, operation: Operation) -> frozenset[str]:
+        """The axes that are manual outside of an entry or an exit."""
+        value = operation.results[0] if is_call_of(operation, EXIT) else operation.operands[0]
+        return self.manual_axes.get(value, frozenset())
 
 
 def is_call_of(operation: Operation, target: str) -> bool:
@@ -61,8 +66,10 @@ def is_call_of(operation: Operation, target: str) -> bool:
 
 def form_manual_computations(block: Block, border: Border) -> None:
     """Make the manual computations of a block. Raises OperationError where they have no border."""
-    for computation in _Grouping(block).computations():
-        _form(computation, border)
+    calls = [each for each in block.ops if is_call_of(each, ENTRY) or is_call_of(each, EXIT)]
+    for around in sorted({border.around(each) for each in calls}, key=len, reverse=True):
+        for computation in _Grouping(block, border, around).computations():
+            _form(computation, border, around)
 
 
 @dataclass(slots=True)
@@ -77,22 +84,24 @@ class _Computation:
 class _Grouping:
     """Which operations of a block are local, and which of them are connected."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, border: Border, around: frozenset[str]) -> None:
         self._block = block
+        self._border = border
+        self._around = around
         self._parent: dict[Operation, Operation] = {}
 
     def computations(self) -> list[_Computation]:
         operations = list(self._block.ops)
         for operation in operations:
-            if is_call_of(operation, ENTRY):
+            if self._is_entry(operation):
                 self._parent[operation] = operation
             else:
                 self._join_readers(operation)
         for operation in operations:
-            if _is_exit(operation):
+            if self._is_exit(operation):
                 self._pull_in(operation.operands[0], operation)
         for operation in [each for each in operations if each in self._parent]:
-            if not is_call_of(operation, ENTRY) and not _is_exit(operation):
+            if not self._is_entry(operation) and not self._is_exit(operation):
                 for value in list(values_read(operation)):
                     self._pull_in(value, operation)
         found: dict[Operation, _Computation] = {}
@@ -100,13 +109,25 @@ class _Grouping:
             if operation not in self._parent:
                 continue
             each = found.setdefault(self._root(operation), _Computation())
-            if is_call_of(operation, ENTRY):
+            if self._is_entry(operation):
                 each.entries.append(operation)
-            elif _is_exit(operation):
+            elif self._is_exit(operation):
                 each.exits.append(operation)
             else:
                 each.body.append(operation)
         return list(found.values())
+
+    def _is_entry(self, operation: Operation) -> bool:
+        return is_call_of(operation, ENTRY) and self._border.around(operation) == self._around
+
+    def _is_exit(self, operation: Operation) -> bool:
+        return is_call_of(operation, EXIT) and self._border.around(operation) == self._around
+
+    def _places_whole_tensor(self, operation: Operation) -> bool:
+        if not any(is_call_of(operation, each) for each in ("Sharding", ENTRY)):
+            return False
+        manual = self._border.manual_axes.get(operation.results[0], frozenset[str]())
+        return manual <= self._around
 
     def _root(self, operation: Operation) -> Operation:
         while self._parent[operation] is not operation:
@@ -122,7 +143,7 @@ class _Grouping:
         """Join an operation with the local ones that it reads."""
         for value in values_read(operation):
             owner = value.owner
-            if isinstance(owner, Operation) and owner in self._parent and not _is_exit(owner):
+            if isinstance(owner, Operation) and owner in self._parent and not self._is_exit(owner):
                 self._join(operation, owner)
 
     def _pull_in(self, value: SSAValue, reader: Operation) -> None:
@@ -132,7 +153,7 @@ class _Grouping:
             return  # It is made in a region of the reader.
         if isinstance(owner, Block) or owner.parent is not self._block:
             raise _whole_tensor(reader)
-        if owner in self._parent and not _is_exit(owner):
+        if owner in self._parent and not self._is_exit(owner):
             self._join(reader, owner)
             return
         if owner.has_trait(ConstantLike) or owner.name == "stablehlo.constant":
@@ -143,21 +164,11 @@ class _Grouping:
                 inner.operands = [result if each is value else each for each in inner.operands]
             self._join(copy, reader)
             return
-        if _is_exit(owner) or _places_whole_tensor(owner):
+        if self._is_exit(owner) or self._places_whole_tensor(owner):
             raise _whole_tensor(reader)
         self._join(owner, reader)
         for read in list(values_read(owner)):
             self._pull_in(read, owner)
-
-
-def _is_exit(operation: Operation) -> bool:
-    return is_call_of(operation, EXIT)
-
-
-def _places_whole_tensor(operation: Operation) -> bool:
-    sharding = operation.attributes.get(MHLO_SHARDING)
-    is_local = isinstance(sharding, StringAttr) and "manual" in sharding.data
-    return is_call_of(operation, "Sharding") and not is_local
 
 
 def _whole_tensor(reader: Operation) -> OperationError:
@@ -167,7 +178,7 @@ def _whole_tensor(reader: Operation) -> OperationError:
     )
 
 
-def _form(computation: _Computation, border: Border) -> None:
+def _form(computation: _Computation, border: Border, around: frozenset[str]) -> None:
     if not computation.exits:
         for operation in (*reversed(computation.body), *computation.entries):
             Rewriter.erase_op(operation)
@@ -178,9 +189,10 @@ def _form(computation: _Computation, border: Border) -> None:
             raise OperationError(
                 entry, f"enters a manual computation after @{EXIT} of it, expected before"
             )
-    manual = {border.manual_axes[entry] for entry in computation.entries} or {border.all_axes}
-    if len(manual) > 1:
+    inside = {border.manual_axes[entry.results[0]] for entry in computation.entries}
+    if len(inside) > 1:
         raise OperationError(first, "leaves a manual computation with entries along other axes")
+    manual = (inside.pop() if inside else frozenset(border.all_axes)) - around
     body = Block(arg_types=[entry.results[0].type for entry in computation.entries])
     for operation in computation.body:
         operation.detach()
@@ -197,7 +209,9 @@ def _form(computation: _Computation, border: Border) -> None:
             "out_shardings": ShardingPerValueAttr(
                 tuple(border.shardings[leaving.results[0]] for leaving in computation.exits)
             ),
-            "manual_axes": ManualAxesAttr(manual.pop()),
+            "manual_axes": ManualAxesAttr(
+                tuple(each for each in border.all_axes if each in manual)
+            ),
         },
         regions=[Region(body)],
     )

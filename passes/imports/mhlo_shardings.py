@@ -215,7 +215,7 @@ def _insert_mesh(module: ModuleOp, found: Sequence[_Found]) -> tuple[str, Mesh]:
 def _form_manual_computations(found: Sequence[_Found], name: str, mesh: Mesh) -> None:
     """Make what lies between changes of shapes manual computations of Shardy."""
     shardings: dict[SSAValue, TensorSharding] = {}
-    manual_axes: dict[Operation, tuple[str, ...]] = {}
+    manual_axes: dict[SSAValue, frozenset[str]] = {}
     strides = _strides(mesh)
     blocks: dict[Block, None] = {}
     for each in found:
@@ -226,22 +226,23 @@ def _form_manual_computations(found: Sequence[_Found], name: str, mesh: Mesh) ->
                 raise OperationError(operation, f"has no {MHLO_SHARDING} that says where it lies")
         if tiling is None:
             continue
-        if is_call_of(operation, ENTRY):
-            if tiling.manual is None:
-                raise OperationError(
-                    operation,
-                    f'has {MHLO_SHARDING} = "{each.text}", expected'
-                    " '{manual}' or 'manual' among its last_tile_dims",
-                )
-            manual_axes[operation] = tuple(
-                axis
-                for axis, _ in mesh.axes
-                if not tiling.manual or axis in _axes_of(tiling.manual, strides)
+        if is_call_of(operation, ENTRY) and tiling.manual is None:
+            raise OperationError(
+                operation,
+                f'has {MHLO_SHARDING} = "{each.text}", expected'
+                " '{manual}' or 'manual' among its last_tile_dims",
             )
-        else:
-            value = each.value
-            if value is not None:
-                shardings[value] = _sharding(tiling, name, mesh, ())
+        value = each.value
+        if value is None:
+            continue
+        manual_axes[value] = frozenset(
+            axis
+            for axis, _ in mesh.axes
+            if tiling.manual is not None
+            and (not tiling.manual or axis in _axes_of(tiling.manual, strides))
+        )
+        if not is_call_of(operation, ENTRY):
+            shardings[value] = _sharding(tiling, name, mesh, ())
     border = Border(shardings, manual_axes, tuple(axis for axis, _ in mesh.axes))
     for block in blocks:
         form_manual_computations(block, border)

@@ -94,3 +94,38 @@ def test_without_passes() -> None:
     a = np.arange(16, dtype=np.int32).reshape(4, 4)
     for actual, expected in zip(_program("interpreter", "")["main"](a), _expected(a), strict=True):
         assert actual.tolist() == expected.tolist()
+
+
+NESTED = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<4x4xi32>) -> tensor<4x4xi32> {
+  %r = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x", ?}, {?}]>]
+      out_shardings=[<@mesh, [{"x", ?}, {?}]>] manual_axes={"x"} (%b: tensor<2x4xi32>) {
+    %s = sdy.manual_computation(%b) in_shardings=[<@mesh, [{?}, {"y", ?}]>]
+        out_shardings=[<@mesh, [{?}, {"y", ?}]>] manual_axes={"y"} (%c: tensor<2x2xi32>) {
+      %t = "stablehlo.collective_permute"(%c) <{
+          channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+          source_target_pairs = dense<[[0, 1], [1, 0], [2, 3], [3, 2]]> : tensor<4x2xi64>}>
+          : (tensor<2x2xi32>) -> tensor<2x2xi32>
+      sdy.return %t : tensor<2x2xi32>
+    } : (tensor<2x4xi32>) -> tensor<2x4xi32>
+    %id = stablehlo.partition_id : tensor<ui32>
+    %two = stablehlo.constant dense<2> : tensor<ui32>
+    %row = stablehlo.divide %id, %two : tensor<ui32>
+    %number = stablehlo.convert %row : (tensor<ui32>) -> tensor<i32>
+    %numbers = stablehlo.broadcast_in_dim %number, dims = [] : (tensor<i32>) -> tensor<2x4xi32>
+    %u = stablehlo.add %s, %numbers : tensor<2x4xi32>
+    sdy.return %u : tensor<2x4xi32>
+  } : (tensor<4x4xi32>) -> tensor<4x4xi32>
+  return %r : tensor<4x4xi32>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+def test_nested(backend: str) -> None:
+    a = np.arange(16, dtype=np.int32).reshape(4, 4)
+    function = compile(NESTED, "spmd", backend=backend, stages=False)["main"]
+    expected = a[:, [2, 3, 0, 1]] + np.array([[0], [0], [1], [1]])
+    assert function(a).tolist() == expected.tolist()
+    assert all(difference.agrees for difference in function.check(a))

@@ -87,6 +87,39 @@ func.func @along(%x: tensor<16xf32> {mhlo.sharding = "{devices=[4,2]<=[2,4]T(1,0
 
 // -----
 
+// One inside of another one, along the axis that is free there.
+
+// CHECK-LABEL: func.func @nested
+// CHECK: sdy.manual_computation(%x) in_shardings=[<@mesh, [{"axis_0"}, {}]>] out_shardings=[<@mesh, [{"axis_0"}, {}]>] manual_axes={"axis_0"}
+// CHECK: %[[P:.*]] = sdy.sharding_constraint {{.*}} <@mesh, [{}, {"axis_1"}]>
+// CHECK: sdy.manual_computation(%[[P]]) in_shardings=[<@mesh, [{}, {"axis_1"}]>] out_shardings=[<@mesh, [{}, {"axis_1"}]>] manual_axes={"axis_1"}
+// SPMD: func.func @nested(%x: tensor<4x16xf32> {{.*}}) -> (tensor<4x16xf32>
+// SPMD: shard.all_slice {{.*}} grid_axes = [1] slice_axis = 1
+// SPMD: shard.all_gather {{.*}} grid_axes = [1] gather_axis = 1
+func.func @nested(%x: tensor<8x16xf32> {mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"}) -> tensor<8x16xf32> {
+  %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{devices=[1,1,2,4]<=[8] last_tile_dims={manual, replicated}}"} : (tensor<8x16xf32>) -> tensor<4x16xf32>
+  %1 = stablehlo.custom_call @Sharding(%0) {mhlo.sharding = "{devices=[1,4,2]<=[2,4]T(1,0) last_tile_dims={manual}}"} : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  %2 = stablehlo.custom_call @SPMDFullToShardShape(%1) {mhlo.sharding = "{manual}"} : (tensor<4x16xf32>) -> tensor<4x4xf32>
+  %3 = stablehlo.negate %2 : tensor<4x4xf32>
+  %4 = stablehlo.custom_call @SPMDShardToFullShape(%3) {mhlo.sharding = "{devices=[1,4,2]<=[2,4]T(1,0) last_tile_dims={manual}}"} : (tensor<4x4xf32>) -> tensor<4x16xf32>
+  %5 = stablehlo.add %0, %4 : tensor<4x16xf32>
+  %6 = stablehlo.custom_call @SPMDShardToFullShape(%5) {mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"} : (tensor<4x16xf32>) -> tensor<8x16xf32>
+  return %6 : tensor<8x16xf32>
+}
+
+// -----
+
+func.func @unentered(%x: tensor<8x16xf32> {mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"}) -> tensor<8x16xf32> {
+  %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{devices=[1,1,2,4]<=[8] last_tile_dims={manual, replicated}}"} : (tensor<8x16xf32>) -> tensor<4x16xf32>
+  // expected-error @+1 {{is in a manual computation and reads a whole tensor, which comes in by @SPMDFullToShardShape alone}}
+  %1 = stablehlo.negate %0 : tensor<4x16xf32>
+  %2 = stablehlo.custom_call @SPMDShardToFullShape(%1) {mhlo.sharding = "{devices=[1,1,2,4]<=[8] last_tile_dims={manual, replicated}}"} : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"} : (tensor<4x16xf32>) -> tensor<8x16xf32>
+  return %3 : tensor<8x16xf32>
+}
+
+// -----
+
 func.func @unplaced(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @+1 {{takes a tensor without a sharding into a manual computation, expected stablehlo.custom_call @Sharding}}
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<4xf32>
