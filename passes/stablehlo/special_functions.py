@@ -173,6 +173,8 @@ def _zeta(x: Number, q: Number) -> Number:
     # Where the last power adds nothing, neither do the terms after it, whose factors overflow.
     epsilon = 2.0**-23 if kind(x.type).width == 32 else 2.0**-52
     negligible = abs(power).compare("ole", abs(total) * epsilon)
+    # At infinity XLA's and PyTorch's is NaN.
+    negligible = e.both(negligible, q.compare("olt", math.inf))
     powers = total
     remainder = power * a / (x - 1.0)
     total = total + remainder - 0.5 * power

@@ -60,11 +60,11 @@ func.func @main() {
     # The factors of terms that add nothing overflow.
     "zeta_of_large_numbers": """
 func.func @main() {
-  %x = stablehlo.constant dense<[50.5, 89.0, 1000.0, 0xFF800000]> : tensor<4xf32>
-  %q = stablehlo.constant dense<[1.0, 0.5, 2.0, 0.0]> : tensor<4xf32>
-  %0 = chlo.zeta %x, %q : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
-  %w = stablehlo.constant dense<[1.0, 6.189700196E+26, 0.0, 0x7FC00000]> : tensor<4xf32>
-  check.expect_close %0, %w : tensor<4xf32>, tensor<4xf32>
+  %x = stablehlo.constant dense<[50.5, 89.0, 1000.0, 0xFF800000, 3.0]> : tensor<5xf32>
+  %q = stablehlo.constant dense<[1.0, 0.5, 2.0, 0.0, 0x7F800000]> : tensor<5xf32>
+  %0 = chlo.zeta %x, %q : tensor<5xf32>, tensor<5xf32> -> tensor<5xf32>
+  %w = stablehlo.constant dense<[1.0, 6.189700196E+26, 0.0, 0x7FC00000, 0x7FC00000]> : tensor<5xf32>
+  check.expect_close %0, %w : tensor<5xf32>, tensor<5xf32>
   return
 }""",
     "bounds_in_both_spellings": """
