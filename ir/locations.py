@@ -36,6 +36,12 @@ def maker_of(value: SSAValue) -> Operation:
     return operation
 
 
+def made_by(value: SSAValue, *names: str) -> Operation | None:
+    """The operation that makes a value, if it is one of these names."""
+    owner = value.owner
+    return owner if isinstance(owner, Operation) and owner.name in names else None
+
+
 def builder_before(origin: Operation) -> Builder:
     """A builder of operations that are made from `origin`, in front of it."""
     return located_builder(InsertPoint.before(origin), origin)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, ModuleOp, TensorType, i32
@@ -174,7 +174,7 @@ class KernelLowering:
             value.replace_all_uses_with(self.values.form(value, IDENTITY))
 
 
-Rule = Callable[[KernelLowering, Operation], None]
+Rule = Callable[[KernelLowering, Any], None]
 
 lowering = Rules[Rule]()
 """What becomes of operations that are more than computations, by name."""
@@ -211,9 +211,8 @@ def _bind(kernel: KernelLowering, operation: Operation) -> None:
 
 
 @lowering("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
-def _load(kernel: KernelLowering, operation: Operation) -> None:
+def _load(kernel: KernelLowering, load: DispatchTensorLoad) -> None:
     """Load all of a packed binding; a part of it is taken once it is unpacked."""
-    load = cast(DispatchTensorLoad, operation)
     bound = cast(Tensor, cast(DispatchTensor, load.source.type).bound_type)
     source = kernel.bindings.get(load.source, load.source)
     layout = kernel.layout(bound)
@@ -243,9 +242,8 @@ def _load(kernel: KernelLowering, operation: Operation) -> None:
 
 
 @lowering("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
-def _store(kernel: KernelLowering, operation: Operation) -> None:
+def _store(kernel: KernelLowering, store: DispatchTensorStore) -> None:
     """Store all of a packed binding."""
-    store = cast(DispatchTensorStore, operation)
     bound = cast(Tensor, cast(DispatchTensor, store.target.type).bound_type)
     target = kernel.bindings.get(store.target, store.target)
     layout = kernel.layout(bound)

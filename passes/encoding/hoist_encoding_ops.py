@@ -29,11 +29,11 @@ from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_e
 from ...dialects.iree_encoding.layouts import PaddingAttr
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.host_programs import DISPATCH_REGION, host_operations
-from ...ir.locations import builder_before, located_builder, rebuilt, replace_by
+from ...ir.locations import builder_before, located_builder, made_by, rebuilt, replace_by
 from ...ir.tensor_types import element_of, ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import WIDENING
-from .propagate_encodings import SET, TRAPPING, UNSET, maker, only_read_by
+from .propagate_encodings import SET, TRAPPING, UNSET, only_read_by
 
 CONSTANTS = frozenset({"arith.constant", "flow.tensor.constant"})
 COPIED = CONSTANTS | {"tensor.extract_slice"}
@@ -68,7 +68,7 @@ def _elementwise(operation: Operation) -> StructuredView | None:
         return None
     if any(iterator is not IteratorType.PARALLEL for iterator in view.iterators):
         return None
-    if maker(view.outputs[0], "tensor.empty") is None or view.body.args[-1].uses:
+    if made_by(view.outputs[0], "tensor.empty") is None or view.body.args[-1].uses:
         return None
     if any(inner.name in TRAPPING or inner.name == "linalg.index" for inner in view.body.ops):
         return None
@@ -144,7 +144,7 @@ def sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
     decodes = [
         cast(UnsetEncodingOp, decode)
         for value, map_ in pairs
-        if (decode := maker(value, UNSET)) is not None
+        if (decode := made_by(value, UNSET)) is not None
         and map_ == view.output_maps[0]
         and only_read_by(decode, operation)
     ]
@@ -155,7 +155,7 @@ def sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
     decode = decodes[0]
     reads = [
         _read_by(encoding, view, map_)
-        if isinstance(value.type, TensorType) and maker(value, UNSET) not in decodes
+        if isinstance(value.type, TensorType) and made_by(value, UNSET) not in decodes
         else encoding
         for value, map_ in pairs
     ]
@@ -163,7 +163,7 @@ def sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
         return
     inputs: list[SSAValue] = []
     for value, read in zip(view.inputs, reads, strict=True):
-        undone = maker(value, UNSET)
+        undone = made_by(value, UNSET)
         if undone in decodes:
             inputs.append(cast(UnsetEncodingOp, undone).source)
         elif isinstance(value.type, TensorType) and read is not None:

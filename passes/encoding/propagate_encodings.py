@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.tensor import EmptyOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.interfaces import with_encoding
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, located_builder, rebuilt, replace_by
+from ...ir.locations import builder_before, located_builder, made_by, rebuilt, replace_by
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import WIDENING
@@ -64,16 +64,9 @@ class PropagateEncodingsPass(ModulePass):
                 _cancel(operation)
 
 
-def maker(value: SSAValue, name: str) -> Operation | None:
-    """The operation of a name that makes a value."""
-    if isinstance(value, OpResult) and value.op.name == name:
-        return value.op
-    return None
-
-
 def _cancel(operation: Operation) -> None:
     """Remove an operation that undoes another."""
-    inverse = maker(operation.operands[0], UNSET if operation.name == SET else SET)
+    inverse = made_by(operation.operands[0], UNSET if operation.name == SET else SET)
     if inverse is None or inverse.operands[0].type != operation.results[0].type:
         return
     operation.results[0].replace_all_uses_with(inverse.operands[0])
@@ -92,7 +85,7 @@ def _pointwise(operation: Operation) -> StructuredView | None:
         return None
     if any(iterator is not IteratorType.PARALLEL for iterator in view.iterators):
         return None
-    if maker(view.outputs[0], "tensor.empty") is None or view.body.args[-1].uses:
+    if made_by(view.outputs[0], "tensor.empty") is None or view.body.args[-1].uses:
         return None
     output_map = view.output_maps[0]
     for value, map_ in zip(view.inputs, view.input_maps, strict=True):
@@ -108,7 +101,7 @@ def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
     view = _pointwise(operation)
     if view is None:
         return
-    decodes = [maker(v, UNSET) for v in view.inputs if isinstance(v.type, TensorType)]
+    decodes = [made_by(v, UNSET) for v in view.inputs if isinstance(v.type, TensorType)]
     found = [one for one in decodes if one is not None]
     if not found or len(found) != len(decodes):
         return

@@ -34,6 +34,7 @@ from ...dialects.shard.attributes import AxesArrayAttr
 from ...dialects.shard.boundary import enclosing_grid
 from ...ir.attribute_access import constant_integer, number_list
 from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS
+from ...ir.locations import made_by
 from ...ir.symbols import root_symbol
 from ...ir.tensor_types import element_bytes, ranked
 from ...sharding.collectives import COLLECTIVES, RECV, SEND, UPDATE_HALO
@@ -413,8 +414,8 @@ def _halo_bytes(operation: Operation, shape_of: Shapes) -> float | None:
 
 def _held(value: SSAValue) -> SSAValue:
     """The value whose memory a value is in."""
-    while isinstance(value.owner, Operation) and value.owner.name in ANNOTATIONS:
-        value = value.owner.operands[0]
+    while (annotation := made_by(value, *ANNOTATIONS)) is not None:
+        value = annotation.operands[0]
     return value
 
 

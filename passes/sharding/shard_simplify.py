@@ -24,7 +24,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
-from ...ir.locations import builder_before, rebuilt
+from ...ir.locations import builder_before, made_by, rebuilt
 from ...ir.regions import captured, walk
 from ...ir.tensor_types import tensor_shape
 from ...sharding.collectives import (
@@ -37,7 +37,6 @@ from ...sharding.collectives import (
     RECV,
     REDUCE_SCATTER,
     SEND,
-    CollectiveRow,
 )
 from ...sharding.sharding import ReductionKind
 from .annotations.access import PURE_QUERIES, axes_of, dimension_of, grid_name, kind_of
@@ -123,11 +122,6 @@ def _insert_before(operation: Operation, made: Operation) -> SSAValue:
     return builder_before(operation).insert(made).results[0]
 
 
-def _made_by(value: SSAValue, row: CollectiveRow) -> Operation | None:
-    owner = value.owner
-    return owner if isinstance(owner, Operation) and owner.name == row.operation else None
-
-
 def _used_once(value: SSAValue) -> bool:
     return value.has_one_use()
 
@@ -136,7 +130,7 @@ def _sliced(operation: Operation) -> SSAValue | None:
     """`all_slice` of what was gathered, or of a finished reduction."""
     source = operation.operands[0]
     dimension, axes = dimension_of(operation, ALL_SLICE.divides), axes_of(operation)
-    gather = _made_by(source, ALL_GATHER)
+    gather = made_by(source, ALL_GATHER.operation)
     if (
         gather is not None
         and grid_name(gather) == grid_name(operation)
@@ -145,7 +139,7 @@ def _sliced(operation: Operation) -> SSAValue | None:
         and gather.operands[0].type == operation.results[0].type
     ):
         return gather.operands[0]
-    reduce = _made_by(source, ALL_REDUCE)
+    reduce = made_by(source, ALL_REDUCE.operation)
     if reduce is None or grid_name(reduce) != grid_name(operation) or not _used_once(source):
         return None
     reduced = axes_of(reduce)
@@ -170,7 +164,7 @@ def _sliced(operation: Operation) -> SSAValue | None:
 
 def _gathered(operation: Operation) -> SSAValue | None:
     """Gathering what was sliced of a whole that all devices of the group hold."""
-    piece = _made_by(operation.operands[0], ALL_SLICE)
+    piece = made_by(operation.operands[0], ALL_SLICE.operation)
     if (
         piece is not None
         and grid_name(piece) == grid_name(operation)
@@ -326,7 +320,7 @@ def _drop_dead(operation: Operation) -> bool:
             Rewriter.erase_op(inner)
             dropped = True
         elif inner.name == RECV.operation:
-            sent = _made_by(inner.operands[0], SEND)
+            sent = made_by(inner.operands[0], SEND.operation)
             if sent is not None and _used_once(sent.results[0]):
                 Rewriter.erase_op(inner)
                 Rewriter.erase_op(sent)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import cast
+from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -261,27 +261,24 @@ def _becomes(
 
 
 Results = Sequence[SSAValue]
-Rule = Callable[[Operation, HostBuilder], Results]
+Rule = Callable[[Any, HostBuilder], Results]
 
 lowering = Rules[Rule]()
 """What each tensor operation becomes, by name."""
 
 
 @lowering("stream.tensor.sizeof")
-def _size_of(operation: Operation, builder: HostBuilder) -> Results:
-    op = cast(TensorSizeOfOp, operation)
+def _size_of(op: TensorSizeOfOp, builder: HostBuilder) -> Results:
     return [storage_size(require_ranked(op, op.encoding), tuple(op.encoding_dims), builder)]
 
 
 @lowering("stream.tensor.empty")
-def _empty(operation: Operation, builder: HostBuilder) -> Results:
-    op = cast(TensorEmptyOp, operation)
+def _empty(op: TensorEmptyOp, builder: HostBuilder) -> Results:
     return _becomes(op, AsyncAllocaOp, [op.result_size], builder)
 
 
 @lowering("stream.tensor.constant")
-def _constant(operation: Operation, builder: HostBuilder) -> Results:
-    op = cast(TensorConstantOp, operation)
+def _constant(op: TensorConstantOp, builder: HostBuilder) -> Results:
     tensor = require_ranked(op, op.result_encoding)
     if isinstance(tensor_encoding(tensor), PackedStorageAttr):
         value = _packed_constant(op, tensor)
@@ -331,8 +328,7 @@ def _stored_constant(value: Attribute) -> Attribute:
 
 
 @lowering("stream.tensor.splat")
-def _splat(operation: Operation, builder: HostBuilder) -> Results:
-    op = cast(TensorSplatOp, operation)
+def _splat(op: TensorSplatOp, builder: HostBuilder) -> Results:
     elements = elements_of(op, require_ranked(op, op.result_encoding))
     return _becomes(
         op,
@@ -343,14 +339,12 @@ def _splat(operation: Operation, builder: HostBuilder) -> Results:
 
 
 @lowering("stream.tensor.clone")
-def _clone(operation: Operation, builder: HostBuilder) -> Results:
-    op = cast(TensorCloneOp, operation)
+def _clone(op: TensorCloneOp, builder: HostBuilder) -> Results:
     return _becomes(op, AsyncCloneOp, [op.source, op.source_size, op.result_size], builder)
 
 
 @lowering("stream.tensor.slice")
-def _slice(operation: Operation, builder: HostBuilder) -> Results:
-    op = cast(TensorSliceOp, operation)
+def _slice(op: TensorSliceOp, builder: HostBuilder) -> Results:
     tensor = plain_tensor(op, op.source_encoding)
     plain_tensor(op, op.result_encoding)
     start, _ = run_of_bytes(
@@ -369,8 +363,7 @@ def _slice(operation: Operation, builder: HostBuilder) -> Results:
 
 
 @lowering("stream.tensor.fill")
-def _fill(operation: Operation, builder: HostBuilder) -> Results:
-    op = cast(TensorFillOp, operation)
+def _fill(op: TensorFillOp, builder: HostBuilder) -> Results:
     tensor = require_ranked(op, op.target_encoding)
     start: IndexOrInt = 0
     length: IndexOrInt = builder.known(op.target_size)
@@ -400,8 +393,7 @@ def _fill(operation: Operation, builder: HostBuilder) -> Results:
 
 
 @lowering("stream.tensor.update")
-def _update(operation: Operation, builder: HostBuilder) -> Results:
-    op = cast(TensorUpdateOp, operation)
+def _update(op: TensorUpdateOp, builder: HostBuilder) -> Results:
     tensor = plain_tensor(op, op.target_encoding)
     update = plain_tensor(op, op.update_encoding)
     start, _ = run_of_bytes(
@@ -423,8 +415,7 @@ def _update(operation: Operation, builder: HostBuilder) -> Results:
 
 
 @lowering("stream.tensor.load")
-def _load(operation: Operation, builder: HostBuilder) -> Results:
-    op = cast(TensorLoadOp, operation)
+def _load(op: TensorLoadOp, builder: HostBuilder) -> Results:
     tensor = plain_tensor(op, op.source_encoding)
     at = position_of(tensor, tuple(op.source_encoding_dims), tuple(op.indices), builder)
     elements = elements_of(op, tensor)
@@ -432,8 +423,7 @@ def _load(operation: Operation, builder: HostBuilder) -> Results:
 
 
 @lowering("stream.tensor.store")
-def _store(operation: Operation, builder: HostBuilder) -> Results:
-    op = cast(TensorStoreOp, operation)
+def _store(op: TensorStoreOp, builder: HostBuilder) -> Results:
     tensor = plain_tensor(op, op.target_encoding)
     at = position_of(tensor, tuple(op.target_encoding_dims), tuple(op.indices), builder)
     elements = elements_of(op, tensor)
@@ -441,9 +431,8 @@ def _store(operation: Operation, builder: HostBuilder) -> Results:
 
 
 @lowering("stream.tensor.dispatch")
-def _dispatch(operation: Operation, builder: HostBuilder) -> Results:
+def _dispatch(op: TensorDispatchOp, builder: HostBuilder) -> Results:
     """All of each resource is given to the kernel."""
-    op = cast(TensorDispatchOp, operation)
     for type_ in (*op.operand_encodings, *op.result_encodings):
         encoding = tensor_encoding(type_)
         if encoding is not None and encoding.is_open:

@@ -21,7 +21,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -34,7 +34,7 @@ from ...dialects.iree_encoding.interfaces import (
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...dialects.stream.tensor_ops import TensorEncodeOp
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before
+from ...ir.locations import builder_before, made_by
 
 ENCODE, TRANSFER = "stream.tensor.encode", "stream.async.transfer"
 
@@ -79,7 +79,7 @@ def _alike(module: ModuleOp) -> dict[Key, list[Relayout]]:
         if place is None or block is None or _growth(encode) is None:
             continue
         value: SSAValue = encode.source
-        transfer = _made_by(value, TRANSFER)
+        transfer = made_by(value, TRANSFER)
         if isinstance(transfer, AsyncTransferOp) and _arrives(transfer, encode):
             value, place = transfer.source, cast(Attribute, transfer.source_affinity)
         else:
@@ -137,7 +137,7 @@ def _encode_on_sender(relayouts: Sequence[Relayout]) -> None:
 
 def _encode_on_receiver(transfer: AsyncTransferOp) -> None:
     """Move a tensor before it is encoded if it is smaller then."""
-    encode = _made_by(transfer.source, ENCODE)
+    encode = made_by(transfer.source, ENCODE)
     if not isinstance(encode, TensorEncodeOp) or transfer.target_affinity is None:
         return
     growth = _growth(encode)
@@ -160,7 +160,7 @@ def _encode_on_receiver(transfer: AsyncTransferOp) -> None:
 
 def _cancel(decode: TensorEncodeOp) -> None:
     """A tensor in rows that is encoded and decoded is the tensor."""
-    encode = _made_by(decode.source, ENCODE)
+    encode = made_by(decode.source, ENCODE)
     if not isinstance(encode, TensorEncodeOp) or encode.source.type != decode.result.type:
         return
     before = encode.source_encoding, *encode.source_encoding_dims
@@ -192,11 +192,6 @@ def _send(encode: TensorEncodeOp, like: AsyncTransferOp, before: Operation) -> S
     )
     transfer.location = like.location
     return builder_before(before).insert(transfer).result
-
-
-def _made_by(value: SSAValue, name: str) -> Operation | None:
-    """The operation of a name that makes a value."""
-    return value.op if isinstance(value, OpResult) and value.op.name == name else None
 
 
 def _growth(encode: TensorEncodeOp) -> int | None:

@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import block_of
 from ....ir.index import IndexOrInt
+from ....ir.locations import made_by
 from ....ir.regions import captured
 from ....ir.tensor_types import ranked, tensor_bytes
 from ....sharding.collectives import ALL_GATHER, ALL_REDUCE
@@ -110,10 +111,9 @@ def where_split(partitioner: Partitioner, table: SSAValue) -> SSAValue:
     """The tensor before the annotations that have it gathered for its users."""
     at = table
     while partitioner.sharding_of(at) is None:
-        owner = at.owner
-        if not isinstance(owner, Operation) or owner.name != SHARD:
+        if (annotation := made_by(at, SHARD)) is None:
             return at
-        at = owner.operands[0]
+        at = annotation.operands[0]
     return at
 
 

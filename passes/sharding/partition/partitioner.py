@@ -20,6 +20,7 @@ from ....dialects.shard.dialect import AllReduceOp
 from ....ir.attribute_access import constant_integer
 from ....ir.diagnostics import Note, OperationError
 from ....ir.index import INDEX, IndexOrInt
+from ....ir.locations import made_by
 from ....ir.tensor_types import ranked, tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.local_shape import explicit_offsets, halo
@@ -317,8 +318,7 @@ class Partitioner:
         at: Dimension | SSAValue = dimension
         while True:
             if isinstance(at, SSAValue):
-                owner = at.owner
-                if not isinstance(owner, Operation) or owner.name != "tensor.dim":
+                if (owner := made_by(at, "tensor.dim")) is None:
                     return at
                 index = constant_integer(owner.operands[1])
                 source = owner.operands[0]

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
 from ....ir.attribute_access import attribute
+from ....ir.locations import made_by
 from ....sharding.factors import FactorRule
 from ....sharding.sharding import ReductionKind
 from .variadic_reductions import joint_combiner
@@ -213,10 +214,9 @@ def _inside(operation: Operation, block: Block) -> bool:
 def _where_not_skipped(value: SSAValue, accumulator: SSAValue, block: Block) -> SSAValue | None:
     """The value that `select(taken, value, accumulator)` or its inverse gives for elements that it
     does not skip: these leave the accumulator as it is. `None` for other values."""
-    owner = value.owner
-    if not isinstance(owner, Operation) or owner.name != "arith.select":
+    if (select := made_by(value, "arith.select")) is None:
         return None
-    taken, *branches = owner.operands
+    taken, *branches = select.operands
     others = [each for each in branches if each is not accumulator]
     if len(others) != 1 or _depends_on(taken, accumulator, block):
         return None

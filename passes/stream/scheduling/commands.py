@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -61,7 +61,7 @@ class Translation:
         return made.build(operands=operands, result_types=results, properties=properties)
 
 
-CommandRule = Callable[[Translation, Operation], Sequence[Operation]]
+CommandRule = Callable[[Translation, Any], Sequence[Operation]]
 
 to_command = Rules[CommandRule]()
 """What commands an asynchronous operation is."""
@@ -183,9 +183,8 @@ def _call(to: Translation, op: Operation) -> Sequence[Operation]:
 
 
 @to_command("stream.async.dispatch")
-def _dispatch(to: Translation, op: Operation) -> Sequence[Operation]:
-    dispatch = cast(AsyncDispatchOp, op)
-    columns, accesses = _columns(to, _accessed(op))
+def _dispatch(to: Translation, dispatch: AsyncDispatchOp) -> Sequence[Operation]:
+    columns, accesses = _columns(to, _accessed(dispatch))
     uniform = [value for value in dispatch.resource_operands if not is_resource(value)]
     return (
         CmdDispatchOp.build(
