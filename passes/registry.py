@@ -59,6 +59,7 @@ _PASSES = {
     "iree-stream-pack-dispatch-operands": "stream.pack_dispatch_operands",
     "iree-stream-propagate-timepoints": "stream.propagate_timepoints",
     "iree-stream-refine-usage": "stream.refine_usage",
+    "iree-stream-reuse-allocations": "stream.reuse_allocations",
     "iree-stream-schedule-allocation": "stream.schedule_allocation",
     "iree-stream-schedule-concurrency": "stream.schedule_concurrency",
     "iree-stream-schedule-execution": "stream.schedule_execution",
