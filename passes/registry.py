@@ -65,6 +65,7 @@ _PASSES = {
     "iree-stream-schedule-execution": "stream.schedule_execution",
     "iree-stream-specialize-dispatches": "stream.specialize_dispatches",
     "iree-stream-specialize-encodings": "stream.specialize_encodings",
+    "iree-stream-sync-initializers": "stream.sync_initializers",
     "iree-stream-unify-encoding-for-globals": "stream.unify_encoding_for_globals",
     "iree-stream-verify-affinities": "stream.verify_affinities",
     "iree-stream-verify-async-access-ranges": "stream.verify_async_access_ranges",
