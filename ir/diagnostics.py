@@ -36,6 +36,15 @@ class OperationError(Exception):
         self.operation = operation
         self.message = message
         self.notes = tuple(notes)
+        self.others: tuple[OperationError, ...] = ()
+        """What is wrong besides, for who tells all of it."""
+
+
+def raise_all(errors: Sequence[OperationError]) -> None:
+    """Raise the first of some errors, which has the others with it; nothing if there is none."""
+    if errors:
+        errors[0].others = tuple(errors[1:])
+        raise errors[0]
 
 
 @dataclass(frozen=True, slots=True)

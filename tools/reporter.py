@@ -52,7 +52,8 @@ class Reporter:
 
     def refuse(self, failure: OperationError) -> None:
         """Report what a pass or the verifier refuses."""
-        self.error_at(failure.operation, from_operation_error(failure), failure)
+        for each in (failure, *failure.others):
+            self.error_at(each.operation, from_operation_error(each), each)
 
     def error_at(self, operation: Operation, diagnostic: Diagnostic, cause: Exception) -> None:
         """Report an error at an operation, with the notes that are asked for."""

@@ -57,7 +57,7 @@ class PropagateTimepointsPass(ModulePass):
         if carried is not None:
             carried.hand_on()
         for operation in tuple(host_operations(op)):
-            if isinstance(operation, TimepointAwaitOp):
+            if isinstance(operation, TimepointAwaitOp) and operation.sync is None:
                 _sink(operation)
         if carried is not None:
             carried.clear()

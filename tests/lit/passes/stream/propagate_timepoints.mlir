@@ -33,3 +33,12 @@ util.func public @main(%x: !stream.resource<external>, %n: index, %v: i32) -> !s
   %6 = "test.host"() : () -> i32
   util.return %3 : !stream.resource<external>
 }
+
+// A wait of the host that is asked for stays where it is.
+// CHECK-LABEL: @asked_for
+// CHECK-NEXT: stream.timepoint.await sync %t => %r
+// CHECK-NEXT: return
+util.func public @asked_for(%t: !stream.timepoint, %r: !stream.resource<constant>, %n: index) {
+  %w = stream.timepoint.await sync %t => %r : !stream.resource<constant>{%n}
+  util.return
+}

@@ -1,0 +1,86 @@
+"""Keep storage that is given back only to be asked for again.
+
+    %d = stream.resource.dealloca await(%t) => %a : !stream.resource<transient>{%n} => ...
+    %b, %u = stream.resource.alloca uninitialized await(%d) => ...<transient>{%n} => ...
+
+makes `%b` be `%a` and `%u` be `%t`. Both must be on one device, and of one lifetime and size. What
+the allocation waits for besides is waited for still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ...dialects.stream.affinity import affinity_of
+from ...dialects.stream.regions import TimepointJoinOp
+from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
+from ...ir.host_programs import host_operations
+from ...ir.syntax.assembly_format import values
+
+
+@dataclass(frozen=True)
+class ReuseAllocationsPass(ModulePass):
+    """Keep storage that is given back only to be asked for again."""
+
+    name = "iree-stream-reuse-allocations"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        del ctx
+        for operation in tuple(host_operations(op)):
+            if isinstance(operation, ResourceAllocaOp):
+                freed = next((f for f in _freed_before(operation) if _fits(f, operation)), None)
+                if freed is not None:
+                    _reuse(freed, operation)
+
+
+def _freed_before(alloca: ResourceAllocaOp) -> Iterator[Operation]:
+    """What gives storage back that an allocation waits for."""
+    awaited = alloca.await_timepoint
+    if awaited is None:
+        return
+    join = awaited.owner
+    for timepoint in join.operands if isinstance(join, TimepointJoinOp) else (awaited,):
+        owner = timepoint.owner
+        if isinstance(owner, ResourceDeallocaOp) and owner.parent is alloca.parent:
+            yield owner
+
+
+def _fits(freed: Operation, alloca: ResourceAllocaOp) -> bool:
+    storage, size = freed.operands[:2]
+    made = storage.owner
+    return (
+        isinstance(made, ResourceAllocaOp)
+        and made.indeterminate_lifetime == alloca.indeterminate_lifetime
+        and storage.type == alloca.result.type
+        and _is_same(size, alloca.storage_size)
+        and bool(values(freed, "await_timepoint"))
+        and affinity_of(made) == affinity_of(freed) == affinity_of(alloca)
+    )
+
+
+def _is_same(size: SSAValue, other: SSAValue) -> bool:
+    if size is other:
+        return True
+    constants = [
+        value.owner.properties.get("value")
+        for value in (size, other)
+        if isinstance(value.owner, Operation) and value.owner.name == "arith.constant"
+    ]
+    return len(constants) == 2 and constants[0] == constants[1]
+
+
+def _reuse(freed: Operation, alloca: ResourceAllocaOp) -> None:
+    """Take the storage that is given back as it is, once it is no longer used."""
+    assert alloca.await_timepoint is not None
+    freed.results[0].replace_all_uses_with(values(freed, "await_timepoint")[0])
+    alloca.result_timepoint.replace_all_uses_with(alloca.await_timepoint)
+    alloca.result.replace_all_uses_with(freed.operands[0])
+    Rewriter.erase_op(alloca)
+    Rewriter.erase_op(freed)
