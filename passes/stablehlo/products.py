@@ -30,9 +30,20 @@ Tensors = Sequence[SSAValue]
 _F32 = kind(f32)
 
 
-def accumulator(result: Kind) -> Kind:
-    """What products are summed in: floats narrower than f32 in f32, all else in its own type."""
-    return _F32 if result.is_narrow_float else result
+_RANKS = {"float": 1, "complex": 2}
+
+
+def accumulator(kinds: Sequence[Kind]) -> Kind:
+    """What products are summed in, for the kinds of both sides and of the result.
+
+    That is the result's, or that of a side which it cannot hold: floats for an integer are
+    converted when they are summed. Floats narrower than f32 are summed in f32.
+    """
+    left, right, result = kinds
+    total = max((result, left, right), key=lambda each: _RANKS.get(each.name, 0))
+    if total is not result and left.name == right.name:
+        total = max((left, right), key=lambda each: each.width)
+    return _F32 if total.is_narrow_float else total
 
 
 def _product(left: Kind, right: Kind, total: Kind) -> Body:
@@ -109,7 +120,7 @@ def contract(
     place_right = {each: index for index, each in enumerate(right_batch)}
     place_right |= {each: len(batch) + len(rows) + i for i, each in enumerate(columns)}
     place_right |= {each: outer + index for index, each in enumerate(right_summed)}
-    total = accumulator(kinds[2])
+    total = accumulator(kinds)
     sizes = [
         *(e.size(left, each) for each in (*batch, *rows)),
         *(e.size(right, each) for each in columns),
@@ -140,7 +151,8 @@ def _einsum(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         raise OperationError(op, f"has a config that does not fit its operands: {text}")
     left, right = letters
     names = list(dict.fromkeys((*result, *left, *right)))
-    total = accumulator(result_kind(op))
+    kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
+    total = accumulator(kinds)
     e = lowering.emit
     where = {letter: (operands[0], left.index(letter)) for letter in left}
     where = {letter: (operands[1], right.index(letter)) for letter in right} | where
@@ -150,10 +162,10 @@ def _einsum(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         maps[:2],
         [e.fill(e.constant(0, total.type), [e.size(*where[letter]) for letter in result])],
         maps[2:],
-        _product(operand_kind(op), operand_kind(op, 1), total),
+        _product(kinds[0], kinds[1], total),
         [PARALLEL if name in result else REDUCTION for name in names],
     )
-    return [rounded(e, results[0], total, result_kind(op))]
+    return [rounded(e, results[0], total, kinds[2])]
 
 
 # Convolution -------------------------------------------------------------------------------------
@@ -227,7 +239,7 @@ def _sums_of_windows(
     """The loop nest of a convolution: operands with the names of their loops, and how many places
     the result has."""
     (image, image_names), (kernel, kernel_names) = operands
-    total = accumulator(kinds[2])
+    total = accumulator(kinds)
     sizes = dict(zip(image_names, e.sizes(image), strict=True))
     sizes |= dict(zip(kernel_names, e.sizes(kernel), strict=True))
     sizes |= {f"s{n}": count for n, count in enumerate(counts)}

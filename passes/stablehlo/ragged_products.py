@@ -171,7 +171,7 @@ def _product(
     place_right |= {place: outer + index for index, place in enumerate(found.summed[1])}
     loops = outer + len(found.summed[0])
     sized = found.outer(len(shape(left))) if len(shape(numbers)) > 1 else []
-    total = accumulator(kinds[2])
+    total = accumulator(kinds)
     sizes = [
         *([] if groups is None else [groups]),
         *(e.size(left, place) for place in names),
@@ -206,7 +206,7 @@ def _body(
     kinds: tuple[Kind, Kind, Kind],
 ) -> Body:
     """Adds a product, if the element of the left side is of the group."""
-    total = accumulator(kinds[2])
+    total = accumulator(kinds)
     extent = e.size(right, found.group[0]) if found.group else None
 
     def body(inner: Emitter, args: Tensors) -> Tensors:

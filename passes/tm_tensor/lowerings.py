@@ -257,7 +257,7 @@ def _attention(lowering: Lowering, op: Operation) -> Tensors:
     e = lowering.emit
     query, key, value, *mask, _ = op.operands
     found, rank = kind(query.type), len(shape(query))
-    total, batch = accumulator(found), tuple(range(rank - 2))
+    total, batch = accumulator((found, found, found)), tuple(range(rank - 2))
     lists = (batch, batch, (rank - 1,), (rank - 1,))
     weights = contract(e, (query, key), lists, (found, found, total))
     mask = [rounded(e, each, found, total) for each in mask]

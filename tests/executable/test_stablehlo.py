@@ -41,6 +41,11 @@ func.func @main() {
   check.expect_eq_const %0, dense<1000.0> : tensor<bf16>
   %1 = stablehlo.dot_general %one, %one, contracting_dims = [0] x [0] : (tensor<1000xbf16>, tensor<1000xbf16>) -> tensor<bf16>
   check.expect_eq_const %1, dense<1000.0> : tensor<bf16>
+  %h = stablehlo.constant dense<1.5> : tensor<3xf32>
+  %h1 = stablehlo.dot_general %h, %h, contracting_dims = [0] x [0] : (tensor<3xf32>, tensor<3xf32>) -> tensor<i32>
+  check.expect_eq_const %h1, dense<6> : tensor<i32>
+  %h2 = "stablehlo.einsum"(%h, %h) <{einsum_config = "i,i->"}> : (tensor<3xf32>, tensor<3xf32>) -> tensor<i32>
+  check.expect_eq_const %h2, dense<6> : tensor<i32>
   %a = stablehlo.constant dense<[[1.0, 5.0, 2.0, 3.0], [4.0, 0.0, 7.0, 7.0]]> : tensor<2x4xf32>
   %z = stablehlo.constant dense<0.0> : tensor<f32>
   %2 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>, padding = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>}> ({

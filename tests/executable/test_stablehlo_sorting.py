@@ -13,6 +13,22 @@ from mesh_opt.interpreter import structured
 from self_checks import run
 
 PROGRAMS = {
+    # A format without a sign, and one whose NaN has the sign bit alone: below all numbers.
+    "narrow": """
+func.func @main() {
+  %a = stablehlo.constant dense<[4.0, 0xFF, 0.5, 1.0]> : tensor<4xf8E8M0FNU>
+  %i = stablehlo.iota dim = 0 : tensor<4xi32>
+  %0:2 = "stablehlo.sort"(%a, %i) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%x: tensor<f8E8M0FNU>, %y: tensor<f8E8M0FNU>, %p: tensor<i32>, %q: tensor<i32>):
+    %l = stablehlo.compare LT, %x, %y, TOTALORDER : (tensor<f8E8M0FNU>, tensor<f8E8M0FNU>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }) : (tensor<4xf8E8M0FNU>, tensor<4xi32>) -> (tensor<4xf8E8M0FNU>, tensor<4xi32>)
+  check.expect_eq_const %0#1, dense<[2, 3, 0, 1]> : tensor<4xi32>
+  %b = stablehlo.constant dense<[1.0, 0x80, -2.0, 0.0, -0.5]> : tensor<5xf8E4M3FNUZ>
+  %v, %j = chlo.top_k(%b, k = 5) : tensor<5xf8E4M3FNUZ> -> (tensor<5xf8E4M3FNUZ>, tensor<5xi32>)
+  check.expect_eq_const %j, dense<[0, 3, 4, 2, 1]> : tensor<5xi32>
+  return
+}""",
     # A sort by one operand that carries the other along; NaN is the largest number of top_k.
     "sorting": """
 func.func @main() {
