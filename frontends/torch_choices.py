@@ -8,8 +8,10 @@ from .torch_rules import decomposition
 
 
 def _starts(torch: Any, x: Any) -> Any:
-    """Whether each element of a vector is another than that before it."""
-    return torch.cat((torch.ones_like(x[:1], dtype=torch.bool), x[1:] != x[:-1]))
+    """Whether each element of a vector, or row of a matrix, is another than that before it."""
+    others = x[1:] != x[:-1]
+    others = others.any(1) if x.dim() > 1 else others
+    return torch.cat((torch.ones(1, dtype=torch.bool), others))
 
 
 def _runs(torch: Any, x: Any, starts: Any) -> tuple[Any, Any, Any]:
@@ -44,6 +46,45 @@ def unique(
     )
 
 
+def _rows(torch: Any, x: Any, dim: int) -> Any:
+    """What is at each place of a dimension, as a row."""
+    moved = x.movedim(dim, 0).reshape(x.shape[dim], -1)
+    return moved.to(torch.uint8) if x.dtype == torch.bool else moved
+
+
+def _chosen(torch: Any, x: Any, dim: int, starts: Any, order: Any, inverse: Any) -> Any:
+    """The first of each run of rows, the run of each, and how long they are."""
+    places, numbers, counts = _runs(torch, order, starts)
+    numbers = torch.zeros_like(order).scatter(0, order, numbers) if inverse else numbers[:0]
+    return x.index_select(dim, places), numbers, counts
+
+
+@decomposition("unique_dim.default")
+def unique_dim(
+    torch: Any,
+    x: Any,
+    dim: int,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> Any:
+    """Rows in the order of the first elements in which they differ."""
+    del sorted
+    if not x.numel():
+        return NotImplemented
+    rows = _rows(torch, x, dim)
+    differ = (rows[:, None] != rows).to(torch.int32)
+    # Equal rows differ nowhere, and are compared at the first element.
+    own = rows.gather(1, differ.argmax(-1))
+    before = own > own.T
+    numbers = torch.arange(x.shape[dim])
+    before = before | (~differ.any(-1) & (numbers < numbers[:, None]))
+    order = torch.zeros_like(numbers).scatter(0, before.sum(1), numbers)
+    starts = _starts(torch, rows.index_select(0, order))
+    values, inverse, counts = _chosen(torch, x, dim, starts, order, return_inverse)
+    return values, inverse, counts if return_counts else counts[:0]
+
+
 @decomposition("unique_consecutive.default")
 def unique_consecutive(
     torch: Any,
@@ -52,8 +93,12 @@ def unique_consecutive(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    if dim is not None or not x.numel():
+    if not x.numel():
         return NotImplemented
+    if dim is not None:
+        starts, numbers = _starts(torch, _rows(torch, x, dim)), torch.arange(x.shape[dim])
+        values, inverse, counts = _chosen(torch, x, dim, starts, numbers, return_inverse)
+        return values, inverse, counts if return_counts else counts[:0]
     flat = x.reshape(-1)
     values, numbers, counts = _runs(torch, flat, _starts(torch, flat))
     none = numbers[:0]

@@ -227,12 +227,14 @@ def _shift(name: str, operation: str) -> None:
     short = f"__{name[0]}shift__"
     long = f"bitwise_{name}_shift"
 
-    @decomposition(f"{short}.Tensor", f"{short}.Scalar", f"{long}.Tensor", f"{long}.Tensor_Scalar")
+    forms = (f"{long}.{each}" for each in ("Tensor", "Tensor_Scalar", "Scalar_Tensor"))
+
+    @decomposition(f"{short}.Tensor", f"{short}.Scalar", *forms)
     def shift(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         """By more bits than there are, or by fewer than none: nothing is left but the sign."""
         x, y = _broadcast(torch, x, y)
         if not x.dtype.is_signed:
-            return NotImplemented
+            return shift(torch, x.to(torch.int32), y.to(torch.int32)).to(x.dtype)
         bits = torch.iinfo(x.dtype).bits
         body = f"%r = stablehlo.{operation} %a0, %a1 : {{r}}"
         most = torch.where((y < 0) | (y >= bits), bits - 1, y)
@@ -242,6 +244,17 @@ def _shift(name: str, operation: str) -> None:
 
 _shift("left", "shift_left")
 _shift("right", "shift_right_arithmetic")
+
+
+def _bitwise(name: str) -> None:
+    @decomposition(f"bitwise_{name}.Scalar", f"bitwise_{name}.Scalar_Tensor")
+    def rule(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        x, y = _broadcast(torch, x, y)
+        return getattr(torch.ops.aten, f"bitwise_{name}").Tensor(x, y)
+
+
+for _name in ("and", "or", "xor"):
+    _bitwise(_name)
 
 
 @decomposition("nextafter.default")

@@ -1,11 +1,14 @@
-"""Images of other sizes, by filters that cover what becomes one pixel.
+"""Images of other sizes, by filters that cover what becomes one pixel, and images of bytes.
 
 upsample_aa(x: [n, c, h, w], (a, b))  ->  rows: [a, h] @ x @ columns: [w, b]
+
+PyTorch weighs bytes by whole numbers, and rounds after the columns and after the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from .torch_rules import decomposition
@@ -15,11 +18,11 @@ def _linear(torch: Any, x: Any) -> Any:
     return torch.clamp(1 - torch.abs(x), min=0)
 
 
-def _cubic(torch: Any, x: Any) -> Any:
-    """The kernel of Keys with the factor that PyTorch's antialiased resizes have, -0.5."""
+def _cubic(torch: Any, x: Any, a: float = -0.5) -> Any:
+    """The kernel of Keys. Antialiased resizes of PyTorch have the factor -0.5, others -0.75."""
     x = torch.abs(x)
-    near_by = (1.5 * x - 2.5) * x * x + 1
-    far_off = ((-0.5 * x + 2.5) * x - 4) * x + 2
+    near_by = ((a + 2) * x - (a + 3)) * x * x + 1
+    far_off = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return torch.where(x < 1, near_by, torch.where(x < 2, far_off, torch.zeros_like(x)))
 
 
@@ -49,6 +52,57 @@ def _weights(
     return weights / weights.sum(1, keepdim=True)
 
 
+def _near_weights(
+    torch: Any,
+    filters: tuple[Callable[..., Any], int],
+    size: int,
+    count: int,
+    align_corners: bool,
+    factor: float | None,
+) -> Any:
+    """The same without antialiasing; pixels at the edge stand for those beyond it."""
+    function, radius = filters
+    numbers = torch.arange(count).to(torch.float64)[:, None]
+    if align_corners:
+        places = numbers * ((size - 1) / (count - 1) if count > 1 else 0.0)
+    else:
+        scale = size / count if factor is None or factor <= 0 else 1 / factor
+        places = scale * (numbers + 0.5) - 0.5
+    weights = function(torch, torch.arange(-radius, size + radius) - torch.clamp(places, -1, size))
+    before, inner, after = weights.split((radius, size, radius), 1)
+    pixels = torch.arange(size)
+    first = torch.where(pixels == 0, before.sum(1, keepdim=True), 0.0)
+    last = torch.where(pixels == size - 1, after.sum(1, keepdim=True), 0.0)
+    return inner + first + last
+
+
+def _resized(torch: Any, x: Any, rows: Any, columns: Any) -> Any:
+    if x.dtype == torch.uint8:
+        across = _of_bytes(torch, x, columns, lambda pixels, weights: pixels @ weights.T)
+        found = _of_bytes(torch, across, rows, lambda pixels, weights: weights @ pixels)
+        return found.to(torch.uint8)
+    wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+    return (rows.to(wide) @ (x.to(wide) @ columns.to(wide).T)).to(x.dtype)
+
+
+def _of_bytes(torch: Any, x: Any, weights: Any, product: Callable[[Any, Any], Any]) -> Any:
+    """A product with weights of 16 bits, which have as many binary places as fit."""
+    places = torch.arange(22)
+    fits = 0.5 + weights.amax() * 2.0 ** (places + 1).to(torch.float64) < 1 << 15
+    count = fits.sum().to(torch.int32)
+    scaled = weights * 2.0 ** count.to(torch.float64)
+    whole = torch.trunc(scaled + torch.where(scaled < 0, -0.5, 0.5)).to(torch.int32)
+    one = torch.ones_like(count)
+    found = product(x.to(torch.int32), whole) + (one << (count - 1))
+    return torch.clamp(found >> count, 0, 255)
+
+
+def _known(torch: Any, x: Any, counts: Sequence[int]) -> bool:
+    sizes = (*x.shape[-2:], *counts)
+    kind = x.dtype.is_floating_point or x.dtype == torch.uint8
+    return kind and all(isinstance(each, int) for each in sizes)
+
+
 def _antialiased(name: str, function: Callable[..., Any], radius: int) -> None:
     @decomposition(f"{name}.default")
     def resize(  # pyright: ignore[reportUnusedFunction]
@@ -59,17 +113,41 @@ def _antialiased(name: str, function: Callable[..., Any], radius: int) -> None:
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Any:
-        sizes = x.shape[-2:]
-        known = all(isinstance(each, int) for each in (*sizes, *counts))
-        if not known or not x.dtype.is_floating_point:
+        if not _known(torch, x, counts):
             return NotImplemented
-        wide = torch.float64 if x.dtype == torch.float64 else torch.float32
         rows, columns = (
-            _weights(torch, (function, radius), size, count, align_corners, scale).to(wide)
-            for size, count, scale in zip(sizes, counts, (scales_h, scales_w), strict=True)
+            _weights(torch, (function, radius), size, count, align_corners, scale)
+            for size, count, scale in zip(x.shape[-2:], counts, (scales_h, scales_w), strict=True)
         )
-        return (rows @ (x.to(wide) @ columns.T)).to(x.dtype)
+        return _resized(torch, x, rows, columns)
 
 
 _antialiased("_upsample_bilinear2d_aa", _linear, 1)
 _antialiased("_upsample_bicubic2d_aa", _cubic, 2)
+
+
+def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None:
+    @decomposition(f"{name}.vec")
+    def resize(  # pyright: ignore[reportUnusedFunction]
+        torch: Any,
+        x: Any,
+        counts: Sequence[int] | None,
+        align_corners: bool,
+        factors: Sequence[float] | None = None,
+    ) -> Any:
+        """Of bytes; PyTorch's own rules have float32, and round otherwise than its kernels."""
+        sizes = x.shape[-2:]
+        if x.dtype != torch.uint8 or not _known(torch, x, counts or ()):
+            return NotImplemented
+        given = [None, None] if factors is None else list(factors)
+        if counts is None:
+            counts = [int(size * (each or 1)) for size, each in zip(sizes, given, strict=True)]
+        rows, columns = (
+            _near_weights(torch, (function, radius), size, count, align_corners, factor)
+            for size, count, factor in zip(sizes, counts, given, strict=True)
+        )
+        return _resized(torch, x, rows, columns)
+
+
+_of_neighbours("upsample_bilinear2d", _linear, 1)
+_of_neighbours("upsample_bicubic2d", partial(_cubic, a=-0.75), 2)

@@ -18,6 +18,7 @@ def traceable(torch: Any) -> Generator[None]:
     known: dict[Any, Callable[..., Any]] = {
         functional.ctc_loss: _ctc_loss,
         functional.gaussian_nll_loss: _gaussian_nll_loss,
+        functional.one_hot: _one_hot,
         torch.linalg.lstsq: _lstsq,
         base.__getitem__: _getitem,
         base.__setitem__: _setitem,
@@ -108,6 +109,16 @@ def _setitem(torch: Any, x: Any, index: Any, value: Any) -> Any:
     value = torch.as_tensor(value, dtype=x.dtype).expand(shape).unsqueeze(dimension)
     part.index_copy_(dimension, _counted(torch, place, part.shape[dimension]), value)
     return None
+
+
+def _one_hot(torch: Any, x: Any, num_classes: int = -1) -> Any:
+    """Without classes, as many as the largest number says, which must not be below 0."""
+    if num_classes < -1 or not num_classes or not x.numel() or x.dtype != torch.int64:
+        return NotImplemented
+    if num_classes == -1:
+        num_classes = x.max().item() + 1
+        torch._check(num_classes >= 1)
+    return (x[..., None] == torch.arange(num_classes)).to(x.dtype)
 
 
 # Losses ------------------------------------------------------------------------------------------

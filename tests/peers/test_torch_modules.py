@@ -197,6 +197,8 @@ def each(x, y):
 same(each, torch.randn(5, 3), torch.randn(5, 3))
 same(lambda x: (func.jacrev(torch.sin)(x), func.jacfwd(torch.exp)(x),
                 func.hessian(lambda x: (x ** 3).sum())(x)), torch.randn(4))
+chosen = lambda w, i: (w.log_softmax(-1) * functional.one_hot(i, 4)).sum()
+same(lambda w, i: func.grad(chosen)(w, i), torch.randn(3, 4), torch.tensor([0, 3, 1]))
 """
 
 

@@ -210,6 +210,8 @@ same(lambda x: (x.max(), x.max(1), x.amin(0), x.argmax(1), x.topk(2), x.sort(des
 same(lambda x: (x.any(), x.any(1), x.all(0), torch.ones_like(x) + x, x.new_zeros(3),
                 torch.full((2,), 200, dtype=torch.uint8).float()), bytes)
 same(lambda x: (x[:, :1].max(), x[:, :1].amax(1), x[:, 2:].min()), bytes)
+same(lambda x: (x << 1, x >> 1, x >> x.flip(0), x << 9, 255 >> x, ~x, x | 6, 6 ^ x), bytes)
+same(lambda x: (1 << x, -1000 >> x, x | 6, 6 & x, x ^ -1, (x > 1) | False), tensor([0, 3, 5]))
 
 # Poles and limits.
 edge = tensor([0.0, -0.0, -1, -2.5, 0.3, 4, nan, inf])
@@ -238,6 +240,11 @@ few = torch.randint(0, 4, (3, 4))
 same(lambda x: (torch.unique(x), torch.unique_consecutive(x)), few)
 same(lambda x: (torch.unique(x, return_inverse=True, return_counts=True),
                 torch.unique_consecutive(x, return_inverse=True, return_counts=True)), few)
+same(lambda x: (torch.unique(x > 1, dim=-1), torch.unique(x.float() / 3, dim=0)), few)
+same(lambda x: (torch.unique(x, dim=1, return_inverse=True, return_counts=True),
+                torch.unique_consecutive(x, dim=1, return_inverse=True, return_counts=True)),
+     torch.randint(0, 2, (2, 7, 2)))
+same(lambda x: (functional.one_hot(x), functional.one_hot(x[0, 0] + x, 9)), few)
 same(lambda x: (torch.nonzero_static(x > 1, size=5),
                 torch.nonzero_static(x > 1, size=30, fill_value=-2)), few)
 same(lambda x, i: (x.take(i), x[i]), few, tensor(-2))
@@ -249,6 +256,12 @@ same(lambda x: [functional.interpolate(x, mode=mode, antialias=True, **each)
                 for mode in ("bilinear", "bicubic")
                 for each in (dict(size=(5, 12)), dict(scale_factor=0.4),
                              dict(size=(5, 12), align_corners=True))], image)
+# Bytes are weighed by whole numbers.
+image = torch.randint(0, 256, (1, 5, 8, 9), dtype=torch.uint8)
+same(lambda x: [functional.interpolate(x, mode=mode, antialias=antialias, **each)
+                for mode in ("bilinear", "bicubic") for antialias in (False, True)
+                for each in (dict(size=(5, 12)), dict(scale_factor=2.5),
+                             dict(size=(3, 2), align_corners=True))], image)
 
 # Dimensions that count from the end, and what else torch-mlir refuses.
 rows, at = torch.randn(10, 5), torch.randint(0, 5, (5, 5))
