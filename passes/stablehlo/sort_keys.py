@@ -16,7 +16,8 @@ from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
 from ...ir.attribute_access import attribute
 from ...ir.syntax.words import OpaqueWordAttribute
-from .arithmetic import operand_kind, total_order, word
+from .arithmetic import operand_kind, word
+from .comparisons import total_order
 from .emitter import Emitter, shape
 from .lowering import Lowering
 

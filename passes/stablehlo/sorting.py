@@ -19,7 +19,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ...ir.attribute_access import attribute, element_type, integer
 from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
-from .arithmetic import operand_kind, total_order
+from .arithmetic import operand_kind
+from .comparisons import total_order
 from .elements import kind
 from .emitter import INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
