@@ -1,22 +1,4 @@
 // RUN: mesh-opt %s --split-input-file --verify-diagnostics --iree-stream-verify-lowering-to-async
-// RUN: not mesh-opt %s --split-input-file --iree-stream-verify-lowering-to-tensors 2>&1 >%t | filecheck %s --check-prefix=TENSORS
-// RUN: not mesh-opt %s --split-input-file --iree-stream-verify-lowering-to-async-resources 2>&1 >%t | filecheck %s --check-prefix=RESOURCES
-// RUN: not mesh-opt %s --split-input-file --iree-stream-verify-lowering-to-cmd 2>&1 >%t | filecheck %s --check-prefix=CMD
-
-// TENSORS: 'tensor.empty' op illegal for this phase of lowering in the stream dialect; expected to have been converted or removed
-// TENSORS: 'flow.tensor.splat' op illegal for this phase of lowering in the stream dialect; expected to have been converted or removed
-// TENSORS-NOT: error:
-// RESOURCES: 'tensor.empty' op illegal for this phase of lowering in the stream dialect; expected to have been converted or removed
-// RESOURCES: 'flow.tensor.splat' op illegal for this phase of lowering in the stream dialect; expected to have been converted or removed
-// RESOURCES: 'stream.tensor.sizeof' op illegal for this phase of lowering in the stream dialect; expected to have been converted or removed
-// RESOURCES-NOT: error:
-// CMD: 'tensor.empty' op illegal for this phase of lowering in the stream dialect; expected to have been converted or removed
-// CMD: 'flow.tensor.splat' op illegal for this phase of lowering in the stream dialect; expected to have been converted or removed
-// CMD: 'stream.tensor.sizeof' op illegal for this phase of lowering in the stream dialect; expected to have been converted or removed
-// CMD: 'stream.async.splat' op illegal for this phase of lowering in the stream dialect; expected to have been converted or removed
-// CMD: 'util.call' op operand 0 type '!stream.resource<*>' illegal for this phase of lowering in the stream dialect
-// CMD: 'stream.async.execute' op illegal for this phase of lowering in the stream dialect; expected to have been converted or removed
-// CMD-NOT: 'stream.async.clone'
 
 util.func public @tensors(%n: index) {
   // expected-error @+1 {{'tensor.empty' op illegal for this phase of lowering in the stream dialect; expected to have been converted or removed}}
