@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
+from xdsl.utils.disjoint_set import DisjointSet
 
 from ...dialects.sdy.attributes import ManualAxesAttr, ShardingPerValueAttr, TensorSharding
 from ...dialects.sdy.dialect import ManualComputationOp, ReturnOp
@@ -88,27 +89,28 @@ class _Grouping:
         self._block = block
         self._border = border
         self._around = around
-        self._parent: dict[Operation, Operation] = {}
+        self._local: set[Operation] = set()
+        self._groups: DisjointSet[Operation] = DisjointSet()
 
     def computations(self) -> list[_Computation]:
         operations = list(self._block.ops)
         for operation in operations:
             if self._is_entry(operation):
-                self._parent[operation] = operation
+                self._add(operation)
             else:
                 self._join_readers(operation)
         for operation in operations:
             if self._is_exit(operation):
                 self._pull_in(operation.operands[0], operation)
-        for operation in [each for each in operations if each in self._parent]:
+        for operation in [each for each in operations if each in self._local]:
             if not self._is_entry(operation) and not self._is_exit(operation):
                 for value in list(values_read(operation)):
                     self._pull_in(value, operation)
         found: dict[Operation, _Computation] = {}
         for operation in self._block.ops:
-            if operation not in self._parent:
+            if operation not in self._local:
                 continue
-            each = found.setdefault(self._root(operation), _Computation())
+            each = found.setdefault(self._groups.find(operation), _Computation())
             if self._is_entry(operation):
                 each.entries.append(operation)
             elif self._is_exit(operation):
@@ -129,21 +131,21 @@ class _Grouping:
         manual = self._border.manual_axes.get(operation.results[0], frozenset[str]())
         return manual <= self._around
 
-    def _root(self, operation: Operation) -> Operation:
-        while self._parent[operation] is not operation:
-            operation = self._parent[operation]
-        return operation
+    def _add(self, operation: Operation) -> None:
+        if operation not in self._local:
+            self._local.add(operation)
+            self._groups.add(operation)
 
     def _join(self, operation: Operation, other: Operation) -> None:
-        self._parent.setdefault(operation, operation)
-        self._parent.setdefault(other, other)
-        self._parent[self._root(operation)] = self._root(other)
+        self._add(operation)
+        self._add(other)
+        self._groups.union(operation, other)
 
     def _join_readers(self, operation: Operation) -> None:
         """Join an operation with the local ones that it reads."""
         for value in values_read(operation):
             owner = value.owner
-            if isinstance(owner, Operation) and owner in self._parent and not self._is_exit(owner):
+            if isinstance(owner, Operation) and owner in self._local and not self._is_exit(owner):
                 self._join(operation, owner)
 
     def _pull_in(self, value: SSAValue, reader: Operation) -> None:
@@ -153,10 +155,10 @@ class _Grouping:
             return  # It is made in a region of the reader.
         if isinstance(owner, Block) or owner.parent is not self._block:
             raise _whole_tensor(reader)
-        if owner in self._parent and not self._is_exit(owner):
+        if owner in self._local and not self._is_exit(owner):
             self._join(reader, owner)
             return
-        if owner.has_trait(ConstantLike) or owner.name == "stablehlo.constant":
+        if owner.has_trait(ConstantLike):
             copy = owner.clone()
             self._block.insert_op_before(copy, owner)
             result = copy.results[0]
