@@ -26,6 +26,13 @@ def _cubic(torch: Any, x: Any, a: float = -0.5) -> Any:
     return torch.where(x < 1, near_by, torch.where(x < 2, far_off, torch.zeros_like(x)))
 
 
+def _scale(size: int, count: int, align_corners: bool, factor: float | None) -> float:
+    """How far apart the centres of two new pixels are, in old ones."""
+    if align_corners:
+        return (size - 1) / (count - 1) if count > 1 else 0.0
+    return size / count if factor is None or factor <= 0 else 1 / factor
+
+
 def _weights(
     torch: Any,
     filters: tuple[Callable[..., Any], int],
@@ -36,10 +43,7 @@ def _weights(
 ) -> Any:
     """How much each of `size` pixels counts in each of `count`: `[count, size]`, in float64."""
     function, radius = filters
-    if align_corners:
-        scale = (size - 1) / (count - 1) if count > 1 else 0.0
-    else:
-        scale = size / count if factor is None or factor <= 0 else 1 / factor
+    scale = _scale(size, count, align_corners, factor)
     wide = max(scale, 1.0)
     pixels, numbers = torch.arange(size), torch.arange(count)
     centres = scale * (numbers.to(torch.float64) + 0.5)[:, None]
@@ -63,11 +67,8 @@ def _near_weights(
     """The same without antialiasing; pixels at the edge stand for those beyond it."""
     function, radius = filters
     numbers = torch.arange(count).to(torch.float64)[:, None]
-    if align_corners:
-        places = numbers * ((size - 1) / (count - 1) if count > 1 else 0.0)
-    else:
-        scale = size / count if factor is None or factor <= 0 else 1 / factor
-        places = scale * (numbers + 0.5) - 0.5
+    scale = _scale(size, count, align_corners, factor)
+    places = numbers * scale if align_corners else scale * (numbers + 0.5) - 0.5
     weights = function(torch, torch.arange(-radius, size + radius) - torch.clamp(places, -1, size))
     before, inner, after = weights.split((radius, size, radius), 1)
     pixels = torch.arange(size)
