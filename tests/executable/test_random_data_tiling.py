@@ -11,41 +11,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from breadth import cases
+from encoded_programs import PADDING
+from encoded_programs import TARGETS as ALL_TARGETS
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
 from mesh_opt.passes.data_tile import DataTilePass
 from mesh_opt.runtime.abi.values import dtype_of
 from parsing import parse
 
-CPU = (
-    '#hal.executable.target<"llvm-cpu", "{form}", {{cpu_features = "{features}", '
-    'target_triple = "{triple}", iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}}>'
-)
-VMVX = (
-    '#hal.executable.target<"vmvx", "vmvx-bytecode-fb", {{ukernels = "{ukernels}", '
-    "iree.encoding.resolver = #iree_cpu.vmvx_encoding_resolver<>}}>"
-)
-GPU = (
-    '#hal.executable.target<"rocm", "rocm-hsaco-fb", {iree.encoding.resolver = '
-    "#iree_gpu.gpu_encoding_resolver<>, iree_codegen.target_info = #iree_gpu.target<"
-    'arch = "gfx942", features = "", wgp = <mma = [<MFMA_F32_16x16x4_F32>, '
-    "<MFMA_I32_16x16x32_I8>, <MFMA_F32_16x16x16_BF16>], max_workgroup_memory_bytes = 65536, "
-    "max_load_instruction_bits = 128, simds_per_wgp = 4, vgpr_space_bits = 2048>>}>"
-)
-TARGETS = [
-    CPU.format(form="embedded-elf-x86_64", features="+avx2", triple="x86_64-x-x"),
-    CPU.format(
-        form="embedded-elf-x86_64",
-        features="+avx512f,+avx512bw,+avx512vnni,+avx512bf16",
-        triple="x86_64-x-x",
-    ),
-    CPU.format(form="embedded-elf-arm_64", features="+i8mm,+bf16", triple="aarch64-x-x"),
-    CPU.format(form="embedded-elf-riscv_64", features="+v,+zvl256b", triple="riscv64-x-x"),
-    VMVX.format(ukernels="none"),
-    VMVX.format(ukernels="all"),
-    GPU,
-    '#hal.executable.target<"llvm-cpu", "plain">',
-]
+TARGETS = [each for each in ALL_TARGETS if each != PADDING]
 WIDE = {"f32": "f32", "bf16": "f32", "i8": "i32"}
 """In which type products of a type are added up."""
 

@@ -19,13 +19,18 @@ HOSTILE: tuple[Any, ...] = (
 NAMES = ("f64", "i8", "tensor<4xf64>", "all_to_all", "permute", "halo", "gather", "max")
 
 
-def altered(path: Path, target: Path, change: Callable[[Any], None]) -> Path:
-    """Write a file whose header is another."""
+def _contents(path: Path) -> tuple[dict[str, Any], dict[str, list[bytes]]]:
+    """The header of a file without its table of sections, and the sections."""
     file = Container(path)
     data = path.read_bytes()
     length = HEAD.unpack_from(data)[4]
     header = json.loads(data[HEAD.size : HEAD.size + length])
-    sections = {name: [bytes(file.section(name))] for name in header.pop("sections")}
+    return header, {name: [bytes(file.section(name))] for name in header.pop("sections")}
+
+
+def altered(path: Path, target: Path, change: Callable[[Any], None]) -> Path:
+    """Write a file whose header is another."""
+    header, sections = _contents(path)
     change(header)
     write_container(target, header, sections)
     return target
@@ -33,11 +38,7 @@ def altered(path: Path, target: Path, change: Callable[[Any], None]) -> Path:
 
 def with_words(path: Path, target: Path, change: Callable[[Any], None]) -> Path:
     """Write a file whose host code has other words, of the same number."""
-    file = Container(path)
-    data = path.read_bytes()
-    length = HEAD.unpack_from(data)[4]
-    header = json.loads(data[HEAD.size : HEAD.size + length])
-    sections = {name: [bytes(file.section(name))] for name in header.pop("sections")}
+    header, sections = _contents(path)
     words = np.frombuffer(sections["code"][0], np.int64).copy()
     change(words)
     write_container(target, header, {**sections, "code": [words.tobytes()]})
