@@ -1,6 +1,6 @@
 """Complex numbers in LLVM IR: a register is a vector of the real and the imaginary part.
 
-Quotients are Smith's (CACM 5, 8, 1962) and functions those of the C library, as in NumPy.
+Quotients are Smith's (CACM 5, 8, 1962) and most functions those of the C library, as in NumPy.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import llvmlite.binding
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
+from . import llvm_angles as angles
+from . import llvm_powers as powers
+from .llvm_doubles import DOUBLE
 from .llvm_floats import libm
 from .llvm_values import Builder, Emit, Value, intrinsic, library_function
 
@@ -218,6 +221,32 @@ def library(name: str) -> Emit:
     return emit
 
 
+def exponential(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """`exp(x + yi) = exp(x) cos(y) + exp(x) sin(y) i`, with C's results at infinity (G.6.3.1).
+
+    Of floats it is computed in doubles, in which `exp(x)` is finite: its product with 0 is 0.
+    """
+    x, y = _parts(builder, values[0])
+    if x.type == DOUBLE:
+        return library("exp")(builder, values)
+    zero, infinity = ir.Constant(x.type, 0.0), ir.Constant(x.type, float("inf"))
+    size = powers.exponential(builder, builder.fpext(x, DOUBLE))
+    angle = builder.fpext(y, DOUBLE)
+    one, other = (
+        builder.fptrunc(builder.fmul(size, each(builder, angle)), x.type)
+        for each in (angles.cosine, angles.sine)
+    )
+    has_angle = builder.fcmp_ordered("<", intrinsic(builder, "llvm.fabs", y), infinity)
+    is_none = builder.fcmp_ordered("==", x, builder.fneg(infinity))
+    is_endless = builder.fcmp_ordered("==", x, infinity)
+    limit = builder.select(is_none, zero, builder.select(is_endless, infinity, one))
+    one = builder.select(has_angle, one, limit)
+    is_real = builder.fcmp_ordered("==", y, zero)
+    other = builder.select(is_real, y, other)
+    other = builder.select(builder.and_(is_none, builder.not_(has_angle)), zero, other)
+    return create(builder, [one, other])
+
+
 def inverse_root(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
     """One over the square root."""
     root = library("sqrt")(builder, values)
@@ -263,6 +292,7 @@ FUNCTIONS: dict[str, Emit] = {
     "rsqrtc": inverse_root,
     "expm1c": exponential_minus_one,
     "log1pc": logarithm_plus_one,
-    **{f"{name}c": library(name) for name in ("exp", "log", "sqrt", "sin", "cos", "tan", "tanh")},
+    "expc": exponential,
+    **{f"{name}c": library(name) for name in ("log", "sqrt", "sin", "cos", "tan", "tanh")},
 }
 """From complex numbers to a complex number."""

@@ -89,14 +89,6 @@ def clamp(builder: Builder, value: Value, low: Value, high: Value) -> Value:
     return intrinsic(builder, "llvm.minnum", intrinsic(builder, "llvm.maxnum", value, low), high)
 
 
-def integer_power(
-    builder: Builder, values: Sequence[Value], element: Element, integer: Element
-) -> Value:
-    """A float to the power of an integer."""
-    exponent = builder.sitofp(narrow(builder, values[1], integer), values[0].type)
-    return round_to_element(builder, libm(builder, "pow", [values[0], exponent]), element)
-
-
 def float_comparison(predicate: str, ordered: bool) -> Emit:
     """A comparison by LLVM's sign for it; an ordered one is false of NaNs."""
 

@@ -1,6 +1,8 @@
 """Elementary functions in `f32` without branches, so that loops over them are vectorised.
 
-Calls of the C library are not, and are ten to a hundred times slower. `log` and `tanh` near 0 have
+Calls of the C library are not, and are ten to a hundred times slower. The functions of this file
+compute in `f32`; those of `llvm_angles` and `llvm_powers` in `f64`, whose error is half a unit in
+the last place. `log` and `tanh` near 0 have
 the coefficients of S. Moshier's Cephes library (`logf`, `tanhf`); the others are least maximal
 errors, with coefficients rounded one after the other. Errors are at most 1.0 (`exp`, `log`, `erf`),
 1.4 (`tanh`) and 1.5 (`expm1`, `log1p`) units in the last place, and 0.2 more on a CPU without fused
@@ -9,7 +11,7 @@ multiply-add. `f64` uses the C library.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -58,13 +60,13 @@ _ERF_FAR = (
 """The square root of `erfc(x)` by `x - 1.25`, from 1 to 3.95."""
 
 
-def vectorisable(fallback: Compute, function: Callable[[Builder, Value], Value]) -> Compute:
+def vectorisable(fallback: Compute, function: Compute) -> Compute:
     """A function of our own for `f32`, another for `f64`."""
 
-    def compute(builder: Builder, value: Value) -> Value:
-        if isinstance(value.type, ir.DoubleType):
-            return fallback(builder, value)
-        return function(builder, value)
+    def compute(builder: Builder, *values: Value) -> Value:
+        if isinstance(values[0].type, ir.DoubleType):
+            return fallback(builder, *values)
+        return function(builder, *values)
 
     return compute
 
@@ -73,16 +75,17 @@ def _number(value: float) -> Value:
     return ir.Constant(_FLOAT, value)
 
 
-def _multiply_add(builder: Builder, left: Value, right: Value, term: Value) -> Value:
+def multiply_add(builder: Builder, left: Value, right: Value, term: Value) -> Value:
+    """`left * right + term`, rounded once where the CPU can."""
     product = builder.fmul(left, right, flags=_FUSED)
     return builder.fadd(product, term, flags=_FUSED)
 
 
-def _polynomial(builder: Builder, coefficients: Sequence[float], value: Value) -> Value:
-    """Horner's scheme, the highest power first."""
-    result: Any = _number(coefficients[0])
+def polynomial(builder: Builder, coefficients: Sequence[float], value: Value) -> Value:
+    """Horner's scheme in the type of `value`, the highest power first."""
+    result: Any = ir.Constant(value.type, coefficients[0])
     for each in coefficients[1:]:
-        result = _multiply_add(builder, result, value, _number(each))
+        result = multiply_add(builder, result, value, ir.Constant(value.type, each))
     return result
 
 
@@ -93,19 +96,20 @@ def _short_chain(builder: Builder, coefficients: Sequence[float], value: Value) 
     rest = coefficients[len(first) :]
     result: Any = _number(first[0]) if first else None
     for high, low in zip(rest[::2], rest[1::2], strict=True):
-        pair = _multiply_add(builder, _number(high), value, _number(low))
-        result = pair if result is None else _multiply_add(builder, result, square, pair)
+        pair = multiply_add(builder, _number(high), value, _number(low))
+        result = pair if result is None else multiply_add(builder, result, square, pair)
     return result
 
 
-def _smaller(builder: Builder, value: Value, limit: float) -> Value:
+def smaller(builder: Builder, value: Value, limit: float) -> Value:
     """The smaller one, NaN for NaN: one instruction, unlike `llvm.minnum`."""
-    bound = _number(limit)
+    bound = ir.Constant(value.type, limit)
     return builder.select(builder.fcmp_ordered("<", bound, value), bound, value)
 
 
-def _larger(builder: Builder, value: Value, limit: float) -> Value:
-    bound = _number(limit)
+def larger(builder: Builder, value: Value, limit: float) -> Value:
+    """The larger one, NaN for NaN."""
+    bound = ir.Constant(value.type, limit)
     return builder.select(builder.fcmp_ordered(">", bound, value), bound, value)
 
 
@@ -121,7 +125,7 @@ _ROUNDER = 12582912.0
 
 def _nearest(builder: Builder, value: Value, scale: float) -> tuple[Value, Value]:
     """The integer that is nearest to `value * scale`, as a number and as one."""
-    biased = _multiply_add(builder, value, _number(scale), _number(_ROUNDER))
+    biased = multiply_add(builder, value, _number(scale), _number(_ROUNDER))
     bits = builder.bitcast(biased, _I32)
     return builder.fsub(biased, _number(_ROUNDER)), builder.sub(bits, constant(_I32, 0x4B400000))
 
@@ -134,12 +138,12 @@ def _scaled(builder: Builder, value: Value, exponent: Value) -> Value:
 
 def exp(builder: Builder, value: Value) -> Value:
     """`e^x` of any number as `2^n e^r` with `|r| <= ln(2) / 2`."""
-    bounded = _larger(builder, _smaller(builder, value, 89.0), -104.0)
+    bounded = larger(builder, smaller(builder, value, 89.0), -104.0)
     whole, exponent = _nearest(builder, bounded, 1.44269504088896341)
     # ln(2) in two parts, so that the products are exact.
-    rest = _multiply_add(builder, whole, _number(-0.693359375), bounded)
-    rest = _multiply_add(builder, whole, _number(2.12194440e-4), rest)
-    power = _polynomial(builder, _EXP, rest)
+    rest = multiply_add(builder, whole, _number(-0.693359375), bounded)
+    rest = multiply_add(builder, whole, _number(2.12194440e-4), rest)
+    power = polynomial(builder, _EXP, rest)
     # In two steps, since the result may lie beyond the normal numbers. NaN gets through both.
     half = builder.ashr(exponent, constant(_I32, 1))
     for each in (half, builder.sub(exponent, half)):
@@ -161,10 +165,10 @@ def log(builder: Builder, value: Value) -> Value:
     rest = builder.fsub(mantissa, _number(1.0))
     square = builder.fmul(rest, rest)
     series = builder.fmul(builder.fmul(_short_chain(builder, _LOG, rest), rest), square)
-    series = _multiply_add(builder, whole, _number(-2.12194440e-4), series)
-    series = _multiply_add(builder, square, _number(-0.5), series)
+    series = multiply_add(builder, whole, _number(-2.12194440e-4), series)
+    series = multiply_add(builder, square, _number(-0.5), series)
     result = builder.fadd(rest, series)
-    result = _multiply_add(builder, whole, _number(0.693359375), result)
+    result = multiply_add(builder, whole, _number(0.693359375), result)
     zero = _number(0.0)
     result = builder.select(builder.fcmp_ordered("==", value, zero), _number(float("-inf")), result)
     infinite = builder.fcmp_ordered("==", value, _number(float("inf")))
@@ -188,14 +192,14 @@ def log1p(builder: Builder, value: Value) -> Value:
 def expm1(builder: Builder, value: Value) -> Value:
     """`e^x - 1` as `2^n (e^r - 1) + (2^n - 1)`, and `e^x` where 1 is too little to count."""
     one = _number(1.0)
-    bounded = _larger(builder, _smaller(builder, value, 60.0), -20.0)
+    bounded = larger(builder, smaller(builder, value, 60.0), -20.0)
     whole, exponent = _nearest(builder, bounded, 1.44269504088896341)
-    rest = _multiply_add(builder, whole, _number(-0.693359375), bounded)
-    rest = _multiply_add(builder, whole, _number(2.12194440e-4), rest)
-    series = builder.fmul(_polynomial(builder, _EXP[:-2], rest), rest)
-    less = _multiply_add(builder, series, rest, rest)
+    rest = multiply_add(builder, whole, _number(-0.693359375), bounded)
+    rest = multiply_add(builder, whole, _number(2.12194440e-4), rest)
+    series = builder.fmul(polynomial(builder, _EXP[:-2], rest), rest)
+    less = multiply_add(builder, series, rest, rest)
     power = _scaled(builder, one, exponent)
-    result = _multiply_add(builder, power, less, builder.fsub(power, one))
+    result = multiply_add(builder, power, less, builder.fsub(power, one))
     is_large = builder.fcmp_ordered(">", value, _number(60.0))
     result = builder.select(is_large, exp(builder, value), result)
     return builder.select(builder.fcmp_ordered("==", value, _number(0.0)), value, result)
@@ -205,13 +209,13 @@ def tanh(builder: Builder, value: Value) -> Value:
     """An odd polynomial near 0, `1 - 2 / (e^2x + 1)` elsewhere."""
     magnitude = intrinsic(builder, "llvm.fabs", value)
     square = builder.fmul(value, value)
-    series = builder.fmul(_polynomial(builder, _TANH, square), square)
+    series = builder.fmul(polynomial(builder, _TANH, square), square)
     # The sum of two zeros has lost the sign.
-    near = _signed_as(builder, _multiply_add(builder, series, value, value), value)
+    near = _signed_as(builder, multiply_add(builder, series, value, value), value)
     # From 10 on the result is 1. Up to there ln(2) in one part is precise enough.
-    bounded = _smaller(builder, magnitude, 10.0)
+    bounded = smaller(builder, magnitude, 10.0)
     whole, exponent = _nearest(builder, bounded, 2.88539008177792681)
-    rest = _multiply_add(builder, whole, _number(-0.34657359027997265), bounded)
+    rest = multiply_add(builder, whole, _number(-0.34657359027997265), bounded)
     power = _scaled(builder, _short_chain(builder, _EXP_TWICE, rest), exponent)
     quotient = builder.fdiv(_number(2.0), builder.fadd(power, _number(1.0)))
     far = _signed_as(builder, builder.fsub(_number(1.0), quotient), value)
@@ -222,12 +226,12 @@ def erf(builder: Builder, value: Value) -> Value:
     """An odd polynomial near 0, `1 - P(|x|)^2` elsewhere: the root of `erfc` is nearly straight."""
     magnitude = intrinsic(builder, "llvm.fabs", value)
     square = builder.fmul(value, value)
-    near = _multiply_add(builder, _short_chain(builder, _ERF_NEAR, square), value, value)
+    near = multiply_add(builder, _short_chain(builder, _ERF_NEAR, square), value, value)
     # From 3.95 on the result is 1.
-    offset = builder.fsub(_smaller(builder, magnitude, 3.95), _number(_ERF_MIDDLE))
+    offset = builder.fsub(smaller(builder, magnitude, 3.95), _number(_ERF_MIDDLE))
     slope = _short_chain(builder, _ERF_FAR[:-1], offset)
-    root = _multiply_add(builder, slope, offset, _number(_ERF_FAR[-1]))
-    rest = _multiply_add(builder, builder.fneg(root), root, _number(1.0))
+    root = multiply_add(builder, slope, offset, _number(_ERF_FAR[-1]))
+    rest = multiply_add(builder, builder.fneg(root), root, _number(1.0))
     far = _signed_as(builder, rest, value)
     return builder.select(builder.fcmp_ordered(">", magnitude, _number(1.0)), far, near)
 

@@ -13,11 +13,14 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
+from . import llvm_angles as angles
 from . import llvm_complex as complexes
 from . import llvm_floats as floats
 from . import llvm_functions as functions
 from . import llvm_integers as integers
-from .llvm_values import Emit, constant
+from . import llvm_powers as powers
+from .llvm_doubles import of_doubles
+from .llvm_values import Compute, Emit, constant
 
 Types = tuple[list[Element | str], Element | str]
 """The types of arguments, and that of the result."""
@@ -63,6 +66,11 @@ def _from_parts(element: Element) -> Types:
 
 def _to_part(element: Element) -> Types:
     return [element], element.part
+
+
+def _in_doubles(name: str, own: Compute) -> Emit:
+    """A function that is computed in doubles for `f32`, and for `f64` by the C library."""
+    return floats.rounded(functions.vectorisable(floats.libm_function(name), of_doubles(own)))
 
 
 _PAIRS = ("addc", "subc", "mulc", "divc")
@@ -153,17 +161,30 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
         )
     },
     "sigmoid": (_unary, floats.rounded(functions.vectorisable(floats.sigmoid, functions.sigmoid))),
-    "powf": (_binary, floats.libm_float("pow")),
-    "fpowi": (_float_and_integer, floats.integer_power),
+    "erfc": (_unary, floats.libm_float("erfc")),
     **{
-        name: (_unary, floats.libm_float(name))
-        for name in (
-            *("exp2", "log2", "log10", "cbrt", "erfc"),
-            *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"),
-            *("asinh", "acosh", "atanh"),
+        name: (_unary, _in_doubles(name, own))
+        for name, own in (
+            ("exp2", powers.power_of_two),
+            ("log2", powers.binary_logarithm),
+            ("log10", powers.decimal_logarithm),
+            ("cbrt", powers.cube_root),
+            ("sin", angles.sine),
+            ("cos", angles.cosine),
+            ("tan", angles.tangent),
+            ("asin", angles.arc_sine),
+            ("acos", angles.arc_cosine),
+            ("atan", angles.arc_tangent),
+            ("sinh", powers.hyperbolic_sine),
+            ("cosh", powers.hyperbolic_cosine),
+            ("asinh", powers.inverse_hyperbolic_sine),
+            ("acosh", powers.inverse_hyperbolic_cosine),
+            ("atanh", powers.inverse_hyperbolic_tangent),
         )
     },
-    "atan2": (_binary, floats.libm_float("atan2")),
+    "atan2": (_binary, _in_doubles("atan2", angles.angle_of)),
+    "powf": (_binary, _in_doubles("pow", powers.power)),
+    "fpowi": (_float_and_integer, powers.integer_power),
     **{
         f"cmpf{prefix}{name}": (_comparison, floats.float_comparison(predicate, prefix == "o"))
         for prefix in ("o", "u")

@@ -349,7 +349,6 @@ for _name, _real_name, _complex_name in (
     ("atan2", "math.atan2", "complex.atan2"),
     ("cbrt", "math.cbrt", ""),
     ("cosine", "math.cos", "complex.cos"),
-    ("exponential", "math.exp", "complex.exp"),
     ("exponential_minus_one", "math.expm1", "complex.expm1"),
     ("log", "math.log", "complex.log"),
     ("log_plus_one", "math.log1p", "complex.log1p"),
@@ -364,6 +363,7 @@ for _name, _real_name, _complex_name in (
         _operation(_real_name),
         _double_operation(_complex_name) if _complex_name else None,
     )
+function_rule("stablehlo.exponential", _operation("math.exp"), _operation("complex.exp"))
 
 
 @scalar_rule("stablehlo.logistic")

@@ -1,0 +1,182 @@
+"""Powers, logarithms and hyperbolic functions of `f32`, in `f64`: polynomials of least maximal
+errors for powers of 2 and their inverse, and the others by these two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...runtime.abi.elements import Element
+from .llvm_doubles import BITS, DOUBLE, even, nearest, number, of_integer
+from .llvm_floats import libm
+from .llvm_functions import larger, multiply_add, polynomial, smaller
+from .llvm_values import Builder, Value, constant, intrinsic, narrow, round_to_element
+
+_POWER = (
+    *(1.328068401413146e-06, 1.5308026896723164e-05, 0.00015403354277784516),
+    *(0.0013333459752143649, 0.009618129272275124, 0.055504109293048436),
+    *(0.24022650695512712, 0.6931471805498638, 1.0),
+)
+"""`2^x` up to 1/2."""
+
+_ARC_TANGENT = (
+    *(0.09792177317795715, 0.11088087467041213, 0.1428605474006275),
+    *(0.19999997809429562, 0.333333333379048),
+)
+"""`(artanh(x) / x - 1) / x^2` by `x^2` up to `(sqrt(2) - 1) / (sqrt(2) + 1)`."""
+
+_SINE = (0.00019974040338533995, 0.008333140687026223, 0.16666667460901277)
+"""`(sinh(x) / x - 1) / x^2` by `x^2` up to 1/2."""
+
+_ROOT_OF_HALF = 0x3FE6A09E667F3BCD
+
+
+def power_of_two(builder: Builder, value: Value) -> Value:
+    """`2^x`; beyond the numbers of `f64`, the largest or least power there is."""
+    bounded = larger(builder, smaller(builder, value, 1023.0), -1022.0)
+    whole, exponent = nearest(builder, bounded)
+    rest = polynomial(builder, _POWER, builder.fsub(bounded, whole))
+    scale = builder.shl(exponent, constant(BITS, 52))
+    return builder.bitcast(builder.add(builder.bitcast(rest, BITS), scale), DOUBLE)
+
+
+def binary_logarithm(builder: Builder, value: Value) -> Value:
+    """`log2(x)` as `n + log2(m)` with `m` between the roots of 1/2 and 2; of normal numbers.
+
+    `ln(m)` is `2 artanh((m - 1) / (m + 1))`.
+    """
+    bits = builder.bitcast(value, BITS)
+    distance = builder.sub(bits, constant(BITS, _ROOT_OF_HALF))
+    exponent = builder.ashr(distance, constant(BITS, 52))
+    mantissa = builder.sub(bits, builder.shl(exponent, constant(BITS, 52)))
+    mantissa = builder.bitcast(mantissa, DOUBLE)
+    one = number(1.0)
+    slope = builder.fdiv(builder.fsub(mantissa, one), builder.fadd(mantissa, one))
+    half = builder.fmul(slope, even(builder, _ARC_TANGENT, slope))
+    whole = of_integer(builder, exponent)
+    result = multiply_add(builder, half, number(2 / math.log(2)), whole)
+    is_zero = builder.fcmp_ordered("==", value, number(0.0))
+    result = builder.select(is_zero, number(-math.inf), result)
+    is_infinite = builder.fcmp_ordered("==", value, number(math.inf))
+    result = builder.select(is_infinite, value, result)
+    is_number = builder.fcmp_ordered(">=", value, number(0.0))
+    return builder.select(is_number, result, number(math.nan))
+
+
+def decimal_logarithm(builder: Builder, value: Value) -> Value:
+    """`log10(x)`."""
+    return builder.fmul(binary_logarithm(builder, value), number(math.log10(2)))
+
+
+def power(builder: Builder, base: Value, exponent: Value) -> Value:
+    """`x^y`: 1 if `y` is 0 or `x` is 1, NaN if `x` is negative and `y` no integer (C17, F.10.4.4).
+
+    `y` comes from an `f32` or from an integer below 2^50.
+    """
+    magnitude = intrinsic(builder, "llvm.fabs", base)
+    size = binary_logarithm(builder, magnitude)
+    zero = number(0.0)
+    is_one = builder.or_(
+        builder.fcmp_ordered("==", magnitude, number(1.0)),
+        builder.fcmp_ordered("==", exponent, zero),
+    )
+    product = builder.select(is_one, zero, builder.fmul(size, exponent))
+    found = power_of_two(builder, product)
+    # Larger ones are even, like 2^50.
+    bounded = smaller(builder, intrinsic(builder, "llvm.fabs", exponent), math.ldexp(1.0, 50))
+    whole, bits = nearest(builder, bounded)
+    is_whole = builder.fcmp_ordered("==", whole, bounded)
+    is_finite = builder.fcmp_ordered("<", magnitude, number(math.inf))
+    is_negative = builder.and_(builder.fcmp_ordered("<", base, zero), is_finite)
+    is_none = builder.and_(is_negative, builder.not_(is_whole))
+    found = builder.select(is_none, number(math.nan), found)
+    odd = builder.icmp_unsigned("!=", builder.and_(bits, constant(BITS, 1)), constant(BITS, 0))
+    signed = builder.and_(builder.and_(odd, is_whole), _is_negative(builder, base))
+    return builder.select(signed, builder.fneg(found), found)
+
+
+def integer_power(
+    builder: Builder, values: Sequence[Value], element: Element, integer: Element
+) -> Value:
+    """A float to the power of an integer."""
+    base, exponent = values
+    exponent = builder.sitofp(narrow(builder, exponent, integer), DOUBLE)
+    if base.type == DOUBLE:
+        return libm(builder, "pow", [base, exponent])
+    found = builder.fptrunc(power(builder, builder.fpext(base, DOUBLE), exponent), base.type)
+    return round_to_element(builder, found, element)
+
+
+def _is_negative(builder: Builder, value: Value) -> Value:
+    """Whether a number has the sign, as -0 has."""
+    return builder.icmp_signed("<", builder.bitcast(value, BITS), constant(BITS, 0))
+
+
+def cube_root(builder: Builder, value: Value) -> Value:
+    """`2^(log2(x) / 3)`, with the sign of `x`."""
+    magnitude = intrinsic(builder, "llvm.fabs", value)
+    third = builder.fmul(binary_logarithm(builder, magnitude), number(1 / 3))
+    return intrinsic(builder, "llvm.copysign", power_of_two(builder, third), value)
+
+
+def exponential(builder: Builder, value: Value) -> Value:
+    """`e^x`."""
+    return power_of_two(builder, builder.fmul(value, number(1 / math.log(2))))
+
+
+def hyperbolic_sine(builder: Builder, value: Value) -> Value:
+    """An odd polynomial up to 1/2, `(e^x - e^-x) / 2` elsewhere."""
+    near = builder.fmul(value, even(builder, _SINE, value))
+    magnitude = intrinsic(builder, "llvm.fabs", value)
+    large = exponential(builder, magnitude)
+    far = builder.fsub(large, builder.fdiv(number(1.0), large))
+    far = intrinsic(builder, "llvm.copysign", builder.fmul(far, number(0.5)), value)
+    return builder.select(builder.fcmp_ordered("<", magnitude, number(0.5)), near, far)
+
+
+def hyperbolic_cosine(builder: Builder, value: Value) -> Value:
+    """`(e^x + e^-x) / 2`."""
+    large = exponential(builder, intrinsic(builder, "llvm.fabs", value))
+    both = builder.fadd(large, builder.fdiv(number(1.0), large))
+    return builder.fmul(both, number(0.5))
+
+
+def _logarithm_plus_one(builder: Builder, value: Value) -> Value:
+    """`ln(1 + x)` as `ln(u) + (x - (u - 1)) / u` with the rounded sum `u`."""
+    one = number(1.0)
+    total = builder.fadd(value, one)
+    lost = builder.fdiv(builder.fsub(value, builder.fsub(total, one)), total)
+    # Infinity loses nothing, and the quotient is no number.
+    lost = builder.select(builder.fcmp_ordered("ord", lost, lost), lost, number(0.0))
+    logarithm = binary_logarithm(builder, total)
+    return multiply_add(builder, logarithm, number(math.log(2)), lost)
+
+
+def inverse_hyperbolic_sine(builder: Builder, value: Value) -> Value:
+    """`ln(x + sqrt(x^2 + 1))`, where `sqrt(x^2 + 1) - 1` is `x^2 / (1 + sqrt(x^2 + 1))`."""
+    one = number(1.0)
+    magnitude = intrinsic(builder, "llvm.fabs", value)
+    square = builder.fmul(value, value)
+    root = intrinsic(builder, "llvm.sqrt", builder.fadd(square, one))
+    more = builder.fdiv(square, builder.fadd(root, one))
+    more = builder.select(builder.fcmp_ordered("ord", more, more), more, magnitude)
+    result = _logarithm_plus_one(builder, builder.fadd(magnitude, more))
+    return intrinsic(builder, "llvm.copysign", result, value)
+
+
+def inverse_hyperbolic_cosine(builder: Builder, value: Value) -> Value:
+    """`ln(x + sqrt(x^2 - 1))`; NaN below 1."""
+    less = builder.fsub(value, number(1.0))
+    product = builder.fmul(less, builder.fadd(value, number(1.0)))
+    root = intrinsic(builder, "llvm.sqrt", product)
+    result = _logarithm_plus_one(builder, builder.fadd(less, root))
+    return builder.select(builder.fcmp_ordered(">=", less, number(0.0)), result, number(math.nan))
+
+
+def inverse_hyperbolic_tangent(builder: Builder, value: Value) -> Value:
+    """`ln((1 + x) / (1 - x)) / 2`; NaN beyond 1."""
+    magnitude = intrinsic(builder, "llvm.fabs", value)
+    twice = builder.fadd(magnitude, magnitude)
+    quotient = builder.fdiv(twice, builder.fsub(number(1.0), magnitude))
+    half = builder.fmul(_logarithm_plus_one(builder, quotient), number(0.5))
+    return intrinsic(builder, "llvm.copysign", half, value)
