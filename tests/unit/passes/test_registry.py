@@ -1,7 +1,8 @@
-"""The tables of passes and dialects name what is there, and passes are named as their files."""
+"""The tables of passes and dialects name what is there, and passes are named as their classes."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,15 +20,20 @@ def test_dialect(name: str) -> None:
 
 @pytest.mark.parametrize("name", OWN_PASSES)
 def test_pass(name: str) -> None:
-    """A pass has its name from its file; IREE's names have a prefix that says the stage."""
+    """A pass is named as its class; IREE's names have a prefix that says the stage."""
     found = OWN_PASSES[name]()
     assert issubclass(found, ModulePass)
     assert found.name in OWN_PASSES
-    file = found.__module__.rpartition(".")[2]
-    assert found.name.endswith(file.replace("_", "-"))
+    assert found.name.endswith(_words(found).replace("_", "-"))
 
 
 @pytest.mark.parametrize("name", OWN_PASSES)
 def test_every_pass_has_a_lit_file(name: str) -> None:
-    module = OWN_PASSES[name]().__module__.split(".")[1:]
-    assert TESTS.joinpath("lit", *module).with_suffix(".mlir").exists()
+    found = OWN_PASSES[name]()
+    folders = found.__module__.split(".")[1:-1]
+    assert TESTS.joinpath("lit", *folders, f"{_words(found)}.mlir").exists()
+
+
+def _words(found: type[ModulePass]) -> str:
+    """The class of a pass as a file is called: `SetEncodingPass` is `set_encoding`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", found.__name__.removesuffix("Pass")).lower()

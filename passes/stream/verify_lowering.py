@@ -1,21 +1,24 @@
-"""What programs may have at each stage on their way from tensors to commands of devices.
+"""Verify what programs have at each stage on their way from tensors to commands of devices.
 
-The words are those of iree-opt. What an operation that may not be there has inside is not looked
-at, and neither are executables: their code is lowered by itself.
+Nothing is changed. The words are those of iree-opt. What an operation that may not be there has
+inside is not looked at, and neither are executables: their code is lowered by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
 
-from ....dialects.stream.types import ResourceType
-from ....ir.diagnostics import OperationError, raise_all
-from ....ir.host_programs import EXECUTABLES
-from .storage import FRESH, IN_PLACE
+from ...dialects.stream.types import ResourceType
+from ...ir.diagnostics import OperationError, raise_all
+from ...ir.host_programs import EXECUTABLES
+from .analysis.storage import FRESH, IN_PLACE
 
 PHASE = "illegal for this phase of lowering in the stream dialect"
 GONE = f"{PHASE}; expected to have been converted or removed"
@@ -48,11 +51,8 @@ class Stage:
     lifetimes: bool = False
     """Whether every resource must have a lifetime."""
 
-    def verify(self, module: ModuleOp) -> None:
-        """Raise an error for everything that may not be there."""
-        raise_all(list(self._errors(module)))
-
-    def _errors(self, operation: Operation) -> Iterator[OperationError]:
+    def errors(self, operation: Operation) -> Iterator[OperationError]:
+        """An error for everything in an operation that may not be there."""
         if operation.name in EXECUTABLES:
             return
         parent = operation.parent_op()
@@ -69,7 +69,7 @@ class Stage:
         for region in operation.regions:
             for block in region.blocks:
                 for inner in block.ops:
-                    yield from self._errors(inner)
+                    yield from self.errors(inner)
 
 
 def _without_lifetime(operation: Operation) -> Iterator[OperationError]:
@@ -81,3 +81,55 @@ def _without_lifetime(operation: Operation) -> Iterator[OperationError]:
 
 def _is_open(type_: Attribute) -> bool:
     return isinstance(type_, ResourceType) and type_.lifetime.data == "*"
+
+
+class VerifyStagePass(ModulePass):
+    """Raise an error for everything that a stage may not have."""
+
+    STAGE: ClassVar[Stage]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        del ctx
+        raise_all(list(self.STAGE.errors(op)))
+
+
+@dataclass(frozen=True)
+class VerifyInputPass(VerifyStagePass):
+    """Verify that a program has nothing that cannot be turned into streams."""
+
+    name = "iree-stream-verify-input"
+    STAGE = Stage(
+        gone=("util.global.address", "util.global.load.indirect", "util.global.store.indirect")
+    )
+
+
+@dataclass(frozen=True)
+class VerifyLoweringToTensorsPass(VerifyStagePass):
+    """Verify that all tensors of the host have become resources."""
+
+    name = "iree-stream-verify-lowering-to-tensors"
+    STAGE = Stage(gone=OF_TENSORS)
+
+
+@dataclass(frozen=True)
+class VerifyLoweringToAsyncResourcesPass(VerifyStagePass):
+    """Verify that all operations on tensors have become such on bytes."""
+
+    name = "iree-stream-verify-lowering-to-async-resources"
+    STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor."))
+
+
+@dataclass(frozen=True)
+class VerifyLoweringToAsyncPass(VerifyStagePass):
+    """Verify that every resource has a lifetime, and what devices do is in regions for them."""
+
+    name = "iree-stream-verify-lowering-to-async"
+    STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor."), streams_in_regions=True, lifetimes=True)
+
+
+@dataclass(frozen=True)
+class VerifyLoweringToCmdPass(VerifyStagePass):
+    """Verify that all asynchronous operations have become commands."""
+
+    name = "iree-stream-verify-lowering-to-cmd"
+    STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor.", "stream.async."), lifetimes=True)
