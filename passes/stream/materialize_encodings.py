@@ -40,7 +40,7 @@ from ...ir.symbols import names_in, numbered_name
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import require_ranked, shape_of
 from .analysis.affinity_analysis import AffinityAnalysis
-from .conversion.stored_tensors import UNKNOWN, at
+from .conversion.stored_tensors import UNKNOWN
 from .encode_host_tensors import encode_operations, lowering
 from .kernels.bindings import INDEX, KERNEL_OPERATIONS, STREAM, KernelOperations, whole_tensor
 
@@ -108,7 +108,7 @@ class Relayouts:
                 "operand_encodings": ArrayAttr[Attribute]([source, *[UnusedType()] * len(dims)]),
                 "result_encodings": ArrayAttr[Attribute]([result]),
                 "tied_operands": tied_operands([UNTIED]),
-                **at(operation.affinity),
+                "affinity": operation.affinity,
             },
         )
         replace_by(operation, dispatch)

@@ -14,6 +14,7 @@ from ....dialects.iree_tensor_ext import DispatchTensor
 from ....dialects.stream import executables as stream
 from ....dialects.stream import workgroups
 from ....dialects.stream.affinity import AFFINITY
+from ....dialects.stream.tensor_ops import TensorEmptyOp, TensorSplatOp
 from ....dialects.stream.types import BindingType, ResourceType
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ....dialects.util.functions import ReturnOp
@@ -25,17 +26,7 @@ from ....ir.locations import builder_before, located_builder, replace_by
 from ....ir.symbols import names_in, root_symbol
 from ....ir.tensor_types import require_ranked
 from ..analysis.device_placement import DevicePlacement
-from .stored_tensors import (
-    CONSTANT,
-    INDEX,
-    VARIABLE,
-    StoredTensor,
-    constant,
-    empty,
-    size_of,
-    transfer,
-    zeros,
-)
+from .stored_tensors import CONSTANT, INDEX, VARIABLE, Site, StoredTensor, transfer, zero_of
 
 BINDING = BindingType()
 
@@ -161,12 +152,7 @@ class StoredGlobals:
         type_ = self._resource_type(name)
         for target, copy in self._copies.get(name, {}).items():
             held = transfer(stored, place, target or place, builder, type_)
-            for value, where in ((held.resource, copy), (held.size, size_name(copy))):
-                builder.insert(
-                    GlobalStoreOp.create(
-                        operands=[value], properties={"global": SymbolRefAttr(where)}
-                    )
-                )
+            _store(held, copy, builder)
         return True
 
     def _place(self, load: Operation) -> Attribute | None:
@@ -233,18 +219,16 @@ class StoredGlobals:
         """What sets a copy to an initial value; to zero, if it has none."""
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
+        site = Site(builder, place)
         if value is None or isinstance(value, UninitializedAttr):
-            size = size_of(tensor, (), place, builder)
-            fill = zeros if value is None else empty
-            resource = fill(tensor, size, (), place, builder, type_)
+            size = site.size_of(tensor, ())
+            zero = [zero_of(tensor.element_type, builder)] if value is None else []
+            made = TensorSplatOp if zero else TensorEmptyOp
+            resource = site.make(made, [*zero, (), size], type_, result_encoding=tensor)
+            stored = StoredTensor(resource, size, ())
         else:
-            made = constant(value, tensor, place, builder, type_=type_)
-            resource, size = made.resource, made.size
-        for name, held in ((copy, resource), (size_name(copy), size)):
-            store = GlobalStoreOp.create(
-                operands=[held], properties={"global": SymbolRefAttr(name)}
-            )
-            builder.insert(store)
+            stored = site.constant(value, tensor, type_=type_)
+        _store(stored, copy, builder)
         builder.insert(ReturnOp.build(operands=[()]))
         return InitializerOp.create(
             properties={"function_type": FunctionType.from_lists([], [])},
@@ -264,6 +248,13 @@ def set_at_once(module: ModuleOp) -> set[str]:
                         root_symbol(operation, "global"), operation.name == GLOBAL_STORE and first
                     )
     return {name for name, at_once in is_set.items() if at_once}
+
+
+def _store(stored: StoredTensor, name: str, builder: Builder) -> None:
+    """Store a tensor to a global of resources, and its bytes beside it."""
+    for value, where in ((stored.resource, name), (stored.size, size_name(name))):
+        properties = {"global": SymbolRefAttr(where)}
+        builder.insert(GlobalStoreOp.create(operands=[value], properties=properties))
 
 
 def size_name(name: str) -> str:
