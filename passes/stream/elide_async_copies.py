@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.passes import ModulePass
@@ -28,7 +27,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...ir.host_programs import CALLS, FUNCTIONS, RETURNS, host_operations
-from ...ir.index import known
+from ...ir.index import BuilderIndices
 from ...ir.locations import builder_before
 from ...ir.symbols import root_symbol, visibility
 from ...ir.value_flow import BRANCHES, forwards
@@ -64,8 +63,9 @@ def _elide(operation: Operation, ownership: _Ownership) -> bool:
     source, result = operation.operands[0], operation.results[0]
     unchanged = _is_constant(source) and all(map(_is_read, result.uses))
     if operation.name == CLONE:
-        maker = source.owner
-        is_elsewhere = isinstance(maker, Operation) and affinity_of(maker) != affinity_of(operation)
+        is_elsewhere = isinstance(source, OpResult) and affinity_of(source.op) != affinity_of(
+            operation
+        )
         ends = unchanged or ownership.ends_with(source, operation)
         return ends and not is_elsewhere and _replace(operation, source)
     users = [use.operation for use in result.uses]
@@ -105,16 +105,11 @@ def _read_whole(slice_: Operation) -> bool:
         dispatch.operands[index] = source
         for name in ("resource_operand_offsets", "resource_operand_ends"):
             at = operand_index(dispatch, name) + place
-            dispatch.operands[at] = _sum(start, dispatch.operands[at], dispatch)
+            indices = BuilderIndices(builder_before(dispatch))
+            dispatch.operands[at] = indices.sum(start, dispatch.operands[at])
         dispatch.operands[operand_index(dispatch, "resource_operand_sizes") + place] = size
     Rewriter.erase_op(slice_)
     return True
-
-
-def _sum(one: SSAValue, other: SSAValue, operation: Operation) -> SSAValue:
-    if known(one) == 0 or known(other) == 0:
-        return other if known(one) == 0 else one
-    return builder_before(operation).insert(AddiOp(one, other)).result
 
 
 @dataclass

@@ -29,19 +29,21 @@ def group_around(dispatch: CmdDispatchOp) -> Operation:
 
 def replace_uniform_operands(dispatch: CmdDispatchOp, operands: Sequence[SSAValue]) -> None:
     """Put a dispatch of the same kernel with other numbers in the place of one."""
+    resources = (dispatch.resources, dispatch.resource_sizes)
+    ranges = (dispatch.resource_offsets, dispatch.resource_lengths)
+    replace_dispatch(dispatch, [operands, *resources, *ranges], dispatch.resource_accesses)
+
+
+def replace_dispatch(
+    dispatch: CmdDispatchOp, operands: Sequence[Sequence[SSAValue]], accesses: Attribute
+) -> None:
+    """Put a dispatch in the place of one of the same kernel.
+
+    The operands are its numbers, its resources, and their sizes, offsets and lengths.
+    """
     made = CmdDispatchOp.build(
-        operands=[
-            dispatch.workload,
-            operands,
-            dispatch.resources,
-            dispatch.resource_sizes,
-            dispatch.resource_offsets,
-            dispatch.resource_lengths,
-        ],
-        properties={
-            "entry_points": dispatch.entry_points,
-            "resource_accesses": dispatch.resource_accesses,
-        },
+        operands=[dispatch.workload, *operands],
+        properties={"entry_points": dispatch.entry_points, "resource_accesses": accesses},
         attributes=dispatch.attributes,
     )
     replace_by(dispatch, made)
