@@ -38,7 +38,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp as FuncCallOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.dialects.scf import IndexSwitchOp, YieldOp
-from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -254,22 +254,10 @@ class Specialization:
         listed = [constants[kind] for kind in self._kinds.of_process]
         chosen = SwitchOp.create(operands=[index, listed[-1], *listed], result_types=[INDEX])
         builder.insert(chosen)
-        builder.insert(_store(chosen.result, name))
-        builder.insert(ReturnOp.build(operands=[()]))
-        defined: tuple[Operation, ...] = (
-            GlobalOp.create(
-                properties={
-                    "sym_visibility": StringAttr("private"),
-                    "sym_name": StringAttr(name),
-                    "type": INDEX,
-                },
-                attributes={GRID_ATTRIBUTE: SymbolRefAttr(name_of(self._kinds.grid))},
-            ),
-            InitializerOp.create(
-                properties={"function_type": FunctionType.from_lists([], [])},
-                regions=[Region(block)],
-            ),
-        )
+        builder.insert(GlobalStoreOp(chosen.result, name))
+        grid = SymbolRefAttr(name_of(self._kinds.grid))
+        variable = GlobalOp(name, INDEX, attributes={GRID_ATTRIBUTE: grid})
+        defined: tuple[Operation, ...] = (variable, InitializerOp(block))
         for operation in defined:
             for inner in operation.walk():
                 inner.location = self._kinds.grid.location
@@ -306,14 +294,6 @@ def _change(attributes: dict[str, Attribute], replaced: Callable[[Attribute], At
         attributes[key] = replaced(attribute)
 
 
-def _store(value: SSAValue, name: str) -> Operation:
-    return GlobalStoreOp.create(operands=[value], properties={"global": SymbolRefAttr(name)})
-
-
-def _load(name: str) -> GlobalLoadOp:
-    return GlobalLoadOp.create(result_types=[INDEX], properties={"global": SymbolRefAttr(name)})
-
-
 def _hide(function: Operation) -> None:
     """Make a copy of a function one that only this module calls."""
     function.properties["sym_visibility"] = StringAttr("private")
@@ -331,7 +311,7 @@ def _run_only_in(initializer: Operation, kind: str, number: int) -> None:
         raise OperationError(initializer, "has several blocks: use scf for control flow")
     end.detach()
     block = Block()
-    block.add_op(load := _load(kind))
+    block.add_op(load := GlobalLoadOp(kind, INDEX))
     inner = Region(body := region.detach_block(0))
     body.add_op(YieldOp())
     block.add_ops(
@@ -367,15 +347,12 @@ def _choose(function: Operation, names: Sequence[str], kind: str) -> None:
             called = CallOp.build(
                 operands=[new.args],
                 result_types=[types.outputs.data],
-                properties={
-                    "callee": SymbolRefAttr(name),
-                    **({} if ties is None else {"tied_operands": ties}),
-                },
+                properties={"callee": SymbolRefAttr(name), "tied_operands": ties},
             )
         return Region(Block([called, YieldOp(*called.results)]))
 
     switch = IndexSwitchOp(
-        (load := _load(kind)).result,
+        (load := GlobalLoadOp(kind, INDEX)).result,
         DenseArrayBase.from_list(i64, range(len(names) - 1)),
         call(names[-1]),
         [call(name) for name in names[:-1]],

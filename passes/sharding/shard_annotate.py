@@ -16,14 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    ModuleOp,
-    NameLoc,
-    StringAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import ModuleOp, NameLoc, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -32,6 +25,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from ...dialects.shard.checks import grid_value
 from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
+from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.symbols import fresh_name, names_in, visibility
 from ..imports.import_annotations import import_annotations
@@ -225,24 +219,22 @@ def located_name(location: Attribute) -> str | None:
     return location.desc.data if isinstance(location, NameLoc) else None
 
 
-def _told(attributes: ArrayAttr[DictionaryAttr] | None, index: int, key: str) -> str | None:
+def _told(function: FuncOp, group: str, index: int, key: str) -> str | None:
     """A string attribute of an argument or a result."""
-    if attributes is None or index >= len(attributes.data):
-        return None
-    found = attributes.data[index].data.get(key)
+    found = boundary_attributes(function, group, index).get(key)
     return found.data if isinstance(found, StringAttr) and found.data else None
 
 
 def argument_names(function: FuncOp, index: int, printed: str) -> list[str]:
     """What an argument is called: as it is printed, in `jax.arg_info`, where it is from."""
     argument = function.body.blocks[0].args[index]
-    found = [printed, _told(function.arg_attrs, index, "jax.arg_info")]
+    found = [printed, _told(function, "arg_attrs", index, "jax.arg_info")]
     return [name for name in (*found, located_name(argument.location)) if name]
 
 
 def result_names(function: FuncOp, index: int) -> list[str]:
     """What a result is called: its number, and what `jax.result_info` says."""
-    told = _told(function.res_attrs, index, "jax.result_info")
+    told = _told(function, "res_attrs", index, "jax.result_info")
     return [str(index), *([told] if told else [])]
 
 

@@ -31,6 +31,7 @@ from ...dialects.stream.types import ResourceType
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ...ir.locations import located_builder
+from ...ir.regions import inner_blocks
 from ...ir.symbols import root_symbol, visibility
 from ...ir.syntax.assembly_format import values
 from ...ir.value_flow import returned_values
@@ -85,10 +86,9 @@ class Usage:
         """Give the values that an operation defines their lifetimes."""
         for result in operation.results:
             self._set(result)
-        for region in operation.regions:
-            for block in region.blocks:
-                for argument in block.args:
-                    self._set(argument)
+        for block in inner_blocks(operation):
+            for argument in block.args:
+                self._set(argument)
         if operation.name == "util.global" and _lifetime(operation.properties["type"]) == OPEN:
             operation.properties["type"] = self._type_of(root_symbol(operation, "sym_name"))
 

@@ -30,6 +30,7 @@ from ...dialects.stream.regions import TimepointAwaitOp
 from ...dialects.stream.types import TimepointType
 from ...ir.host_programs import host_operations
 from ...ir.locations import locate
+from ...ir.regions import inner_blocks
 from .scheduling.captures import enclose
 from .scheduling.partitions import Group, Partitioning
 
@@ -47,8 +48,7 @@ class ScheduleExecutionPass(ModulePass):
             block
             for operation in host_operations(op)
             if not operation.name.startswith("stream.")
-            for region in operation.regions
-            for block in region.blocks
+            for block in inner_blocks(operation)
         ]
         for block in blocks:
             schedule(block)

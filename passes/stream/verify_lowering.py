@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 from ...dialects.stream.types import ResourceType
 from ...ir.diagnostics import OperationError, raise_all
 from ...ir.host_programs import EXECUTABLES
+from ...ir.regions import inner_blocks
 from .analysis.storage import FRESH, IN_PLACE
 
 PHASE = "illegal for this phase of lowering in the stream dialect"
@@ -66,10 +67,9 @@ class Stage:
             return
         if self.lifetimes:
             yield from _without_lifetime(operation)
-        for region in operation.regions:
-            for block in region.blocks:
-                for inner in block.ops:
-                    yield from self.errors(inner)
+        for block in inner_blocks(operation):
+            for inner in block.ops:
+                yield from self.errors(inner)
 
 
 def _without_lifetime(operation: Operation) -> Iterator[OperationError]:

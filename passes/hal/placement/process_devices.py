@@ -25,7 +25,6 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     ModuleOp,
     NoneAttr,
-    StringAttr,
     SymbolRefAttr,
     TensorType,
 )
@@ -171,15 +170,8 @@ def select_device(
     value = DeviceSelectAttr.new(
         [ArrayAttr[Attribute]([DeviceFallbackAttr.new([SymbolRefAttr(each)]) for each in names])]
     )
-    device = GlobalOp.create(
-        properties={
-            "sym_visibility": StringAttr("private"),
-            "sym_name": StringAttr(fresh),
-            "type": DEVICE,
-            "initial_value": value,
-        },
-        attributes={} if grid is None else {GRID_ATTRIBUTE: SymbolRefAttr(grid)},
-    )
+    of_grid = {} if grid is None else {GRID_ATTRIBUTE: SymbolRefAttr(grid)}
+    device = GlobalOp(fresh, DEVICE, value, of_grid)
     last = next(each for each in reversed(operations) if name_of(each) in names)
     device.location = last.location
     module.body.block.insert_op_after(device, last)

@@ -20,12 +20,12 @@ from ....dialects.shard.dialect import AllReduceOp
 from ....ir.attribute_access import constant_integer
 from ....ir.diagnostics import Note, OperationError
 from ....ir.index import INDEX, IndexOrInt
-from ....ir.locations import made_by
+from ....ir.locations import made_by, maker_of
 from ....ir.tensor_types import ranked, tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.local_shape import explicit_offsets, halo
 from ....sharding.sharding import Sharding, without_new_partials
-from ..annotations.access import GET_SHARDING, SHARD, SHARDING
+from ..annotations.access import GET_SHARDING, SHARD, SHARDING, shard_asked_about
 from ..rules.rule_cache import OperationKeys
 from .emit_reshard import emit_reshard, shard_interval
 from .emitter import Emitter
@@ -152,16 +152,11 @@ class Partitioner:
 
     def _sharding_value(self, original: SSAValue) -> SSAValue:
         """A `!shard.sharding` that outlives partitioning because the program computes with it."""
-        owner = original.owner
-        if isinstance(owner, Operation) and owner.name == GET_SHARDING:
-            source = owner.operands[0].owner
-            if isinstance(source, Operation) and source.name == SHARD:
-                return self.scalar(source.operands[1])
-            raise OperationError(owner, "asks for the sharding of a value that has no annotation")
-        if isinstance(owner, Operation) and owner.name == SHARDING:
+        if (asks := made_by(original, GET_SHARDING)) is not None:
+            return self.scalar(shard_asked_about(asks).operands[1])
+        if (owner := made_by(original, SHARDING)) is not None:
             mapper = {operand: self.scalar(operand) for operand in owner.operands}
-            made = self.emitter.insert(owner.clone(mapper))
-            return made
+            return self.emitter.insert(owner.clone(mapper))
         raise KeyError(original)
 
     def value(self, original: SSAValue, sharding: Sharding | None = None) -> SSAValue:
@@ -179,8 +174,7 @@ class Partitioner:
         found = self._tensors[original]
         target = normal(sharding)
         if isinstance(found, Creation):
-            made = emit_creation(self, found, target)
-            return made
+            return emit_creation(self, found, target)
         at: Placed | None = found
         while at is not None:
             if at.sharding == target:
@@ -378,11 +372,8 @@ def check_same_processes(value: SSAValue, source: Sharding, target: Sharding) ->
     left, right = source.grid, target.grid
     if left.is_static and right.is_static and left.device_count() == right.device_count():
         return
-    owner = value.owner
-    operation = owner if isinstance(owner, Operation) else owner.parent_op()
-    assert operation is not None
     raise OperationError(
-        operation,
+        maker_of(value),
         f"is on grid @{left.name} and needed on grid @{right.name}, which is possible only"
         " between grids of equally many devices",
         [

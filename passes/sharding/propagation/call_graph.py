@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.ir import Operation
 
+from ....ir.regions import inner_blocks
 from ..annotations.access import SHARD
 
 FUNCTION = "func.func"
@@ -74,13 +75,12 @@ class CallGraph:
 
 def _functions_in(operation: Operation) -> Iterator[Operation]:
     """The functions with bodies in a module and in modules inside of it, in program order."""
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.ops:
-                if inner.name != FUNCTION:
-                    yield from _functions_in(inner)
-                elif inner.regions[0].blocks:
-                    yield inner
+    for block in inner_blocks(operation):
+        for inner in block.ops:
+            if inner.name != FUNCTION:
+                yield from _functions_in(inner)
+            elif inner.regions[0].blocks:
+                yield inner
 
 
 def _operations_in(function: Operation) -> Iterator[Operation]:

@@ -19,7 +19,7 @@ from enum import Enum, auto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
-from ....ir.regions import walk
+from ....ir.regions import inner_blocks, walk
 from ....ir.tensor_types import Shape, tensor_shape
 from ....ir.value_flow import forwards, loop_inputs
 from ....sharding.factors import Factor, FactorKind, FactorRule
@@ -267,9 +267,8 @@ class _Builder:
         found: list[tuple[Operation, int]] = []
         inside: set[SSAValue] = set()
         for inner in walk(operation):
-            for region in inner.regions:
-                for block in region.blocks:
-                    inside.update(block.args)
+            for block in inner_blocks(inner):
+                inside.update(block.args)
             if inner is operation:
                 continue
             inside.update(inner.results)

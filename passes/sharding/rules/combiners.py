@@ -194,21 +194,13 @@ def _depends_on(value: SSAValue, argument: SSAValue, block: Block) -> bool:
         if current is argument:
             return True
         owner = current.owner
-        if isinstance(owner, Operation) and owner not in seen and _inside(owner, block):
+        if isinstance(owner, Operation) and owner not in seen and block.is_ancestor(owner):
             seen.add(owner)
             pending += owner.operands
             for region in owner.regions:
                 for inner in region.walk():
                     pending += inner.operands
     return False
-
-
-def _inside(operation: Operation, block: Block) -> bool:
-    parent = operation.parent_block()
-    while parent is not None and parent is not block:
-        outer = parent.parent_op()
-        parent = None if outer is None else outer.parent_block()
-    return parent is block
 
 
 def _where_not_skipped(value: SSAValue, accumulator: SSAValue, block: Block) -> SSAValue | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr, TensorType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.iree_encoding.interfaces import Tensor
@@ -17,7 +17,6 @@ from ....dialects.stream.affinity import AFFINITY
 from ....dialects.stream.tensor_ops import TensorEmptyOp, TensorSplatOp
 from ....dialects.stream.types import BindingType, ResourceType
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
-from ....dialects.util.functions import ReturnOp
 from ....dialects.util.types import UninitializedAttr
 from ....ir.diagnostics import OperationError
 from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
@@ -135,10 +134,7 @@ class StoredGlobals:
         place = self._place(operation)
         copy = self._copies[name][place]
         type_ = self._resource_type(name)
-        loads = [
-            GlobalLoadOp.create(result_types=[type_], properties={"global": SymbolRefAttr(held)})
-            for held, type_ in ((copy, type_), (size_name(copy), INDEX))
-        ]
+        loads = GlobalLoadOp(copy, type_), GlobalLoadOp(size_name(copy), INDEX)
         resource, size = (builder.insert(load).result for load in loads)
         return transfer(StoredTensor(resource, size, ()), place, place, builder)
 
@@ -229,11 +225,7 @@ class StoredGlobals:
         else:
             stored = site.constant(value, tensor, type_=type_)
         _store(stored, copy, builder)
-        builder.insert(ReturnOp.build(operands=[()]))
-        return InitializerOp.create(
-            properties={"function_type": FunctionType.from_lists([], [])},
-            regions=[Region(block)],
-        )
+        return InitializerOp(block)
 
 
 def set_at_once(module: ModuleOp) -> set[str]:
@@ -252,9 +244,8 @@ def set_at_once(module: ModuleOp) -> set[str]:
 
 def _store(stored: StoredTensor, name: str, builder: Builder) -> None:
     """Store a tensor to a global of resources, and its bytes beside it."""
-    for value, where in ((stored.resource, name), (stored.size, size_name(name))):
-        properties = {"global": SymbolRefAttr(where)}
-        builder.insert(GlobalStoreOp.create(operands=[value], properties=properties))
+    builder.insert(GlobalStoreOp(stored.resource, name))
+    builder.insert(GlobalStoreOp(stored.size, size_name(name)))
 
 
 def size_name(name: str) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -28,7 +28,7 @@ from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp
 from ....dialects.util.functions import CallOp, FuncOp
 from ....ir.host_programs import FUNCTIONS_AND_INITIALIZERS, host_operations
 from ....ir.locations import builder_before, located_builder, maker_of, rebuilt
-from ....ir.regions import enclosing
+from ....ir.regions import enclosing, inner_blocks
 from ....ir.symbols import fresh_name, names_in, references_of, root_symbol
 from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
@@ -96,17 +96,8 @@ class CarriedTimepoints:
                 continue
             name = operation.sym_name.data
             names.add(timepoint := fresh_name(f"{name}__timepoint", names))
-            builder_before(operation).insert(
-                GlobalOp.build(
-                    properties={
-                        "sym_name": StringAttr(timepoint),
-                        "sym_visibility": StringAttr("private"),
-                        "type": TIMEPOINT,
-                        "is_mutable": UnitAttr(),
-                        "initial_value": ImmediateTimepointAttr(TIMEPOINT),
-                    }
-                )
-            )
+            start = ImmediateTimepointAttr(TIMEPOINT)
+            builder_before(operation).insert(GlobalOp(timepoint, TIMEPOINT, start, mutable=True))
             self._globals[name] = timepoint
 
     def _expand_blocks(self, function: Operation) -> None:
@@ -157,9 +148,8 @@ class CarriedTimepoints:
         expand_ties(made, operation.operand_types, operation.result_types, with_timepoint)
         cast(Block, operation.parent).insert_op_before(made, operation)
         self._handed += ((made, index) for index in handed)
-        for region in made.regions:
-            for block in region.blocks:
-                self._expand_arguments(block)
+        for block in inner_blocks(made):
+            self._expand_arguments(block)
         results = list(made.results)
         behind = InsertPoint.after(made)
         for result in operation.results:
@@ -172,10 +162,7 @@ class CarriedTimepoints:
     def _load(self, load: GlobalLoadOp) -> None:
         name = self._globals.get(root_symbol(load, "global"))
         if name is not None:
-            reference = SymbolRefAttr(name)
-            timepoint = builder_before(load).insert(
-                GlobalLoadOp.build(result_types=[TIMEPOINT], properties={"global": reference})
-            )
+            timepoint = builder_before(load).insert(GlobalLoadOp(name, TIMEPOINT))
             self._wait(load.result, timepoint.result, InsertPoint.after(load))
 
     def _store(self, store: GlobalStoreOp) -> None:
@@ -188,11 +175,7 @@ class CarriedTimepoints:
         else:
             waits = []
         builder = builder_before(store)
-        builder.insert(
-            GlobalStoreOp.build(
-                operands=[joined(waits, builder)], properties={"global": SymbolRefAttr(name)}
-            )
-        )
+        builder.insert(GlobalStoreOp(joined(waits, builder), name))
 
     def _wait(self, value: SSAValue, timepoint: SSAValue, point: InsertPoint) -> None:
         """Let everybody who reads a resource wait for a timepoint."""
