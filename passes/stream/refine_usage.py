@@ -232,11 +232,10 @@ def _replace_cast(operation: Operation) -> None:
 def _copy_of(operation: Operation, source: SSAValue, size: SSAValue, type_: Attribute) -> Operation:
     """A copy with another lifetime, where the operation runs."""
     place = affinity_of(operation)
-    names = () if place is None else ("source_affinity", "target_affinity")
     copy = AsyncTransferOp.build(
         operands=[source, size, size],
         result_types=[type_],
-        properties={name: place for name in names if place is not None},
+        properties={"source_affinity": place, "target_affinity": place},
     )
     copy.location = operation.location
     return copy

@@ -33,7 +33,7 @@ from .analysis.affinity_analysis import AffinityAnalysis, required_affinity
 from .analysis.encoding_resolution import ResolvedTypes
 from .analysis.layout_origin import LayoutOrigins
 from .analysis.storage import stored_in
-from .kernels.exports import Kernel, Kernels, bound_tensor, dispatched_values, entry_points
+from .kernels.exports import Kernel, Kernels, bound_tensor, dispatched_values
 
 DISPATCHES = ("stream.tensor.dispatch", "stream.async.dispatch")
 
@@ -152,11 +152,7 @@ class Planner:
     # Dispatches
 
     def _plan_dispatch(self, operation: Operation) -> None:
-        kernels = {
-            index: kernel
-            for index, entry in enumerate(entry_points(operation))
-            if (kernel := self._kernels.of_entry_point(entry, operation)) is not None
-        }
+        kernels = dict(self._kernels.of_dispatch(operation))
         if operation.name == "stream.tensor.dispatch":
             self._plan_dispatch_types(operation, tuple(kernels.values()))
         targets = self._types.targets(operation)
@@ -328,8 +324,7 @@ def clone_kernel(kernel: Kernel, names: set[str]) -> Kernel:
     others = {e.function_ref for e in exports} - {export.function_ref}
     for other in exports:
         if other is not export:
-            other.detach()
-            other.erase()
+            Rewriter.erase_op(other)
     _drop_functions(executable, others)
     return Kernel.of_export(export, export)
 
@@ -354,8 +349,7 @@ def _drop_functions(executable: ExecutableOp, names: set[SymbolRefAttr]) -> None
     }
     for name in names - called:
         if (operation := functions.get(name)) is not None:
-            operation.detach()
-            operation.erase()
+            Rewriter.erase_op(operation)
 
 
 def _resolve_bindings(kernel: Kernel, key: VariantKey) -> None:

@@ -253,16 +253,14 @@ class Unifier:
         changed = {
             kernel.function
             for dispatch in self._dispatched
-            for entry in entry_points(dispatch)
-            if (kernel := self._kernels.of_entry_point(entry, dispatch)) is not None
+            for _, kernel in self._kernels.of_dispatch(dispatch)
         }
         plan = VariantPlan(self._numbers)
         for operation in host_operations(self._module):
             if operation.name != DISPATCH:
                 continue
-            for position, entry in enumerate(entry_points(operation)):
-                kernel = self._kernels.of_entry_point(entry, operation)
-                if kernel is None or kernel.function not in changed:
+            for position, kernel in self._kernels.of_dispatch(operation):
+                if kernel.function not in changed:
                     continue
                 types = tuple(
                     self._bound(operation, argument, subspan)

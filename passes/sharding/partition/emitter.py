@@ -67,6 +67,11 @@ class Emitter(ProcessArithmetic):
         self._append(operation)
         return operation
 
+    def close(self, end: Operation) -> None:
+        """Append the terminator; what is still needed goes before it."""
+        self._append(end)
+        self.end = end
+
     def _append(self, operation: Operation) -> None:
         if self.end is None:
             self.block.add_op(operation)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.builder import Builder
@@ -136,14 +136,9 @@ def transfer(
     type_: ResourceType = UNKNOWN,
 ) -> StoredTensor:
     """The same bytes on another device: their layout goes with them."""
-    properties: dict[str, Attribute] = {}
-    if source is not None:
-        properties["source_affinity"] = source
-    if target is not None:
-        properties["target_affinity"] = target
-    operation = AsyncTransferOp.create(
+    operation = AsyncTransferOp.build(
         operands=[stored.resource, stored.size, stored.size],
         result_types=[type_],
-        properties=properties,
+        properties={"source_affinity": source, "target_affinity": target},
     )
-    return StoredTensor(builder.insert(operation).result, stored.size, stored.dims)
+    return replace(stored, resource=builder.insert(operation).result)
