@@ -36,7 +36,7 @@ from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Spelling, Tensor, with_encoding
 from ...dialects.iree_encoding.respelling import spelled_encoding, spelling_of
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, made_by, rebuilt
+from ...ir.locations import block_with, builder_before, made_by, rebuilt
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import (
     TiledContraction,
@@ -133,7 +133,7 @@ def _is_kept(value: SSAValue, operation: Operation) -> bool:
     """Whether a value is a constant or a global, or stays while a loop runs its operation."""
     if made_by(value, *KEPT):
         return True
-    block = value.owner.parent if isinstance(value.owner, Operation) else value.owner
+    block = block_with(value)
     scope = operation.parent
     while scope is not None and scope is not block:
         if (parent := scope.parent_op()) is None or parent.name in LOOPS:

@@ -24,7 +24,7 @@ from ...ir.attribute_access import attribute, constant_integer, integer_lists, n
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import IndexArithmetic, IndexOrInt, constant_index
 from ...ir.index_lists import mixed_list
-from ...ir.locations import builder_before, located_builder, maker_of
+from ...ir.locations import block_with, builder_before, located_builder, maker_of
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked
 
@@ -129,7 +129,7 @@ class DimensionSizes:
 
 def entry_block(value: SSAValue) -> Block:
     """The first block of the outermost region that a value's function has."""
-    block = value.owner.parent if isinstance(value.owner, Operation) else value.owner
+    block = block_with(value)
     while True:
         parent = None if block is None else block.parent_op()
         if block is None or parent is None:

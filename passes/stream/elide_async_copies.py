@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue, Use
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -28,7 +28,7 @@ from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...ir.host_programs import CALLS, FUNCTIONS, RETURNS, host_operations
 from ...ir.index import BuilderIndices
-from ...ir.locations import builder_before
+from ...ir.locations import block_with, builder_before
 from ...ir.symbols import root_symbol, visibility
 from ...ir.value_flow import BRANCHES, forwards
 from .analysis.encoded_globals import operand_index
@@ -134,7 +134,7 @@ class _Ownership:
         """Whether a resource is in storage of this program that nothing needs behind `last`."""
         elsewhere = (use for use in value.uses if use.operation is not last)
         return (
-            _block_of(value) is last.parent
+            block_with(value) is last.parent
             and _is_given_once(value, last)
             and all(self._is_earlier(use, last) for use in elsewhere)
             and self._is_owned(value)
@@ -182,10 +182,6 @@ class _Ownership:
         for operation in self._order:
             if operation.name in CALLS and root_symbol(operation, "callee") == name:
                 yield operation.operands[index], operation
-
-
-def _block_of(value: SSAValue) -> Block | None:
-    return value.owner if isinstance(value.owner, Block) else value.owner.parent
 
 
 def _is_given_once(value: SSAValue, last: Operation) -> bool:

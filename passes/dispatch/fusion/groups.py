@@ -24,7 +24,8 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.attribute_access import is_splat
-from ....ir.regions import values_read
+from ....ir.locations import made_by
+from ....ir.regions import inner_blocks, values_read
 from ...stream.analysis.device_placement import DevicePlacement
 from .iteration_space import GroupRows, is_broadcast
 
@@ -49,8 +50,7 @@ def only_computes(operation: Operation) -> bool:
         return False
     return all(
         inner.has_trait(IsTerminator, value_if_unregistered=False) or only_computes(inner)
-        for region in operation.regions
-        for block in region.blocks
+        for block in inner_blocks(operation)
         for inner in block.ops
     )
 
@@ -147,8 +147,7 @@ def _is_of_turn(operation: Operation) -> bool:
 def is_copied(operation: Operation) -> bool:
     """Whether an operation is rather done again in each kernel than once for all."""
     if operation.name == "linalg.fill":
-        target = operation.operands[-1]
-        return isinstance(target, OpResult) and target.op.name == "tensor.empty"
+        return made_by(operation.operands[-1], "tensor.empty") is not None
     if operation.name == "arith.constant":
         value = operation.properties.get("value")
         if isinstance(value, DenseIntOrFPElementsAttr):

@@ -23,7 +23,8 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.shard.annotations import ShardOp
@@ -302,6 +303,16 @@ def _priorities(operation: Operation, rank: int) -> tuple[int, ...]:
         return each
     common = operation.properties.get(PRIORITY_PROPERTY)
     return (common.value.data if isinstance(common, IntegerAttr) else 0,) * rank
+
+
+def drop_annotations(scope: Operation | Region) -> None:
+    """Replace annotated tensors by what was annotated, and drop shardings that nobody reads."""
+    for operation in tuple(scope.walk()):
+        if operation.name == SHARD:
+            Rewriter.replace_op(operation, [], [operation.operands[0]])
+    for operation in tuple(scope.walk()):
+        if operation.name == SHARDING and not operation.results[0].first_use:
+            Rewriter.erase_op(operation)
 
 
 def read_annotated(annotation: ShardOp) -> None:

@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.shard.dialect import ShardingOp, ShardOp
 from ....ir.attribute_access import block_of
-from ....ir.locations import made_by
+from ....ir.locations import block_with, made_by
 from ....ir.regions import enclosing
 from ....ir.tensor_types import tensor_shape
 from ....sharding.local_shape import default_offsets
@@ -191,7 +191,7 @@ class AnnotationWriter:
 
     def _place_before(self, value: SSAValue, anchor: Operation) -> tuple[Block, Operation]:
         """Where to reshard for a user: before it, but outside of loops that do not change it."""
-        home = value.owner.parent if isinstance(value.owner, Operation) else value.owner
+        home = block_with(value)
         block = block_of(anchor)
         best = block, anchor
         while block is not home:

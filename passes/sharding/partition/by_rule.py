@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import Rewriter
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ....ir.diagnostics import remark
@@ -27,7 +26,7 @@ from ....sharding.op_sharding import (
     tensor_sharding,
 )
 from ....sharding.sharding import Partial, Sharding
-from ..annotations.access import SHARD, SHARDING
+from ..annotations.access import drop_annotations
 from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import OWN_BODIES
@@ -253,19 +252,10 @@ def copy_with(
     for old, new in zip(operation.results, made.results, strict=True):
         new.name_hint = old.name_hint
     if not synthesised:
-        _forget_annotations(regions)
+        # Annotations in a region that runs whole say nothing.
+        for region in regions:
+            drop_annotations(region)
     return made
-
-
-def _forget_annotations(regions: Sequence[Region]) -> None:
-    """Annotations in a region that runs whole say nothing."""
-    for region in regions:
-        for operation in list(region.walk()):
-            if operation.name == SHARD:
-                Rewriter.replace_op(operation, [], [operation.operands[0]])
-        for operation in list(region.walk()):
-            if operation.name == SHARDING and not operation.results[0].first_use:
-                Rewriter.erase_op(operation)
 
 
 def run_whole(partitioner: Partitioner, operation: Operation) -> None:

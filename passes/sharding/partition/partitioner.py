@@ -12,14 +12,11 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....dialects.shard.dialect import AllReduceOp
 from ....ir.attribute_access import constant_integer
 from ....ir.diagnostics import Note, OperationError
-from ....ir.index import INDEX, IndexOrInt
+from ....ir.index import IndexOrInt
 from ....ir.locations import made_by, maker_of
 from ....ir.tensor_types import ranked, tensor_shape
 from ....sharding.grid import Grid
@@ -270,7 +267,7 @@ class Partitioner:
             return limits[-1]
         return emitter.once(
             ("size", found.value, dimension),
-            lambda: _sum_over_group(emitter, emitter.index(local), sharding, dimension),
+            lambda: emitter.sum_over(sharding.grid, axes, emitter.index(local)),
         )
 
     def local_size(
@@ -381,17 +378,3 @@ def check_same_processes(value: SSAValue, source: Sharding, target: Sharding) ->
             Note(f"grid @{right.name} has shape {_extents(right)}"),
         ],
     )
-
-
-def _sum_over_group(
-    emitter: Emitter, local: SSAValue, sharding: Sharding, dimension: int
-) -> SSAValue:
-    """The sum of an index over the processes that share a dimension."""
-    number = emitter.insert(arith.IndexCastOp(local, i64))
-    one = TensorType(i64, [1])
-    packed = emitter.insert(tensor.FromElementsOp(number, result_type=one))
-    total = emitter.insert(
-        AllReduceOp(packed, sharding.grid.name, sharding.dimension_axes[dimension])
-    )
-    first = emitter.insert(tensor.ExtractOp(total, [emitter.index(0)], i64))
-    return emitter.insert(arith.IndexCastOp(first, INDEX))

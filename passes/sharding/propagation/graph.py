@@ -19,6 +19,7 @@ from enum import Enum, auto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
+from ....ir.locations import made_by
 from ....ir.regions import inner_blocks, walk
 from ....ir.tensor_types import Shape, tensor_shape
 from ....ir.value_flow import forwards, loop_inputs
@@ -285,8 +286,8 @@ class _Builder:
         self._add_node(result)
         self._graph.entries.append(Entry(operation, EntryKind.ANNOTATION, annotation=annotation))
         self._pin(result, annotation)
-        from_shard = isinstance(source.owner, Operation) and source.owner.name == SHARD
-        if not annotation.for_users and not from_shard and source in self._graph.values:
+        is_first = made_by(source, SHARD) is None
+        if not annotation.for_users and is_first and source in self._graph.values:
             self._pin(source, annotation)
 
     # Data-flow edges.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
@@ -12,6 +13,7 @@ from ....dialects.stream.commands import CmdDispatchOp
 from ....dialects.stream.types import BindingType
 from ....ir.attribute_access import boundary_attributes
 from ....ir.locations import replace_by
+from ....ir.regions import enclosing
 
 
 def uniform_arguments(block: Block) -> tuple[BlockArgument, ...]:
@@ -21,9 +23,7 @@ def uniform_arguments(block: Block) -> tuple[BlockArgument, ...]:
 
 def group_around(dispatch: CmdDispatchOp) -> Operation:
     """The group of commands that a dispatch is in: in front of it, numbers are computed."""
-    scope: Operation = dispatch
-    while (parent := scope.parent_op()) is not None and parent.name.startswith("stream.cmd."):
-        scope = parent
+    *_, scope = takewhile(lambda each: each.name.startswith("stream.cmd."), enclosing(dispatch))
     return scope
 
 
