@@ -73,12 +73,7 @@ def _elementwise(operation: Operation) -> StructuredView | None:
 
 def _inverse(map_: AffineMap) -> AffineMap | None:
     """The inverse of a permutation, `None` if a map is none."""
-    places = [r.position for r in map_.results if isinstance(r, AffineDimExpr)]
-    if sorted(places) != list(range(map_.num_dims)) or len(places) != len(map_.results):
-        return None
-    return AffineMap(
-        len(places), 0, tuple(AffineDimExpr(places.index(loop)) for loop in range(len(places)))
-    )
+    return map_.inverse_permutation() if map_.is_projected_permutation() else None
 
 
 def _read_by(encoding: EncodingAttr, view: StructuredView, map_: AffineMap) -> EncodingAttr | None:

@@ -156,14 +156,13 @@ def _chosen(module: ModuleOp, patterns: Sequence[str]) -> Iterator[FuncOp]:
 def find_or_create_grid(module: ModuleOp, text: str) -> str:
     """The name of the grid that is meant, made if there is none of these extents."""
     grids = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, GridOp)}
+    listed = ", ".join(f"@{name}" for name in grids) or "none"
     if not text:
         if len(grids) == 1:
             return next(iter(grids))
-        listed = ", ".join(f"@{name}" for name in grids) or "none"
         raise PassFailedException(f"needs the option 'grid': the program has {listed}")
     if text.startswith("@"):
         if text[1:] not in grids:
-            listed = ", ".join(f"@{name}" for name in grids) or "none"
             raise PassFailedException(f"there is no grid {text}; the program has {listed}")
         return text[1:]
     if re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8})*", text) is None:

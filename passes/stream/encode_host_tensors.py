@@ -237,12 +237,6 @@ def run_of_bytes(
 # Operations
 
 
-def _placed(operation: Operation, **properties: Attribute) -> dict[str, Attribute]:
-    """The properties of an operation that runs where another one did."""
-    affinity = operation.properties.get("affinity")
-    return properties if affinity is None else {"affinity": affinity, **properties}
-
-
 def _becomes(
     operation: Operation,
     made: type[IRDLOperation],
@@ -251,10 +245,10 @@ def _becomes(
     **properties: Attribute,
 ) -> Sequence[SSAValue]:
     """The result of an operation on bytes that runs where one on tensors did."""
-    new = made.create(
+    new = made.build(
         operands=[builder.indices.index(operand) for operand in operands],
         result_types=operation.result_types,
-        properties=_placed(operation, **properties),
+        properties={"affinity": operation.properties.get("affinity"), **properties},
     )
     return builder.insert(new).results
 
@@ -449,11 +443,11 @@ def _dispatch(op: TensorDispatchOp, builder: HostBuilder) -> Results:
             tuple(op.result_sizes),
         ],
         result_types=[tuple(result.type for result in op.results_)],
-        properties=_placed(
-            op,
-            entry_points=op.entry_points,
-            **({} if op.tied_operands is None else {"tied_operands": op.tied_operands}),
-        ),
-        attributes=dict(op.attributes),
+        properties={
+            "affinity": op.affinity,
+            "entry_points": op.entry_points,
+            "tied_operands": op.tied_operands,
+        },
+        attributes=op.attributes,
     )
     return builder.insert(new).results

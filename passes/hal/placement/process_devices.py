@@ -37,7 +37,7 @@ from ....dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAtt
 from ....dialects.util.dialect import GlobalOp
 from ....ir.diagnostics import Note, OperationError
 from ....ir.host_programs import FUNCTIONS, call_graph
-from ....ir.symbols import fresh_name, names_in, root_symbol, visibility
+from ....ir.symbols import fresh_name, names_in, root_symbol, symbols_in, visibility
 
 
 def place_processes(module: ModuleOp) -> None:
@@ -46,17 +46,17 @@ def place_processes(module: ModuleOp) -> None:
     Raises OperationError where a function, or what it uses, says otherwise.
     """
     grids = {
-        name_of(operation): operation
-        for operation in module.body.block.ops
-        if operation.name == "shard.grid" and process_devices(operation) is not None
+        name: grid
+        for name, grid in symbols_in(module, ("shard.grid",)).items()
+        if process_devices(grid) is not None
     }
     if not grids:
         return
     places: dict[tuple[AffinityAttribute, ...], Attribute] = {}
     functions = {
-        name_of(operation): operation
-        for operation in module.body.block.ops
-        if operation.name in FUNCTIONS and operation.regions[0].blocks
+        name: function
+        for name, function in symbols_in(module, FUNCTIONS).items()
+        if function.regions[0].blocks
     }
     graph = call_graph(functions)
     placed: set[Operation] = set()

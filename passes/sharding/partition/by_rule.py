@@ -25,7 +25,7 @@ from ....sharding.op_sharding import (
     choose_op_sharding,
     tensor_sharding,
 )
-from ....sharding.sharding import Partial, Sharding
+from ....sharding.sharding import Sharding
 from ..annotations.access import drop_annotations
 from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
@@ -166,8 +166,9 @@ def _decide(
         rule,
         assignment,
         operand_shardings=tuple(
-            _awaiting(
-                tensor_sharding(grid, factors, assignment), carried if index in carriers else ()
+            replace(
+                tensor_sharding(grid, factors, assignment),
+                partials=carried if index in carriers else (),
             )
             for index, factors in enumerate(rule.operands)
         ),
@@ -196,11 +197,6 @@ def _planned(value: SSAValue, sharding: Sharding | None, grid: Grid) -> PlannedT
         sharding = Sharding.replicated(grid, value_type.get_num_dims())
     width = element_bytes(value)
     return PlannedTensor(sharding.dimension_axes, width=width, offsets=sharding.offsets)
-
-
-def _awaiting(sharding: Sharding, partials: tuple[Partial, ...]) -> Sharding:
-    """The sharding with reductions pending."""
-    return replace(sharding, partials=partials) if partials else sharding
 
 
 def copy_local(

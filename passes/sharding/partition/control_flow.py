@@ -211,13 +211,7 @@ def branches(partitioner: Partitioner, operation: Operation) -> None:
     """Every branch yields its values in the sharding that is wanted, or that the first has."""
     if any(len(region.blocks) > 1 for region in operation.regions):
         raise OperationError(operation, "has a region of several blocks, which is not supported")
-    wanted = [
-        normal(sharding.without_partials())
-        if ranked(result) is not None
-        and (sharding := partitioner.annotations.wanted(result)) is not None
-        else None
-        for result in operation.results
-    ]
+    wanted = [partitioner.wanted(result) for result in operation.results]
     known = all(
         ranked(result) is None or sharding is not None
         for result, sharding in zip(operation.results, wanted, strict=True)

@@ -135,6 +135,11 @@ class Partitioner:
         sharding = self.sharding_of(original)
         return None if sharding is None else normal(sharding.without_partials())
 
+    def wanted(self, original: SSAValue) -> Sharding | None:
+        """How annotations ask for a value, its reductions done; `None` for a scalar too."""
+        sharding = None if ranked(original) is None else self.annotations.wanted(original)
+        return None if sharding is None else normal(sharding.without_partials())
+
     def creation_of(self, original: SSAValue) -> Creation | None:
         """The creation that a tensor is, if it is one."""
         found = self._tensors[original]

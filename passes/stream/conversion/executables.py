@@ -22,7 +22,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.index import constant_index
 from ....ir.locations import builder_before, located_builder, replace_by
-from ....ir.symbols import names_in, root_symbol
+from ....ir.symbols import names_in, root_symbol, symbols_in
 from ....ir.tensor_types import require_ranked
 from ..analysis.device_placement import DevicePlacement
 from .stored_tensors import CONSTANT, INDEX, VARIABLE, Site, StoredTensor, transfer, zero_of
@@ -112,10 +112,9 @@ class StoredGlobals:
         self._carries_dims = carries_dims
         self._names = names_in(module)
         self._globals = {
-            root_symbol(operation, "sym_name"): operation
-            for operation in module.body.block.ops
-            if operation.name == "util.global"
-            and isinstance(operation.properties.get("type"), TensorType)
+            name: operation
+            for name, operation in symbols_in(module, ("util.global",)).items()
+            if isinstance(operation.properties.get("type"), TensorType)
         }
         self._copies: dict[str, dict[Attribute | None, str]] = {}
         self._set_at_once = set_at_once(module)
