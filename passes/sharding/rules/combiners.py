@@ -119,14 +119,10 @@ _INTEGER_SELECTS = {
 }
 """What `select(cmp(a, b), a, b)` computes, by the comparison's predicate."""
 
-_OPPOSITE = {
-    "maxnumf": "minnumf",
-    "minnumf": "maxnumf",
-    "maxsi": "minsi",
-    "minsi": "maxsi",
-    "maxui": "minui",
-    "minui": "maxui",
-}
+
+def _opposite(name: str) -> str:
+    """`minsi` of `maxsi` and the like."""
+    return ("min" if name.startswith("max") else "max") + name[3:]
 
 
 def _select_combiner(select: Operation) -> tuple[str, SSAValue, SSAValue] | None:
@@ -145,24 +141,24 @@ def _select_combiner(select: Operation) -> tuple[str, SSAValue, SSAValue] | None
     if tuple(compare.operands) == (chosen, other):
         return name, chosen, other
     if tuple(compare.operands) == (other, chosen):
-        return _OPPOSITE[name], chosen, other
+        return _opposite(name), chosen, other
     return None
 
 
-def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...], tuple[SSAValue, ...]] | None:
-    """The combiner that makes a value, the operands through which a chain may go on, and others."""
+def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...]] | None:
+    """The combiner that makes a value, and the operands through which a chain may go on."""
     owner = value.owner
     if not isinstance(owner, Operation):
         return None
     name = owner.name
     if name in _INVERSES:
-        return _INVERSES[name], (owner.operands[0],), (owner.operands[1],)
+        return _INVERSES[name], (owner.operands[0],)
     if name == "arith.select":
         found = _select_combiner(owner)
-        return None if found is None else (found[0], found[1:], ())
+        return None if found is None else (found[0], found[1:])
     prefix, _, short = name.partition(".")
     if prefix == "arith" and short in _COMBINERS:
-        return short, tuple(owner.operands), ()
+        return short, tuple(owner.operands)
     return None
 
 
