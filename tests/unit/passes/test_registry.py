@@ -24,16 +24,11 @@ def test_pass(name: str) -> None:
     found = OWN_PASSES[name]()
     assert issubclass(found, ModulePass)
     assert found.name in OWN_PASSES
-    assert found.name.endswith(_words(found).replace("_", "-"))
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", found.__name__.removesuffix("Pass")).lower()
+    assert found.name.endswith(words)
 
 
 @pytest.mark.parametrize("name", OWN_PASSES)
 def test_every_pass_has_a_lit_file(name: str) -> None:
-    found = OWN_PASSES[name]()
-    folders = found.__module__.split(".")[1:-1]
-    assert TESTS.joinpath("lit", *folders, f"{_words(found)}.mlir").exists()
-
-
-def _words(found: type[ModulePass]) -> str:
-    """The class of a pass as a file is called: `SetEncodingPass` is `set_encoding`."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", found.__name__.removesuffix("Pass")).lower()
+    module = OWN_PASSES[name]().__module__.split(".")[1:]
+    assert TESTS.joinpath("lit", *module).with_suffix(".mlir").exists()
