@@ -15,7 +15,7 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, UnitAttr
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -23,7 +23,7 @@ from ...dialects.flow.tensors import TensorConstantOp
 from ...dialects.stream.affinity import AFFINITY, affinity_of
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, located_builder, replace_by
+from ...ir.locations import builder_before, located_builder, made_by, replace_by
 from ...ir.symbols import fresh_name, root_symbol
 from ...ir.tensor_types import ranked
 from ..stream.analysis.device_placement import MOVES
@@ -80,16 +80,11 @@ class Hoisting:
         """The constant, or the load of a global that never changes, that a value is or was."""
         for move in _moves(value)[:1]:
             value = move.operands[0]
-        if not isinstance(value, OpResult):
-            return None
-        operation = value.op
-        if operation.name in CONSTANTS:
-            return operation
-        if operation.name == "util.global.load":
-            variable = self._globals.get(root_symbol(operation, "global"))
-            if variable is not None and "is_mutable" not in variable.properties:
-                return operation
-        return None
+        if (load := made_by(value, "util.global.load")) is None:
+            return made_by(value, *CONSTANTS)
+        variable = self._globals.get(root_symbol(load, "global"))
+        is_constant = variable is not None and "is_mutable" not in variable.properties
+        return load if is_constant else None
 
     def _to_global(self, operation: Operation, origin: Operation) -> None:
         moves = _moves(operation.operands[0])
@@ -152,9 +147,9 @@ class Hoisting:
 def _moves(value: SSAValue) -> tuple[Operation, ...]:
     """The moves that bring a value to where it is, first to last."""
     moves: list[Operation] = []
-    while isinstance(value, OpResult) and value.op.name in MOVES:
-        moves.append(value.op)
-        value = value.op.operands[0]
+    while (move := made_by(value, *MOVES)) is not None:
+        moves.append(move)
+        value = move.operands[0]
     return tuple(reversed(moves))
 
 

@@ -27,6 +27,7 @@ from ...dialects.shard.checks import grid_value
 from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
 from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
+from ...ir.regions import inner_blocks
 from ...ir.symbols import fresh_name, names_in, visibility
 from ..imports.import_annotations import import_annotations
 from ..manager.pipeline_text import unquote
@@ -204,9 +205,8 @@ def printed_names(function: FuncOp) -> dict[SSAValue, str]:
         for operation in block.ops:
             for result in operation.results:
                 give(result)
-            for region in operation.regions:
-                for inner in region.blocks:
-                    visit(inner)
+            for inner in inner_blocks(operation):
+                visit(inner)
 
     for block in function.body.blocks:
         visit(block)

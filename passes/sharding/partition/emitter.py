@@ -95,8 +95,10 @@ class Emitter(ProcessArithmetic):
 
     def known(self, key: object) -> SSAValue | None:
         """The value remembered under a key in this block or one around it, if there is one."""
-        found = (scope._known.get(key) for scope in self._scopes())
-        return next((each for each in found if each is not None), None)
+        for scope in self._scopes():
+            if (found := scope._known.get(key)) is not None:
+                return found
+        return None
 
     def _scopes(self) -> Iterator[Emitter]:
         scope: Emitter | None = self

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
 from ....ir.attribute_access import attribute
 from ....ir.locations import made_by
+from ....ir.regions import values_read
 from ....sharding.factors import FactorRule
 from ....sharding.sharding import ReductionKind
 from .variadic_reductions import joint_combiner
@@ -192,10 +193,7 @@ def _depends_on(value: SSAValue, argument: SSAValue, block: Block) -> bool:
         owner = current.owner
         if isinstance(owner, Operation) and owner not in seen and block.is_ancestor(owner):
             seen.add(owner)
-            pending += owner.operands
-            for region in owner.regions:
-                for inner in region.walk():
-                    pending += inner.operands
+            pending += values_read(owner)
     return False
 
 
