@@ -95,15 +95,18 @@ class Usage:
     def check_globals(self, module: ModuleOp) -> None:
         """Raise OperationError where a global is accessed with another lifetime than it has."""
         for operation in host_operations(module):
-            if operation.name in (GLOBAL_LOAD, GLOBAL_STORE):
-                value = (*operation.results, *operation.operands)[0]
-                lifetime = self._lifetime_of(root_symbol(operation, "global"))
-                if is_resource(value) and _lifetime(value.type) != lifetime:
-                    raise OperationError(
-                        operation,
-                        f"accesses a global of lifetime '{lifetime}' as '{_lifetime(value.type)}':"
-                        " a stream.async.cast between them makes that a copy",
-                    )
+            if operation.name not in (GLOBAL_LOAD, GLOBAL_STORE):
+                continue
+            value = (*operation.results, *operation.operands)[0]
+            if not is_resource(value):
+                continue
+            lifetime = self._lifetime_of(root_symbol(operation, "global"))
+            if _lifetime(value.type) != lifetime:
+                raise OperationError(
+                    operation,
+                    f"accesses a global of lifetime '{lifetime}' as '{_lifetime(value.type)}':"
+                    " a stream.async.cast between them makes that a copy",
+                )
 
     def _set(self, value: SSAValue) -> None:
         if is_resource(value) and value.type != (type_ := self._type_of(value)):
