@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
 F = TypeVar("F", bound=Hashable)
@@ -27,6 +28,25 @@ def postorder(roots: Iterable[F], following: Callable[[F], Iterable[F]]) -> list
                 seen.add(unseen)
                 stack.append((unseen, iter(following(unseen))))
     return order
+
+
+def by_needs(needs: Mapping[F, Collection[F]], number: Callable[[F], int]) -> Iterator[F]:
+    """Everything behind what it needs, else in the order of its numbers, which are distinct."""
+    needed_by: dict[F, list[F]] = {each: [] for each in needs}
+    for each, others in needs.items():
+        for other in others:
+            needed_by[other].append(each)
+    waiting = {each: len(others) for each, others in needs.items()}
+    by_number = {number(each): each for each in needs}
+    ready = [key for key, each in by_number.items() if not waiting[each]]
+    heapify(ready)
+    while ready:
+        each = by_number[heappop(ready)]
+        yield each
+        for other in needed_by[each]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                heappush(ready, number(other))
 
 
 class CallGraph(Generic[F]):

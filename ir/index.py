@@ -128,6 +128,17 @@ class IndexArithmetic(IndexFolding[SSAValue], ABC):
             return self.binary(self._product, left, right)
         return self.binary(_OPERATIONS[name], left, right)
 
+    def sum(self, left: SSAValue, right: IndexOrInt) -> SSAValue:
+        """`left + right`, either of which may be a constant; none is made anew for it."""
+        one, other = known(left), known(right) if isinstance(right, SSAValue) else right
+        if other == 0:
+            return left
+        if one == 0 and isinstance(right, SSAValue):
+            return right
+        if isinstance(one, int) and isinstance(other, int):
+            return self.index(one + other)
+        return self.binary(AddiOp, left, right)
+
     def divide(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
         """left / right of numbers that are not negative, rounded down."""
         if isinstance(left, int) and isinstance(right, int):

@@ -36,6 +36,11 @@ def maker_of(value: SSAValue) -> Operation:
     return operation
 
 
+def block_with(value: SSAValue) -> Block | None:
+    """The block that a value is made in; `None` if what makes it stands in none."""
+    return value.owner if isinstance(value.owner, Block) else value.owner.parent
+
+
 def made_by(value: SSAValue, *names: str) -> Operation | None:
     """The operation that makes a value, if it is one of these names."""
     owner = value.owner

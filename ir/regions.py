@@ -30,6 +30,19 @@ def walk(operation: Operation) -> Iterator[Operation]:
             block = block.next_block
 
 
+def inner_blocks(operation: Operation) -> Iterator[Block]:
+    """The blocks right in the regions of an operation."""
+    for region in operation.regions:
+        yield from region.blocks
+
+
+def enclosing(operation: Operation | None) -> Iterator[Operation]:
+    """An operation and those around it, from the inside out."""
+    while operation is not None:
+        yield operation
+        operation = operation.parent_op()
+
+
 def values_read(operation: Operation) -> Iterator[SSAValue]:
     """The values that an operation needs; those made inside of its regions may be among them."""
     for inner in walk(operation):

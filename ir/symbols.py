@@ -35,6 +35,12 @@ def names_in(module: ModuleOp) -> set[str]:
     return {name for name in names if name is not None}
 
 
+def symbols_in(module: ModuleOp, kinds: Container[str]) -> dict[str, Operation]:
+    """The operations of some names that define symbols of a module, by these symbols."""
+    operations = (each for each in module.body.block.ops if each.name in kinds)
+    return {root_symbol(operation, "sym_name"): operation for operation in operations}
+
+
 def fresh_name(base: str, taken: Container[str]) -> str:
     """The first of `base`, `base_0`, `base_1`, ... that is not taken."""
     return base if base not in taken else numbered_name(f"{base}_", taken)

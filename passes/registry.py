@@ -69,11 +69,13 @@ _PASSES = {
     "iree-stream-unify-encoding-for-globals": "stream.unify_encoding_for_globals",
     "iree-stream-verify-affinities": "stream.verify_affinities",
     "iree-stream-verify-async-access-ranges": "stream.verify_async_access_ranges",
-    "iree-stream-verify-input": "stream.verify_input",
-    "iree-stream-verify-lowering-to-async": "stream.verify_lowering_to_async",
-    "iree-stream-verify-lowering-to-async-resources": "stream.verify_lowering_to_async_resources",
-    "iree-stream-verify-lowering-to-cmd": "stream.verify_lowering_to_cmd",
-    "iree-stream-verify-lowering-to-tensors": "stream.verify_lowering_to_tensors",
+    "iree-stream-verify-input": "stream.verify_lowering:verify_input",
+    "iree-stream-verify-lowering-to-async": "stream.verify_lowering:verify_lowering_to_async",
+    "iree-stream-verify-lowering-to-async-resources": (
+        "stream.verify_lowering:verify_lowering_to_async_resources"
+    ),
+    "iree-stream-verify-lowering-to-cmd": "stream.verify_lowering:verify_lowering_to_cmd",
+    "iree-stream-verify-lowering-to-tensors": "stream.verify_lowering:verify_lowering_to_tensors",
     "loop-invariant-code-motion": "general.loop_invariant_code_motion",
     "merge-globals": "stream.merge_globals",
     "pack-constants": "encoding.pack_constants",
@@ -96,7 +98,7 @@ _PASSES = {
     "verify-collectives": "stream.verify_collectives",
     "view-op-graph": "general.view_op_graph",
 }
-"""The file of this folder that holds a pass, whose class is named as the file is."""
+"""The file of this folder that holds a pass, whose class is named as the file is, or after `:`."""
 
 ALIASES = {
     "encode-device-tensors": "iree-stream-encode-device-tensors",
@@ -116,8 +118,9 @@ ALIASES = {
 """Other names of passes: short ones, and the one that a pass had before."""
 
 
-def _loader(module: str) -> Callable[[], type[ModulePass]]:
-    words = module.rpartition(".")[2].split("_")
+def _loader(place: str) -> Callable[[], type[ModulePass]]:
+    module, _, own_name = place.partition(":")
+    words = (own_name or module.rpartition(".")[2]).split("_")
     name = "".join(word.capitalize() for word in words) + "Pass"
     return lambda: getattr(import_module(f".{module}", __package__), name)
 

@@ -78,9 +78,12 @@ class GenericOp(StructuredOp):
         outputs: Sequence[SSAValue],
         body: Region,
         indexing_maps: Sequence[AffineMap],
-        iterators: Sequence[IteratorType],
+        iterators: Sequence[IteratorType] | None = None,
         result_types: Sequence[Attribute] | None = None,
     ) -> None:
+        """Loops that are all parallel if no `iterators` are given."""
+        if iterators is None:
+            iterators = [IteratorType.PARALLEL] * indexing_maps[0].num_dims
         properties = {
             "indexing_maps": ArrayAttr(map(AffineMapAttr, indexing_maps)),
             "iterator_types": ArrayAttr(map(_ITERATOR_TYPES.__getitem__, iterators)),

@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.index import IndexArithmetic, IndexOrInt
+from ...ir.index import INDEX, IndexArithmetic, IndexOrInt
 from ...ir.locations import builder_before
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
+from .collectives import AllReduceOp
 from .grids import GridShapeOp, ProcessMultiIndexOp
 
 
@@ -43,6 +46,15 @@ class ProcessArithmetic(IndexArithmetic, ABC):
         for axis, coordinate in zip(axes, self.own_coordinates(grid, axes), strict=True):
             total = self.add(self.multiply(total, self.extent(grid, axis)), coordinate)
         return total
+
+    def sum_over(self, grid: Grid, axes: Axes, number: SSAValue) -> SSAValue:
+        """The sum of an index over the processes along some axes; they meet for it."""
+        one = TensorType(i64, [1])
+        wide = self.insert(arith.IndexCastOp(number, i64))
+        packed = self.insert(tensor.FromElementsOp.create(operands=[wide], result_types=[one]))
+        total = self.insert(AllReduceOp(packed, grid.name, axes))
+        first = self.insert(tensor.ExtractOp(total, [self.index(0)], i64))
+        return self.insert(arith.IndexCastOp(first, INDEX))
 
     def coordinates(self, grid: Grid, number: IndexOrInt, axes: Sequence[int]) -> list[IndexOrInt]:
         """The coordinates along `axes`, at least one, of the process of a row-major number."""

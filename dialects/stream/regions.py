@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import IndexType, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -295,3 +297,22 @@ class TimepointAwaitOp(SyntaxOperation):
         "( sync$sync)? $await_timepoint => $resource_operands"
         " : sized($resource_operands, $resource_operand_sizes, $results_) attr-dict-with-keyword"
     )
+
+
+def joined(timepoints: Sequence[SSAValue], builder: Builder) -> SSAValue:
+    """The last of some timepoints; of none, the start of all time."""
+    if len(timepoints) == 1:
+        return timepoints[0]
+    types = [TimepointType()]
+    if not timepoints:
+        return builder.insert(TimepointImmediateOp.build(result_types=types)).result_timepoint
+    join = TimepointJoinOp.build(operands=[list(timepoints)], result_types=types)
+    return builder.insert(join).result_timepoint
+
+
+def awaited(resource: SSAValue, size: SSAValue, timepoint: SSAValue, builder: Builder) -> SSAValue:
+    """A resource of `size` bytes, once a timepoint is reached."""
+    wait = TimepointAwaitOp.build(
+        operands=[[resource], [size], timepoint], result_types=[[resource.type]]
+    )
+    return builder.insert(wait).results[0]

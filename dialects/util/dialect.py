@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     VectorType,
 )
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
@@ -162,6 +162,25 @@ class GlobalOp(SyntaxOperation):
         InitialValue(),
     )
 
+    def __init__(
+        self,
+        name: str,
+        type_: Attribute,
+        initial_value: Attribute | None = None,
+        attributes: Mapping[str, Attribute | None] | None = None,
+        *,
+        mutable: bool = False,
+    ) -> None:
+        """A private variable; `attributes` are discardable ones."""
+        properties = {
+            "sym_visibility": StringAttr("private"),
+            "sym_name": StringAttr(name),
+            "type": type_,
+            "is_mutable": UnitAttr() if mutable else None,
+            "initial_value": initial_value,
+        }
+        super().__init__(properties=properties, attributes=attributes)
+
 
 def global_at(operation: Operation) -> GlobalOp:
     """The global that a property names. Raises VerifyException where there is none."""
@@ -198,6 +217,9 @@ class GlobalAddressOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = "( immutable$is_immutable)? @$global attr-dict : type($result)"
 
+    def __init__(self, name: str, type_: Attribute) -> None:
+        super().__init__(result_types=[type_], properties={"global": SymbolRefAttr(name)})
+
     def verify_(self) -> None:
         super().verify_()
         global_at(self)
@@ -213,6 +235,9 @@ class GlobalLoadOp(SyntaxOperation):
     result = result_def()
 
     SYNTAX: ClassVar[Syntax] = "( immutable$is_immutable)? @$global attr-dict : type($result)"
+
+    def __init__(self, name: str, type_: Attribute) -> None:
+        super().__init__(result_types=[type_], properties={"global": SymbolRefAttr(name)})
 
     def verify_(self) -> None:
         super().verify_()
@@ -233,6 +258,9 @@ class GlobalStoreOp(SyntaxOperation):
     global_ = prop_def(SymbolRefAttr, prop_name="global")
 
     SYNTAX: ClassVar[Syntax] = " $value, @$global attr-dict : type($value)"
+
+    def __init__(self, value: SSAValue, name: str) -> None:
+        super().__init__(operands=[value], properties={"global": SymbolRefAttr(name)})
 
     def verify_(self) -> None:
         super().verify_()
@@ -278,6 +306,12 @@ class InitializerOp(SyntaxOperation):
         Implied("function_type", FunctionType.from_lists([], [])),
         " attr-dict-with-keyword $body",
     )
+
+    def __init__(self, body: Block) -> None:
+        """Run a block, which is ended by a return."""
+        body.add_op(functions.ReturnOp.build(operands=[()]))
+        properties = {"function_type": FunctionType.from_lists([], [])}
+        super().__init__(properties=properties, regions=[Region(body)])
 
 
 OptimizationBarrierOp = row(

@@ -21,7 +21,6 @@ from xdsl.rewriter import Rewriter
 from ...dialects.iree_encoding.interfaces import Tensor
 from ...dialects.linalg.bodies import YieldOp
 from ...dialects.linalg.dialect import GenericOp
-from ...dialects.linalg.structured_view import IteratorType
 from ...ir.attribute_access import element_type
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, rebuilt
@@ -67,11 +66,5 @@ def _convert(operation: Operation, sizes: DimensionSizes) -> SSAValue:
         everywhere if isinstance(value.type, TensorType) else AffineMap(len(shape), 0, ())
         for value in operation.operands
     ]
-    generic = GenericOp(
-        operation.operands,
-        [empty],
-        Region(body),
-        [*maps, everywhere],
-        [IteratorType.PARALLEL] * len(shape),
-    )
+    generic = GenericOp(operation.operands, [empty], Region(body), [*maps, everywhere])
     return builder.insert(generic).results[0]

@@ -37,7 +37,8 @@ from ...ir.host_programs import (
     GLOBAL_STORE,
     KERNEL_IN_PLACE,
 )
-from ...ir.locations import builder_before, replace_by
+from ...ir.locations import builder_before, made_by, replace_by
+from ...ir.regions import inner_blocks, walk
 from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwarded_to
 from ..sizes.dimension_sizes import DimensionSizes
@@ -96,13 +97,13 @@ def _is_program(operation: Operation) -> bool:
 def blocks_of(function: Operation) -> list[Block]:
     """All blocks of a function's host program; those inside of computations are not its own."""
     found: list[Block] = []
-    stack = [block for region in function.regions for block in region.blocks]
+    stack = list(inner_blocks(function))
     while stack:
         block = stack.pop()
         found.append(block)
         for operation in block.ops:
             if not is_computation(operation):
-                stack += [inner for region in operation.regions for inner in region.blocks]
+                stack += inner_blocks(operation)
     return found
 
 
@@ -117,7 +118,7 @@ def free_destinations(block: Block, sizes: DimensionSizes) -> None:
             tensor, map_ = ranked(value), view.output_maps[index]
             if argument.uses or tensor is None or not map_.is_projected_permutation():
                 continue
-            if isinstance(value, OpResult) and value.op.name == "tensor.empty":
+            if made_by(value, "tensor.empty"):
                 continue
             empty = EmptyOp(sizes.dynamic_sizes(value), tensor)
             builder_before(operation).insert(empty)
@@ -163,13 +164,10 @@ def tensors_wanted(
     place = placement.runs_on(operation) if is_computation(operation) else None
     if place is None:
         return
-    for region in operation.regions:
-        for inner in region.walk():
-            for index, operand in enumerate(inner.operands):
-                if isinstance(operand.type, TensorType) and not operation.is_ancestor(
-                    operand.owner
-                ):
-                    yield inner, index, place
+    for inner in (each for each in walk(operation) if each is not operation):
+        for index, operand in enumerate(inner.operands):
+            if ranked(operand) is not None and not operation.is_ancestor(operand.owner):
+                yield inner, index, place
 
 
 def places_wanted(

@@ -15,6 +15,7 @@ from ...dialects.flow.dialect import TensorEncodeOp
 from ...dialects.iree_encoding.dialect import UnsetEncodingOp
 from ...ir.host_programs import DISPATCH_REGION, KERNEL_IN_PLACE, host_operations
 from ...ir.locations import replace_by
+from ...ir.regions import enclosing
 from ..sizes.dimension_sizes import DimensionSizes
 from .propagate_encodings import SET, UNSET
 
@@ -33,10 +34,8 @@ class ConvertEncodingToFlowPass(ModulePass):
 
 
 def _is_dispatched(operation: Operation) -> bool:
-    parent = operation.parent_op()
-    while parent is not None and parent.name not in (DISPATCH_REGION, KERNEL_IN_PLACE):
-        parent = parent.parent_op()
-    return parent is not None
+    scopes = enclosing(operation.parent_op())
+    return any(scope.name in (DISPATCH_REGION, KERNEL_IN_PLACE) for scope in scopes)
 
 
 def _convert(operation: Operation, sizes: DimensionSizes) -> None:

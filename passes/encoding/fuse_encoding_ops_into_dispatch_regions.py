@@ -31,7 +31,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.flow.dispatches import DispatchRegionOp
 from ...dialects.iree_encoding.dialect import SetEncodingOp
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before
+from ...ir.locations import builder_before, made_by
 from ...ir.syntax.resource_directives import dynamic_dimensions
 from .analysis.padded_operands import listed_sizes, region_of
 from .propagate_encodings import SET, UNSET
@@ -67,9 +67,9 @@ class FuseEncodingOpsIntoDispatchRegionsPass(ModulePass):
     def _fuse(self, operation: SetEncodingOp) -> None:
         reshapes: list[Operation] = []
         value = operation.source
-        while isinstance(value, OpResult) and value.op.name in RESHAPES:
-            reshapes.insert(0, value.op)
-            value = value.op.operands[0]
+        while (reshape := made_by(value, *RESHAPES)) is not None:
+            reshapes.insert(0, reshape)
+            value = reshape.operands[0]
         if not isinstance(value, OpResult) or not isinstance(value.op, DispatchRegionOp):
             return
         region = value.op

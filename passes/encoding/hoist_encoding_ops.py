@@ -17,23 +17,22 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, NoneAttr, TensorType
-from xdsl.dialects.tensor import EmptyOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.attributes import EncodingAttr
 from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
 from ...dialects.iree_encoding.layouts import PaddingAttr
-from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ...dialects.linalg.structured_view import StructuredView
 from ...ir.host_programs import DISPATCH_REGION, host_operations
-from ...ir.locations import builder_before, located_builder, made_by, rebuilt, replace_by
+from ...ir.locations import builder_before, made_by, replace_by
 from ...ir.tensor_types import element_of, ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import WIDENING
-from .propagate_encodings import SET, TRAPPING, UNSET, only_read_by
+from .propagate_encodings import SET, UNSET, elementwise_view, on_encoded, only_read_by
 
 CONSTANTS = frozenset({"arith.constant", "flow.tensor.constant"})
 COPIED = CONSTANTS | {"tensor.extract_slice"}
@@ -63,14 +62,8 @@ class HoistEncodingOpsPass(ModulePass):
 
 def _elementwise(operation: Operation) -> StructuredView | None:
     """The view of an operation that computes each element of one result from one of each tensor."""
-    view = structured_view(operation)
-    if view is None or len(operation.results) != 1 or operation.results[0].type.name != "tensor":
-        return None
-    if any(iterator is not IteratorType.PARALLEL for iterator in view.iterators):
-        return None
-    if made_by(view.outputs[0], "tensor.empty") is None or view.body.args[-1].uses:
-        return None
-    if any(inner.name in TRAPPING or inner.name == "linalg.index" for inner in view.body.ops):
+    view = elementwise_view(operation)
+    if view is None or operation.results[0].type.name != "tensor":
         return None
     if _inverse(view.output_maps[0]) is None:
         return None
@@ -80,12 +73,7 @@ def _elementwise(operation: Operation) -> StructuredView | None:
 
 def _inverse(map_: AffineMap) -> AffineMap | None:
     """The inverse of a permutation, `None` if a map is none."""
-    places = [r.position for r in map_.results if isinstance(r, AffineDimExpr)]
-    if sorted(places) != list(range(map_.num_dims)) or len(places) != len(map_.results):
-        return None
-    return AffineMap(
-        len(places), 0, tuple(AffineDimExpr(places.index(loop)) for loop in range(len(places)))
-    )
+    return map_.inverse_permutation() if map_.is_projected_permutation() else None
 
 
 def _read_by(encoding: EncodingAttr, view: StructuredView, map_: AffineMap) -> EncodingAttr | None:
@@ -115,21 +103,6 @@ def _encode(
     type_ = with_encoding(cast(Tensor, value.type), encoding)
     encode = SetEncodingOp.build(operands=[value, list(dims)], result_types=[type_])
     return builder_before(before).insert(encode).result
-
-
-def _on_encoded(
-    operation: Operation,
-    view: StructuredView,
-    inputs: Sequence[SSAValue],
-    encoding: Attribute,
-    before: Operation,
-    sizes: DimensionSizes,
-) -> SSAValue:
-    """The result of an operation on encoded tensors, in front of another operation."""
-    type_ = with_encoding(cast(Tensor, operation.results[0].type), encoding)
-    builder = located_builder(InsertPoint.before(before), operation)
-    empty = builder.insert(EmptyOp(sizes.dynamic_sizes(view.outputs[0]), type_)).tensor
-    return builder.insert(rebuilt(operation, [*inputs, empty], [type_])).results[0]
 
 
 def sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
@@ -170,7 +143,7 @@ def sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
             inputs.append(_encode(value, read, decode.encoding_dims, operation))
         else:
             inputs.append(value)
-    result = _on_encoded(operation, view, inputs, encoding, operation, sizes)
+    result = on_encoded(operation, view, inputs, encoding, operation, sizes)
     empty = view.outputs[0].owner
     unset = UnsetEncodingOp.build(
         operands=[result, list(decode.result_dims), list(decode.encoding_dims)],
@@ -201,7 +174,7 @@ def rise(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
     ]
     if len(encodes) < len(reads):
         return
-    result = _on_encoded(source, view, encodes, encoding, operation, sizes)
+    result = on_encoded(source, view, encodes, encoding, operation, sizes)
     operation.result.replace_all_uses_with(result)
     empty = cast(Operation, view.outputs[0].owner)
     is_last = len(tuple(empty.results[0].uses)) == 1
@@ -245,19 +218,18 @@ def _leave(operation: SetEncodingOp, region: Operation) -> None:
         return
     if all(use.operation.name == "flow.return" for use in operation.result.uses):
         return
-    source = operation.source.owner
-    copied: Operation | None = None
+    copied = made_by(operation.source, *COPIED)
     needed = list(operation.operands)
-    if isinstance(source, Operation) and source.name in COPIED and _is_inside(source, region):
-        copied, needed = source, [*source.operands, *operation.encoding_dims]
+    if copied is not None and region.is_ancestor(copied):
+        needed = [*copied.operands, *operation.encoding_dims]
     constants = [value.owner for value in needed if _is_constant(value)]
     values = [value for value in needed if not _is_constant(value)]
-    if any(_is_inside(value.owner, region) for value in values):
+    if any(region.is_ancestor(value.owner) for value in values):
         return
     builder = builder_before(region)
     mapped: dict[SSAValue, SSAValue] = {}
     for one in dict.fromkeys([*constants, *([copied] if copied is not None else [])]):
-        if isinstance(one, Operation) and _is_inside(one, region):
+        if isinstance(one, Operation) and region.is_ancestor(one):
             clone = builder.insert(one.clone(value_mapper=dict(mapped)))
             mapped.update(zip(one.results, clone.results, strict=True))
     encode = builder.insert(operation.clone(value_mapper=dict(mapped)))
@@ -269,16 +241,8 @@ def _leave(operation: SetEncodingOp, region: Operation) -> None:
 
 
 def _is_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, Operation) and value.owner.name in CONSTANTS
+    return made_by(value, *CONSTANTS) is not None
 
 
 def _is_unused(operation: Operation) -> bool:
     return not any(result.first_use for result in operation.results)
-
-
-def _is_inside(owner: Operation | Block, region: Operation) -> bool:
-    """Whether what makes a value is in a region of an operation."""
-    parent = owner.parent_op()
-    while parent is not None and parent is not region:
-        parent = parent.parent_op()
-    return parent is region

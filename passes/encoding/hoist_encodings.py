@@ -14,24 +14,16 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    FunctionType,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-    UnitAttr,
-)
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.flow.tensors import TensorConstantOp
 from ...dialects.stream.affinity import AFFINITY, affinity_of
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
-from ...dialects.util.functions import ReturnOp
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, located_builder, replace_by
+from ...ir.locations import builder_before, located_builder, made_by, replace_by
 from ...ir.symbols import fresh_name, root_symbol
 from ...ir.tensor_types import ranked
 from ..stream.analysis.device_placement import MOVES
@@ -79,7 +71,7 @@ class Hoisting:
             self._to_global(operation, origin)
             return
         while (loop := operation.parent_op()) is not None and loop.name in LOOPS:
-            if any(_is_inside(operand, loop) for operand in operation.operands):
+            if any(loop.is_ancestor(operand.owner) for operand in operation.operands):
                 break
             operation.detach()
             builder_before(loop).insert(operation)
@@ -88,16 +80,11 @@ class Hoisting:
         """The constant, or the load of a global that never changes, that a value is or was."""
         for move in _moves(value)[:1]:
             value = move.operands[0]
-        if not isinstance(value, OpResult):
-            return None
-        operation = value.op
-        if operation.name in CONSTANTS:
-            return operation
-        if operation.name == "util.global.load":
-            variable = self._globals.get(root_symbol(operation, "global"))
-            if variable is not None and "is_mutable" not in variable.properties:
-                return operation
-        return None
+        if (load := made_by(value, "util.global.load")) is None:
+            return made_by(value, *CONSTANTS)
+        variable = self._globals.get(root_symbol(load, "global"))
+        is_constant = variable is not None and "is_mutable" not in variable.properties
+        return load if is_constant else None
 
     def _to_global(self, operation: Operation, origin: Operation) -> None:
         moves = _moves(operation.operands[0])
@@ -109,13 +96,8 @@ class Hoisting:
         key = what, type_, place
         if key not in self._hoisted:
             self._hoisted[key] = self._define(operation, origin, place)
-        load = GlobalLoadOp.create(
-            result_types=[type_],
-            properties={
-                "global": SymbolRefAttr(self._hoisted[key].sym_name),
-                "is_immutable": UnitAttr(),
-            },
-        )
+        load = GlobalLoadOp(self._hoisted[key].sym_name.data, type_)
+        load.is_immutable = UnitAttr()
         replace_by(operation, load)
         for one in (*reversed(moves), origin):
             if not any(result.uses for result in one.results):
@@ -125,14 +107,7 @@ class Hoisting:
         """A global for the encoded tensor, and the initializer that encodes it."""
         result = operation.results[0]
         name = fresh_name(f"{root_symbol(origin, 'global') or 'constant'}__encoded", self._globals)
-        variable = GlobalOp.create(
-            properties={
-                "sym_visibility": StringAttr("private"),
-                "sym_name": StringAttr(name),
-                "type": result.type,
-            },
-            attributes={} if place is None else {AFFINITY: place},
-        )
+        variable = GlobalOp(name, result.type, attributes={AFFINITY: place})
         block = Block()
         source = self._source(origin)
         # What a global starts with elsewhere has to be moved; a constant is made where it is read.
@@ -143,23 +118,16 @@ class Hoisting:
         if place is not None and len(moved) == 1:
             source.attributes[AFFINITY] = place
         encode = operation.clone({operation.operands[0]: moved[-1].results[0]})
-        store = GlobalStoreOp.create(
-            operands=encode.results, properties={"global": SymbolRefAttr(name)}
-        )
-        block.add_ops([*moved, encode, store, ReturnOp.build(operands=[()])])
+        block.add_ops([*moved, encode, GlobalStoreOp(encode.results[0], name)])
         defined = self._globals.get(root_symbol(origin, "global"), origin)
         source.location = defined.location
-        initializer = InitializerOp.create(
-            properties={"function_type": FunctionType.from_lists([], [])},
-            regions=[Region(block)],
-        )
         function = _function_of(operation)
         setter = self._set_last_by.get(root_symbol(origin, "global"))
         point = InsertPoint.before(function)
         if setter is not None and not setter.is_before_in_block(function):
             point = InsertPoint.after(setter)
         builder = located_builder(point, operation)
-        builder.insert((variable, initializer))
+        builder.insert((variable, InitializerOp(block)))
         self._globals[name] = variable
         return variable
 
@@ -179,9 +147,9 @@ class Hoisting:
 def _moves(value: SSAValue) -> tuple[Operation, ...]:
     """The moves that bring a value to where it is, first to last."""
     moves: list[Operation] = []
-    while isinstance(value, OpResult) and value.op.name in MOVES:
-        moves.append(value.op)
-        value = value.op.operands[0]
+    while (move := made_by(value, *MOVES)) is not None:
+        moves.append(move)
+        value = move.operands[0]
     return tuple(reversed(moves))
 
 
@@ -190,14 +158,3 @@ def _function_of(operation: Operation) -> Operation:
     while (parent := operation.parent_op()) is not None and not isinstance(parent, ModuleOp):
         operation = parent
     return operation
-
-
-def _is_inside(value: SSAValue, operation: Operation) -> bool:
-    """Whether a value is made inside of an operation."""
-    block = value.owner.parent if isinstance(value.owner, Operation) else value.owner
-    while block is not None:
-        parent = block.parent_op()
-        if parent is operation:
-            return True
-        block = None if parent is None else parent.parent
-    return False

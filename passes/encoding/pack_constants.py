@@ -84,13 +84,13 @@ def _constant(value: SSAValue) -> TensorConstantOp | None:
 
 
 def _replace(encode: TensorEncodeOp, value: Dense) -> None:
-    affinity = encode.properties.get("affinity")
-    constant = TensorConstantOp.create(
+    constant = TensorConstantOp.build(
+        operands=[()],
         result_types=[encode.result.type],
         properties={
             "value": value,
             "result_encoding": cast(Attribute, value.type),
-            **({} if affinity is None else {"affinity": affinity}),
+            "affinity": encode.properties.get("affinity"),
         },
     )
     result = builder_before(encode).insert(constant).result

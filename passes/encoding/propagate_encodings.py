@@ -13,15 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.tensor import EmptyOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.iree_encoding.interfaces import with_encoding
+from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, located_builder, made_by, rebuilt, replace_by
@@ -75,10 +76,10 @@ def _cancel(operation: Operation) -> None:
         Rewriter.erase_op(inverse)
 
 
-def _pointwise(operation: Operation) -> StructuredView | None:
-    """The view of an operation that computes each element from those in the same place.
+def elementwise_view(operation: Operation) -> StructuredView | None:
+    """The view of an operation that computes each element of one result from given elements.
 
-    Its one output is not read, and each input is in the output's order, or a number.
+    What padding holds does no harm: its one output is not read, and it traps on no number.
     """
     view = structured_view(operation)
     if view is None or len(operation.results) != 1:
@@ -87,13 +88,19 @@ def _pointwise(operation: Operation) -> StructuredView | None:
         return None
     if made_by(view.outputs[0], "tensor.empty") is None or view.body.args[-1].uses:
         return None
-    output_map = view.output_maps[0]
-    for value, map_ in zip(view.inputs, view.input_maps, strict=True):
-        if isinstance(value.type, TensorType) and map_ != output_map:
-            return None
     if any(inner.name in TRAPPING or inner.name == "linalg.index" for inner in view.body.ops):
         return None
     return view
+
+
+def _pointwise(operation: Operation) -> StructuredView | None:
+    """The same where each input is in the output's order, or a number."""
+    view = elementwise_view(operation)
+    if view is None:
+        return None
+    maps = zip(view.inputs, view.input_maps, strict=True)
+    in_order = (map_ == view.output_maps[0] for v, map_ in maps if isinstance(v.type, TensorType))
+    return view if all(in_order) else None
 
 
 def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
@@ -105,12 +112,12 @@ def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
     found = [one for one in decodes if one is not None]
     if not found or len(found) != len(decodes):
         return
-    encodings = {getattr(one.operands[0].type, "encoding", None) for one in found}
+    encodings = {tensor_encoding(one.operands[0].type) for one in found}
     if len(encodings) != 1 or not all(only_read_by(one, operation) for one in found):
         return
     sources: dict[SSAValue, SSAValue] = {one.results[0]: one.operands[0] for one in found}
     inputs = [sources.get(value, value) for value in view.inputs]
-    result = _encoded(operation, view, inputs, encodings.pop(), sizes)
+    result = on_encoded(operation, view, inputs, encodings.pop(), operation, sizes)
     first = found[0]
     unset = type(first).create(
         operands=[result, *first.operands[1:]],
@@ -146,27 +153,22 @@ def _hoist_encoding(operation: Operation, sizes: DimensionSizes) -> None:
     operands = [view.inputs[0], *operation.operands[1:]]
     encode = rebuilt(operation, operands, [with_encoding(narrow, encoding)])
     builder_before(operation).insert(encode)
-    result = _encoded(widening, view, [encode.results[0]], encoding, sizes, operation)
+    result = on_encoded(widening, view, [encode.results[0]], encoding, operation, sizes)
     operation.results[0].replace_all_uses_with(result)
     Rewriter.erase_op(operation)
     Rewriter.erase_op(widening)
 
 
-def _encoded(
+def on_encoded(
     operation: Operation,
     view: StructuredView,
     inputs: Sequence[SSAValue],
-    encoding: object,
+    encoding: Attribute | None,
+    before: Operation,
     sizes: DimensionSizes,
-    before: Operation | None = None,
 ) -> SSAValue:
-    """The result of a pointwise operation on encoded tensors."""
-    like = next(value for value in inputs if ranked(value) is not None)
-    result = ranked(operation.results[0])
-    encoded = ranked(like)
-    if result is None or encoded is None or encoded.encoding != encoding:
-        raise ValueError(f"{operation.name} has no encoded operand")
-    type_ = with_encoding(result, encoded.encoding)
-    builder = located_builder(InsertPoint.before(before or operation), operation)
+    """The result of an operation on encoded tensors, in front of another operation."""
+    type_ = with_encoding(cast(Tensor, operation.results[0].type), encoding)
+    builder = located_builder(InsertPoint.before(before), operation)
     empty = builder.insert(EmptyOp(sizes.dynamic_sizes(view.outputs[0]), type_)).tensor
     return builder.insert(rebuilt(operation, [*inputs, empty], [type_])).results[0]

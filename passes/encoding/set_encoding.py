@@ -36,7 +36,7 @@ from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Spelling, Tensor, with_encoding
 from ...dialects.iree_encoding.respelling import spelled_encoding, spelling_of
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, rebuilt
+from ...ir.locations import block_with, builder_before, made_by, rebuilt
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import (
     TiledContraction,
@@ -131,10 +131,9 @@ def _loses(contraction: TiledContraction) -> bool:
 
 def _is_kept(value: SSAValue, operation: Operation) -> bool:
     """Whether a value is a constant or a global, or stays while a loop runs its operation."""
-    owner = value.owner
-    if isinstance(owner, Operation) and owner.name in KEPT:
+    if made_by(value, *KEPT):
         return True
-    block = owner.parent if isinstance(owner, Operation) else owner
+    block = block_with(value)
     scope = operation.parent
     while scope is not None and scope is not block:
         if (parent := scope.parent_op()) is None or parent.name in LOOPS:
@@ -182,8 +181,7 @@ class ContractionEncoder:
 
     def fold_fill(self, operation: SetEncodingOp) -> None:
         """Fill an encoded tensor where a tensor is filled and then encoded."""
-        fill = operation.source.owner
-        if not isinstance(fill, Operation) or fill.name != "linalg.fill":
+        if made_by(operation.source, "linalg.fill") is None:
             return
         filled = self._filled(operation.source, operation.result.type, builder_before(operation))
         Rewriter.replace_op(operation, [], [filled])
@@ -232,8 +230,7 @@ class ContractionEncoder:
         builder: Builder,
     ) -> SSAValue:
         """What products are added to: filled where it is needed instead of being laid out again."""
-        owner = value.owner
-        if isinstance(owner, Operation) and owner.name in ("linalg.fill", "tensor.empty"):
+        if made_by(value, "linalg.fill", "tensor.empty"):
             type_ = with_encoding(cast(Tensor, value.type), encoding)
             return self._filled(value, type_, builder)
         return self._set(value, encoding, loops, builder)
@@ -249,5 +246,4 @@ class ContractionEncoder:
 
 def _is_everywhere(value: SSAValue) -> bool:
     """Whether a tensor may be on each device that reads it."""
-    owner = value.owner
-    return isinstance(owner, Operation) and owner.name in ("arith.constant", "util.global.load")
+    return made_by(value, "arith.constant", "util.global.load") is not None

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...ir.attribute_access import symbol_name
+from ...ir.regions import enclosing, inner_blocks
 from ...ir.symbols import references_of, visibility
 
 
@@ -39,7 +40,7 @@ class SymbolDcePass(ModulePass):
                     hidden.discard(symbol)
                     waiting.append(symbol)
         for symbol in hidden:
-            if not any(around in hidden for around in _around(symbol)):
+            if hidden.isdisjoint(enclosing(symbol.parent_op())):
                 Rewriter.erase_op(symbol, safe_erase=False)
 
 
@@ -53,18 +54,6 @@ def _named_in(root: Operation, hidden: set[Operation]) -> set[str]:
             names.add(reference.root_reference.data)
             names.update(nested.data for nested in reference.nested_references.data)
         waiting += [
-            inner
-            for region in operation.regions
-            for block in region.blocks
-            for inner in block.ops
-            if inner not in hidden
+            inner for block in inner_blocks(operation) for inner in block.ops if inner not in hidden
         ]
     return names
-
-
-def _around(operation: Operation) -> list[Operation]:
-    found: list[Operation] = []
-    while (parent := operation.parent_op()) is not None:
-        found.append(parent)
-        operation = parent
-    return found

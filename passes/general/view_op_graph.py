@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import report
+from ...ir.regions import inner_blocks
 from ...ir.text.print_style import PrintStyle
 from ...ir.text.printer import ModulePrinter
 
@@ -72,9 +73,8 @@ class _Graph:
         self._lines.append(f'{inner}label = "{label}";')
         # Edges can only lead to nodes, so that every cluster has one.
         self._lines.append(f'{inner}{self._node(operation)} [label = " ", shape = plain];')
-        for region in operation.regions:
-            for block in region.blocks:
-                self._block(block, depth + 1)
+        for block in inner_blocks(operation):
+            self._block(block, depth + 1)
         self._lines.append(f"{indent}}}")
 
     def _block(self, block: Block, depth: int) -> None:

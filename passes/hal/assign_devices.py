@@ -59,14 +59,7 @@ class AssignDevicesPass(ModulePass):
             ctx.load_dialect(Hal)
         name = fresh_name(NAME, names_in(op))
         features = host_features() if self.cpu_features == HOST else self.cpu_features
-        device = GlobalOp.create(
-            properties={
-                "sym_visibility": StringAttr("private"),
-                "sym_name": StringAttr(name),
-                "type": DEVICE,
-                "initial_value": local_device(features, has_layouts=self.layouts),
-            }
-        )
+        device = GlobalOp(name, DEVICE, local_device(features, has_layouts=self.layouts))
         located_builder(InsertPoint.at_start(op.body.block), op).insert(device)
         op.attributes[DEFAULT_AFFINITY] = DeviceAffinityAttr.new([SymbolRefAttr(name), NoneAttr()])
 

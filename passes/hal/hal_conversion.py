@@ -21,6 +21,7 @@ from ...dialects.util.functions import FuncOp
 from ...ir.diagnostics import OperationError, remark
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, replace_by
+from ...ir.regions import enclosing, inner_blocks
 from .conversion import resources  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.commands import drop_workgroup_counts
 from .conversion.rules import Maker, to_hal
@@ -69,12 +70,7 @@ def _is_converted(operation: Operation) -> bool:
     """Whether an operation is replaced on its own, and not with commands around it."""
     if operation.name == "stream.cmd.func" or not operation.name.startswith("stream."):
         return False
-    parent = operation.parent_op()
-    while parent is not None:
-        if parent.name == "stream.cmd.execute":
-            return False
-        parent = parent.parent_op()
-    return True
+    return all(scope.name != "stream.cmd.execute" for scope in enclosing(operation.parent_op()))
 
 
 def _retype(operation: Operation) -> None:
@@ -84,9 +80,8 @@ def _retype(operation: Operation) -> None:
         return
     for result in operation.results:
         Rewriter.replace_value_with_new_type(result, _held(result.type))
-    for region in operation.regions:
-        for block in region.blocks:
-            _retype_arguments(block)
+    for block in inner_blocks(operation):
+        _retype_arguments(block)
     for name in ("function_type", "type"):
         if (type_ := operation.properties.get(name)) is not None:
             operation.properties[name] = _held(type_)

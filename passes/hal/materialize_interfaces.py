@@ -16,7 +16,7 @@ that nothing dispatches are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -64,6 +64,7 @@ from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, locate, located_builder, replace_by
+from ...ir.regions import walk
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import fresh_name
 from ..stream.analysis.affinity_analysis import AffinityAnalysis
@@ -72,6 +73,9 @@ from ..stream.kernels.exports import Kernel, Kernels, entry_points
 INDEX = IndexType()
 READ_ONLY = IntegerAttr(1, i32)
 WRITES = ACCESS["wo"]
+WORKGROUP = ("stream.dispatch.workgroup.", "flow.dispatch.workgroup.")
+"""What a kernel asks of the workgroup that runs it."""
+
 KNOWN = ("alignment", "values")
 """What arguments may say under the name of the dialect, `stream.alignment`."""
 
@@ -304,7 +308,9 @@ def _use_interface(context: Context, function: Operation, uses: Uses) -> None:
     type_ = cast(FunctionType, function.properties["function_type"])
     function.properties["function_type"] = FunctionType.from_lists([], list(type_.outputs))
     function.properties.pop("arg_attrs", None)
-    for operation in _workgroup_numbers(function):
+    for operation in tuple(walk(function)):
+        if not operation.name.startswith(WORKGROUP):
+            continue
         kind = operation.name.rpartition(".")[2]
         made = context.get_op(f"hal.interface.workgroup.{kind}").create(
             result_types=operation.result_types, properties=dict(operation.properties)
@@ -324,9 +330,3 @@ def _bind(operation: Operation, properties: dict[str, Attribute]) -> None:
         attributes=operation.attributes,
     )
     replace_by(operation, made)
-
-
-def _workgroup_numbers(function: Operation) -> Iterator[Operation]:
-    for operation in tuple(function.walk()):
-        if operation.name.startswith(("stream.dispatch.workgroup.", "flow.dispatch.workgroup.")):
-            yield operation

@@ -18,16 +18,14 @@ still: `specialize-encodings`, which comes next, makes of each what the targets 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     DenseArrayBase,
-    DictionaryAttr,
     FunctionType,
     IndexType,
     ModuleOp,
@@ -38,7 +36,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp as FuncCallOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.dialects.scf import IndexSwitchOp, YieldOp
-from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -48,6 +46,8 @@ from ...dialects.shard.dialect import ProcessLinearIndexOp
 from ...dialects.stream.affinity import DEFAULT_AFFINITY, AffinityAttribute
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp, SwitchOp
 from ...dialects.util.functions import CallOp, ReturnOp
+from ...ir.attribute_access import nested_attributes
+from ...ir.attribute_replacer import AttributeReplacer
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS
 from ...ir.index import constant_index
@@ -184,17 +184,10 @@ class Specialization:
         )
 
     def _names_device(self, attribute: Attribute) -> bool:
-        match attribute:
-            case AffinityAttribute():
-                return self._name in attribute.device_names()
-            case ArrayAttr(data=items):
-                return any(map(self._names_device, cast(Sequence[Attribute], items)))
-            case DictionaryAttr(data=entries):
-                return any(map(self._names_device, entries.values()))
-            case ParametrizedAttribute(parameters=parameters):
-                return any(map(self._names_device, parameters))
-            case _:
-                return False
+        return any(
+            isinstance(each, AffinityAttribute) and self._name in each.device_names()
+            for each in nested_attributes(attribute, set())
+        )
 
     # Copies
 
@@ -205,30 +198,13 @@ class Specialization:
             for member in members
             if (name := name_of(member))
         }
-        place = affinity_of_device(device)
-
-        def replaced(attribute: Attribute) -> Attribute:
-            if not self._names_device(attribute):
-                return attribute
-            match attribute:
-                case AffinityAttribute():
-                    return place
-                case ArrayAttr(data=items):
-                    return ArrayAttr(map(replaced, cast(Sequence[Attribute], items)))
-                case DictionaryAttr(data=entries):
-                    return DictionaryAttr({key: replaced(each) for key, each in entries.items()})
-                case ParametrizedAttribute(parameters=parameters):
-                    return type(attribute).new([replaced(each) for each in parameters])
-                case _:
-                    return attribute
-
+        places = _DeviceReplacer(self._name, affinity_of_device(device))
         copies: list[Operation] = []
         for member in members:
             copy = member.clone()
             for old, new in zip(member.walk(), copy.walk(), strict=True):
                 new.location = old.location
-                _change(new.properties, replaced)
-                _change(new.attributes, replaced)
+                places.replace_in(new)
                 for reference in ("global", "callee"):
                     if (renamed := names.get(root_symbol(new, reference))) is not None:
                         new.properties[reference] = SymbolRefAttr(renamed)
@@ -254,22 +230,10 @@ class Specialization:
         listed = [constants[kind] for kind in self._kinds.of_process]
         chosen = SwitchOp.create(operands=[index, listed[-1], *listed], result_types=[INDEX])
         builder.insert(chosen)
-        builder.insert(_store(chosen.result, name))
-        builder.insert(ReturnOp.build(operands=[()]))
-        defined: tuple[Operation, ...] = (
-            GlobalOp.create(
-                properties={
-                    "sym_visibility": StringAttr("private"),
-                    "sym_name": StringAttr(name),
-                    "type": INDEX,
-                },
-                attributes={GRID_ATTRIBUTE: SymbolRefAttr(name_of(self._kinds.grid))},
-            ),
-            InitializerOp.create(
-                properties={"function_type": FunctionType.from_lists([], [])},
-                regions=[Region(block)],
-            ),
-        )
+        builder.insert(GlobalStoreOp(chosen.result, name))
+        grid = SymbolRefAttr(name_of(self._kinds.grid))
+        variable = GlobalOp(name, INDEX, attributes={GRID_ATTRIBUTE: grid})
+        defined: tuple[Operation, ...] = (variable, InitializerOp(block))
         for operation in defined:
             for inner in operation.walk():
                 inner.location = self._kinds.grid.location
@@ -301,17 +265,17 @@ def _uses(operation: Operation, names: set[str]) -> Operation | None:
     return None
 
 
-def _change(attributes: dict[str, Attribute], replaced: Callable[[Attribute], Attribute]) -> None:
-    for key, attribute in attributes.items():
-        attributes[key] = replaced(attribute)
+class _DeviceReplacer(AttributeReplacer):
+    """Puts another affinity in the place of those that name a device."""
 
+    def __init__(self, name: str, place: Attribute) -> None:
+        super().__init__()
+        self._name = name
+        self._place = place
 
-def _store(value: SSAValue, name: str) -> Operation:
-    return GlobalStoreOp.create(operands=[value], properties={"global": SymbolRefAttr(name)})
-
-
-def _load(name: str) -> GlobalLoadOp:
-    return GlobalLoadOp.create(result_types=[INDEX], properties={"global": SymbolRefAttr(name)})
+    def replacement(self, attribute: Attribute) -> Attribute | None:
+        is_on = isinstance(attribute, AffinityAttribute) and self._name in attribute.device_names()
+        return self._place if is_on else None
 
 
 def _hide(function: Operation) -> None:
@@ -331,7 +295,7 @@ def _run_only_in(initializer: Operation, kind: str, number: int) -> None:
         raise OperationError(initializer, "has several blocks: use scf for control flow")
     end.detach()
     block = Block()
-    block.add_op(load := _load(kind))
+    block.add_op(load := GlobalLoadOp(kind, INDEX))
     inner = Region(body := region.detach_block(0))
     body.add_op(YieldOp())
     block.add_ops(
@@ -367,15 +331,12 @@ def _choose(function: Operation, names: Sequence[str], kind: str) -> None:
             called = CallOp.build(
                 operands=[new.args],
                 result_types=[types.outputs.data],
-                properties={
-                    "callee": SymbolRefAttr(name),
-                    **({} if ties is None else {"tied_operands": ties}),
-                },
+                properties={"callee": SymbolRefAttr(name), "tied_operands": ties},
             )
         return Region(Block([called, YieldOp(*called.results)]))
 
     switch = IndexSwitchOp(
-        (load := _load(kind)).result,
+        (load := GlobalLoadOp(kind, INDEX)).result,
         DenseArrayBase.from_list(i64, range(len(names) - 1)),
         call(names[-1]),
         [call(name) for name in names[:-1]],

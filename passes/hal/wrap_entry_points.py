@@ -208,16 +208,16 @@ class Wrapper:
                     properties={"index": IntegerAttr(dimension, INDEX)},
                 )
                 dynamic.append(builder.insert(operation).results[0])
-        properties: dict[str, Attribute] = {
-            "target_encoding": self._told("arg_attrs", index, "encoding", tensor),
-            "name": self._told("arg_attrs", index, "name", StringAttr(f"input{index}")),
-        }
-        if "iree.abi.consume" in boundary_attributes(self._function, "arg_attrs", index):
-            properties["consume"] = UnitAttr()
-        if (place := boundary_affinity(self._function, "arg_attrs", index)) is not None:
-            properties["affinity"] = place
+        told = boundary_attributes(self._function, "arg_attrs", index)
         operation = TensorImportOp.build(
-            operands=[passed, dynamic, (), ()], result_types=[tensor], properties=properties
+            operands=[passed, dynamic, (), ()],
+            result_types=[tensor],
+            properties={
+                "target_encoding": self._told("arg_attrs", index, "encoding", tensor),
+                "name": self._told("arg_attrs", index, "name", StringAttr(f"input{index}")),
+                "consume": UnitAttr() if "iree.abi.consume" in told else None,
+                "affinity": boundary_affinity(self._function, "arg_attrs", index),
+            },
         )
         return builder.insert(operation).target
 
@@ -234,26 +234,24 @@ class Wrapper:
                 raise OperationError(
                     end, f"returns an encoded tensor, which a caller cannot read: {tensor}"
                 )
-            properties: dict[str, Attribute] = {
-                "source_encoding": self._told("res_attrs", index, "encoding", tensor),
-                "name": self._told("res_attrs", index, "name", StringAttr(f"output{index}")),
-            }
             dims = sizes.dynamic_sizes(value)
-            places: dict[str, Attribute] = {}
-            if (place := boundary_affinity(self._function, "res_attrs", index)) is not None:
-                places["affinity"] = place
+            place = {"affinity": boundary_affinity(self._function, "res_attrs", index)}
             source = value
             if (storage := self._outputs.get(index)) is not None:
                 alias = TensorAliasOp.build(
                     operands=[value, dims, storage, ()],
                     result_types=[value.type],
-                    properties=places,
+                    properties=place,
                 )
                 source = builder.insert(alias).results[0]
             operation = TensorExportOp.build(
                 operands=[source, dims],
                 result_types=[BUFFER_VIEW],
-                properties=properties | places,
+                properties={
+                    "source_encoding": self._told("res_attrs", index, "encoding", tensor),
+                    "name": self._told("res_attrs", index, "name", StringAttr(f"output{index}")),
+                    **place,
+                },
             )
             returned.append(builder.insert(operation).target)
         replace_by(end, ReturnOp.build(operands=[returned]))

@@ -67,6 +67,7 @@ from ..sharding.annotations.access import (
     OPEN_DIMENSIONS_ATTRIBUTE,
     SDY_SHARDING,
     read_annotated,
+    stated_lists,
 )
 from ..sharding.partition.reductions import bits
 from .manual_computation import inline_manual_calls, inline_manual_computation, nothing_manual
@@ -234,12 +235,10 @@ class _Conversion:
                 " a grid cannot express",
             )
         lists = [imported.axes(dimension.axes) for dimension in sharding.dimensions]
-        while len(lists) > 1 and not lists[-1]:
-            lists.pop()
         unreduced = imported.axes(sharding.unreduced)
         made = ShardingOp(
             imported.refinement.fine.name,
-            lists or [()],
+            stated_lists(lists),
             partial=(ReductionKind.SUM, unreduced) if unreduced else None,
         )
         annotation = ShardOp(value, made.result, for_users)

@@ -6,7 +6,7 @@ did not see the annotations that it is for would leave a program as it is, witho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -33,18 +33,15 @@ def import_annotations(module: ModuleOp) -> None:
 def _is_sdy(operation: Operation) -> bool:
     if operation.name.startswith("sdy.") or SDY_SHARDING in operation.attributes:
         return True
-    for which in ("arg_attrs", "res_attrs"):
-        entries = operation.properties.get(which)
-        if entries is not None and any(
-            SDY_SHARDING in entry.data or MHLO_SHARDING in entry.data
-            for entry in _dictionaries(entries)
-        ):
-            return True
-    return False
-
-
-def _dictionaries(entries: Attribute) -> Iterator[DictionaryAttr]:
-    if isinstance(entries, ArrayAttr):
-        for entry in entries.data:  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-            if isinstance(entry, DictionaryAttr):
-                yield entry
+    groups = (operation.properties.get(which) for which in ("arg_attrs", "res_attrs"))
+    entries = (
+        entry
+        for group in groups
+        if isinstance(group, ArrayAttr)
+        for entry in cast("ArrayAttr[Attribute]", group)
+    )
+    return any(
+        isinstance(entry, DictionaryAttr)
+        and not {SDY_SHARDING, MHLO_SHARDING}.isdisjoint(entry.data)
+        for entry in entries
+    )

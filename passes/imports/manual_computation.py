@@ -31,7 +31,7 @@ from ...dialects.shard.annotations import ShardOp
 from ...dialects.shard.dialect import AllGatherOp, AllSliceOp
 from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError
-from ...ir.regions import walk
+from ...ir.regions import inner_blocks, walk
 from ...ir.tensor_types import ranked
 from ...sharding.collectives import COLLECTIVES
 from ...sharding.grid import Grid
@@ -209,13 +209,12 @@ class _Inlining:
             return
         if operation.name in COLLECTIVES or operation.name in PURE_QUERIES:
             operation.attributes[MANUAL_ATTRIBUTE] = UnitAttr()
-        for region in operation.regions:
-            for block in region.blocks:
-                for argument in block.args:
-                    if ranked(argument) is not None:
-                        self._hold(argument, block, block.first_op)
-                for inner in list(block.ops):
-                    self._fix(inner)
+        for block in inner_blocks(operation):
+            for argument in block.args:
+                if ranked(argument) is not None:
+                    self._hold(argument, block, block.first_op)
+            for inner in list(block.ops):
+                self._fix(inner)
         for result in operation.results:
             if ranked(result) is not None:
                 self._hold(result, block_of(operation), operation.next_op)

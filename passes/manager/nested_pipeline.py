@@ -18,7 +18,7 @@ from xdsl.traits import IsolatedFromAbove
 
 from ...ir.attribute_access import symbol_name
 from ...ir.diagnostics import OperationError
-from ...ir.regions import walk
+from ...ir.regions import enclosing, inner_blocks, walk
 from ...ir.symbols import references_of
 from .pipeline_text import ANY_ANCHOR
 
@@ -27,8 +27,7 @@ def anchored_operations(parent: Operation, anchor: str) -> list[Operation]:
     """The operations directly inside a parent on which an anchored pipeline runs."""
     return [
         operation
-        for region in parent.regions
-        for block in region.blocks
+        for block in inner_blocks(parent)
         for operation in block.ops
         if anchor in (operation.name, ANY_ANCHOR)
         and operation.has_trait(IsolatedFromAbove, value_if_unregistered=False)
@@ -39,11 +38,7 @@ class SymbolsAround:
     """The symbols that are visible at the top of a parent operation, nearest first."""
 
     def __init__(self, parent: Operation) -> None:
-        self._tables: list[dict[str, Operation]] = []
-        current: Operation | None = parent
-        while current is not None:
-            self._tables.append(_symbols_in(current))
-            current = current.parent_op()
+        self._tables = [_symbols_in(each) for each in enclosing(parent)]
 
     def find(self, name: str) -> Operation | None:
         """The operation that a name stands for, or None."""
@@ -143,8 +138,7 @@ def _copy(symbol: Operation) -> Operation:
 def _symbols_in(operation: Operation) -> dict[str, Operation]:
     return {
         name: inner
-        for region in operation.regions
-        for block in region.blocks
+        for block in inner_blocks(operation)
         for inner in block.ops
         if (name := symbol_name(inner)) is not None
     }

@@ -34,7 +34,7 @@ from ...dialects.shard.attributes import AxesArrayAttr
 from ...dialects.shard.boundary import enclosing_grid
 from ...ir.attribute_access import constant_integer, number_list
 from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS
-from ...ir.locations import made_by
+from ...ir.regions import enclosing
 from ...ir.symbols import root_symbol
 from ...ir.tensor_types import element_bytes, ranked
 from ...sharding.collectives import COLLECTIVES, RECV, SEND, UPDATE_HALO
@@ -51,6 +51,7 @@ from .kernel_work import (
     is_kernel,
     memory_values,
     operation_work,
+    unannotated,
     work_element,
 )
 
@@ -217,12 +218,7 @@ class CostCounter:
         found = self._known.get(function)
         if found is None:
             self._known[function] = Cost()
-            found = Cost()
-            for block in function.regions[0].blocks:
-                cost = self._block(block)
-                found.add(cost)
-                found.peak = max(found.peak, cost.peak)
-            self._known[function] = found
+            found = self._known[function] = self._region(function.regions[0])
         return found
 
     def _block(self, block: Block) -> Cost:
@@ -237,11 +233,11 @@ class CostCounter:
             total.add(inner)
             dying = [
                 operand
-                for operand in set(map(_held, operation.operands))
+                for operand in set(map(unannotated, operation.operands))
                 if last_use.get(operand) == index and operand in live and operand.owner is not block
             ]
             view = structured_view(operation)
-            for operand in () if view is None else map(_held, view.outputs):
+            for operand in () if view is None else map(unannotated, view.outputs):
                 if operand in dying:
                     del live[operand]
                     dying.remove(operand)
@@ -412,19 +408,9 @@ def _halo_bytes(operation: Operation, shape_of: Shapes) -> float | None:
     return float(sent)
 
 
-def _held(value: SSAValue) -> SSAValue:
-    """The value whose memory a value is in."""
-    while (annotation := made_by(value, *ANNOTATIONS)) is not None:
-        value = annotation.operands[0]
-    return value
-
-
 def _executable_of(function: Operation) -> Operation | None:
     """The executable that a function is a kernel of."""
-    around = function.parent_op()
-    while around is not None and around.name not in EXECUTABLES:
-        around = around.parent_op()
-    return around
+    return next((each for each in enclosing(function) if each.name in EXECUTABLES), None)
 
 
 def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[SSAValue, int]:
@@ -433,7 +419,7 @@ def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[SSAValue, 
     for index, operation in enumerate(operations):
         for inner in operation.walk():
             for operand in inner.operands:
-                last[_held(operand)] = index
+                last[unannotated(operand)] = index
     return last
 
 

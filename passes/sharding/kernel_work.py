@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ...ir.locations import made_by
 from ...ir.tensor_types import ranked
 
 ShapeOf = Callable[[SSAValue], Sequence[int] | None]
@@ -204,12 +205,15 @@ def memory_values(operation: Operation) -> tuple[tuple[SSAValue, ...], tuple[SSA
     return kept, () if is_fused(operation) else tuple(operation.results)
 
 
+def unannotated(value: SSAValue) -> SSAValue:
+    """The value that annotations are about: its memory is where a value is."""
+    while (annotation := made_by(value, *ANNOTATIONS)) is not None:
+        value = annotation.operands[0]
+    return value
+
+
 def _is_in_memory(value: SSAValue) -> bool:
-    owner = value.owner
-    while isinstance(owner, Operation) and owner.name in ANNOTATIONS:
-        value = owner.operands[0]
-        owner = value.owner
-    if not isinstance(owner, Operation):
+    value = unannotated(value)
+    if ranked(value) is None or not isinstance(value, OpResult):
         return ranked(value) is not None
-    in_memory = owner.name not in _MADE_IN_PLACE and not is_fused(owner)
-    return in_memory and ranked(value) is not None
+    return value.op.name not in _MADE_IN_PLACE and not is_fused(value.op)

@@ -16,14 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    ModuleOp,
-    NameLoc,
-    StringAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import ModuleOp, NameLoc, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -32,7 +25,9 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from ...dialects.shard.checks import grid_value
 from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
+from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
+from ...ir.regions import inner_blocks
 from ...ir.symbols import fresh_name, names_in, visibility
 from ..imports.import_annotations import import_annotations
 from ..manager.pipeline_text import unquote
@@ -162,14 +157,13 @@ def _chosen(module: ModuleOp, patterns: Sequence[str]) -> Iterator[FuncOp]:
 def find_or_create_grid(module: ModuleOp, text: str) -> str:
     """The name of the grid that is meant, made if there is none of these extents."""
     grids = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, GridOp)}
+    listed = ", ".join(f"@{name}" for name in grids) or "none"
     if not text:
         if len(grids) == 1:
             return next(iter(grids))
-        listed = ", ".join(f"@{name}" for name in grids) or "none"
         raise PassFailedException(f"needs the option 'grid': the program has {listed}")
     if text.startswith("@"):
         if text[1:] not in grids:
-            listed = ", ".join(f"@{name}" for name in grids) or "none"
             raise PassFailedException(f"there is no grid {text}; the program has {listed}")
         return text[1:]
     if re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8})*", text) is None:
@@ -211,9 +205,8 @@ def printed_names(function: FuncOp) -> dict[SSAValue, str]:
         for operation in block.ops:
             for result in operation.results:
                 give(result)
-            for region in operation.regions:
-                for inner in region.blocks:
-                    visit(inner)
+            for inner in inner_blocks(operation):
+                visit(inner)
 
     for block in function.body.blocks:
         visit(block)
@@ -225,24 +218,22 @@ def located_name(location: Attribute) -> str | None:
     return location.desc.data if isinstance(location, NameLoc) else None
 
 
-def _told(attributes: ArrayAttr[DictionaryAttr] | None, index: int, key: str) -> str | None:
+def _told(function: FuncOp, group: str, index: int, key: str) -> str | None:
     """A string attribute of an argument or a result."""
-    if attributes is None or index >= len(attributes.data):
-        return None
-    found = attributes.data[index].data.get(key)
+    found = boundary_attributes(function, group, index).get(key)
     return found.data if isinstance(found, StringAttr) and found.data else None
 
 
 def argument_names(function: FuncOp, index: int, printed: str) -> list[str]:
     """What an argument is called: as it is printed, in `jax.arg_info`, where it is from."""
     argument = function.body.blocks[0].args[index]
-    found = [printed, _told(function.arg_attrs, index, "jax.arg_info")]
+    found = [printed, _told(function, "arg_attrs", index, "jax.arg_info")]
     return [name for name in (*found, located_name(argument.location)) if name]
 
 
 def result_names(function: FuncOp, index: int) -> list[str]:
     """What a result is called: its number, and what `jax.result_info` says."""
-    told = _told(function.res_attrs, index, "jax.result_info")
+    told = _told(function, "res_attrs", index, "jax.result_info")
     return [str(index), *([told] if told else [])]
 
 

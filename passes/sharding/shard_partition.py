@@ -20,7 +20,6 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.shard.boundary import Boundary, set_argument_boundary, set_result_boundary
 from ...ir.regions import reachable_blocks
-from ...ir.tensor_types import ranked
 from ...sharding.sharding import Sharding
 from ..imports.import_annotations import import_annotations
 from .partition.control_flow import local_of
@@ -82,14 +81,8 @@ def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
         emitters[source] = partitioner.emitter = emitter
         partitioner.blocks[source] = block
         for index, argument in enumerate(source.args):
-            if is_entry:
-                sharding = partitioner.signature.arguments[index]
-            else:
-                sharding = (
-                    None if ranked(argument) is None else partitioner.annotations.wanted(argument)
-                )
-                sharding = None if sharding is None else sharding.without_partials()
-            sharding = normal(sharding)
+            own = partitioner.signature.arguments[index] if is_entry else None
+            sharding = normal(own) if is_entry else partitioner.wanted(argument)
             new = block.insert_arg(local_of(argument, sharding), index)
             partitioner.set_value(argument, new, sharding)
     for source in order:

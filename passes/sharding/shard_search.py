@@ -17,12 +17,12 @@ from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.shard.dialect import GridOp
 from ...ir.diagnostics import Note, OperationError, remark, remarks_wanted
+from ...ir.locations import maker_of
 from ...ir.machine_files import read_machine
 from ...ir.usage_error import UsageError
 from ...sharding.machine import Machine, MachineError
@@ -160,9 +160,7 @@ def _check_annotations(graph: ShardingGraph, name: str) -> None:
         grid = graph.grids[node]
         if grid is not None and f"@{grid.name}" != name:
             raise OperationError(
-                annotation.result.owner
-                if isinstance(annotation.result.owner, Operation)
-                else graph.functions[0],
+                annotation.operation,
                 f"places a tensor on @{grid.name}, and shardings are searched on {name}; use"
                 f" grid=@{grid.name}",
             )
@@ -239,13 +237,11 @@ def _explain_annotation(
     members = keys_of(found.program, key)
     if key.slot < 0:
         value = found.program.values[members[0]]
-        owner = value.owner
-        operation = owner if isinstance(owner, Operation) else owner.parent_op()
+        operation = maker_of(value)
         what = f"%{printed.get(value, '?')} is placed"
     else:
         operation = found.program.relations[members[0]].origin
         what = f"operand #{key.slot} is wanted"
-    assert operation is not None
     more = f", and {len(members) - 1} like it" if len(members) > 1 else ""
     without = found.savings.get(key)
     saving = ""

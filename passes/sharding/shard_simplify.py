@@ -24,6 +24,7 @@ from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
+from ...ir.attribute_access import element_type
 from ...ir.locations import builder_before, made_by, rebuilt
 from ...ir.regions import captured, walk
 from ...ir.tensor_types import tensor_shape
@@ -122,10 +123,6 @@ def _insert_before(operation: Operation, made: Operation) -> SSAValue:
     return builder_before(operation).insert(made).results[0]
 
 
-def _used_once(value: SSAValue) -> bool:
-    return value.has_one_use()
-
-
 def _sliced(operation: Operation) -> SSAValue | None:
     """`all_slice` of what was gathered, or of a finished reduction."""
     source = operation.operands[0]
@@ -140,7 +137,7 @@ def _sliced(operation: Operation) -> SSAValue | None:
     ):
         return gather.operands[0]
     reduce = made_by(source, ALL_REDUCE.operation)
-    if reduce is None or grid_name(reduce) != grid_name(operation) or not _used_once(source):
+    if reduce is None or grid_name(reduce) != grid_name(operation) or not source.has_one_use():
         return None
     reduced = axes_of(reduce)
     if not axes or not set(axes) <= set(reduced):
@@ -248,8 +245,8 @@ def _combined(operation: Operation) -> SSAValue | None:
     if (
         left.properties != right.properties
         or kind_of(left) is not _COMBINATIONS[operation.name]
-        or not _used_once(left.results[0])
-        or not _used_once(right.results[0])
+        or not left.results[0].has_one_use()
+        or not right.results[0].has_one_use()
     ):
         return None
     types = {left.operands[0].type, right.operands[0].type}
@@ -257,17 +254,13 @@ def _combined(operation: Operation) -> SSAValue | None:
     if (
         len(types) != 1
         or len(results) != 1
-        or _element(left.operands[0]) != _element(left.results[0])
+        or element_type(types.pop()) != element_type(results.pop())
     ):
         return None
     operands = [left.operands[0], right.operands[0], *operation.operands[2:]]
     combined = _insert_before(operation, rebuilt(operation, operands, [left.operands[0].type]))
     operands = [combined, *left.operands[1:]]
     return _insert_before(operation, rebuilt(left, operands, [operation.results[0].type]))
-
-
-def _element(value: SSAValue) -> object:
-    return getattr(value.type, "element_type", value.type)
 
 
 def _alone(operation: Operation) -> SSAValue | None:
@@ -321,7 +314,7 @@ def _drop_dead(operation: Operation) -> bool:
             dropped = True
         elif inner.name == RECV.operation:
             sent = made_by(inner.operands[0], SEND.operation)
-            if sent is not None and _used_once(sent.results[0]):
+            if sent is not None and sent.results[0].has_one_use():
                 Rewriter.erase_op(inner)
                 Rewriter.erase_op(sent)
                 dropped = True

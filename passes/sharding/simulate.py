@@ -18,7 +18,7 @@ from ...dialects.shard.boundary import enclosing_grid
 from ...dialects.shard.checks import grid_value
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import CALLS
-from ...ir.regions import values_read
+from ...ir.regions import inner_blocks, values_read
 from ...ir.symbols import root_symbol
 from ...ir.tensor_types import ranked
 from ...sharding.collectives import COLLECTIVES
@@ -233,7 +233,7 @@ class _Simulator:
             return () if callee is None else tuple(callee.regions[0].blocks)
         if operation.name.startswith(("linalg.", "tensor.", "tosa.")):
             return ()
-        return tuple(block for region in operation.regions for block in region.blocks)
+        return tuple(inner_blocks(operation))
 
     def _body(self, block: Block) -> tuple[float, tuple[str, ...]]:
         """How long a block runs if all overlaps, and the lanes that it uses."""

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from ..imports.import_annotations import import_annotations
-
-ANNOTATION, SHARDING = "shard.shard", "shard.sharding"
+from .annotations.access import drop_annotations
 
 
 @dataclass(frozen=True)
@@ -22,9 +20,4 @@ class StripAnnotationsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_annotations(op)
-        for operation in tuple(op.walk()):
-            if operation.name == ANNOTATION:
-                Rewriter.replace_op(operation, [], [operation.operands[0]])
-        for operation in tuple(op.walk()):
-            if operation.name == SHARDING and not operation.results[0].uses:
-                Rewriter.erase_op(operation)
+        drop_annotations(op)

@@ -8,14 +8,12 @@ follows the rule of `shard.shard_shape`: of `n` pieces the last `size mod n` hav
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i64
-from xdsl.dialects.tensor import ExtractOp, FromElementsOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import OpResult, SSAValue
 
 from ...dialects.shard.boundary import enclosing_grid
-from ...dialects.shard.dialect import AllReduceOp
 from ...dialects.shard.process_arithmetic import ProcessArithmetic
-from ...ir.index import INDEX, IndexOrInt
+from ...ir.index import IndexOrInt
 from ...sharding.collectives import COLLECTIVES, CollectiveRow
 from ...sharding.grid import Grid
 from ..sharding.annotations.access import axes_of, dimension_of, grid_name
@@ -66,12 +64,7 @@ class _ProcessSizes(SizeArithmetic, ProcessArithmetic):
         own = self._sizes.size(self._value.op.operands[0], index)
         if isinstance(own, int):
             return self.multiply(own, self.parts(self._grid, self._axes))
-        brought = self.insert(arith.IndexCastOp(own, i64))
-        one = TensorType(i64, [1])
-        pieces = self.insert(FromElementsOp.create(operands=[brought], result_types=[one]))
-        summed = self.insert(AllReduceOp(pieces, self._grid.name, self._axes))
-        first = self.insert(ExtractOp(summed, [self.index(0)], i64))
-        return self.insert(arith.IndexCastOp(first, INDEX))
+        return self.sum_over(self._grid, self._axes, own)
 
     def share(self, index: int) -> IndexOrInt:
         """The size of this process's piece of a dimension of the operand."""

@@ -14,17 +14,17 @@ from importlib import import_module
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
 from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor
-from ...ir.attribute_access import attribute, constant_integer, number_list
+from ...ir.attribute_access import attribute, constant_integer, integer_lists, number_list
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import IndexArithmetic, IndexOrInt, constant_index
 from ...ir.index_lists import mixed_list
-from ...ir.locations import builder_before, located_builder, maker_of
+from ...ir.locations import block_with, builder_before, located_builder, maker_of
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked
 
@@ -129,7 +129,7 @@ class DimensionSizes:
 
 def entry_block(value: SSAValue) -> Block:
     """The first block of the outermost region that a value's function has."""
-    block = value.owner.parent if isinstance(value.owner, Operation) else value.owner
+    block = block_with(value)
     while True:
         parent = None if block is None else block.parent_op()
         if block is None or parent is None:
@@ -288,11 +288,10 @@ def _gather(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
 
 @size_rule("tensor.collapse_shape")
 def _collapse(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    groups = attribute(value.op, "reassociation")
-    if not isinstance(groups, ArrayAttr):
+    groups = integer_lists(value.op, "reassociation")
+    if not groups:
         return None
-    group = cast(ArrayAttr[ArrayAttr[IntegerAttr]], groups).data[index]
-    parts = (sizes.size(value.op.operands[0], one.value.data) for one in group)
+    parts = (sizes.size(value.op.operands[0], each) for each in groups[index])
     return reduce(SizeArithmetic(sizes, value).multiply, parts, 1)
 
 

@@ -17,7 +17,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.shard.boundary import argument_boundary, enclosing_grid
-from ...ir.attribute_access import attribute
+from ...ir.attribute_access import attribute, constant_integer
 from ...ir.tensor_types import ranked
 from ...sharding.grid import Grid
 from ...sharding.local_shape import halo, shard_intervals
@@ -61,8 +61,7 @@ class LocalSizes:
             return None
         op = value.op
         if op.name == "arith.constant":
-            held = attribute(op, "value")
-            return held.value.data if isinstance(held, IntegerAttr) else None
+            return constant_integer(value)
         if op.name == "tensor.dim":
             return self._dimension(op, first)
         if op.name in _PLACES:
@@ -139,20 +138,15 @@ def _coordinates(grid: Grid, first: frozenset[int]) -> Shape | None:
     )
 
 
-def _multi_index(op: Operation, index: int, first: frozenset[int]) -> int | None:
+def _process_index(op: Operation, index: int, first: frozenset[int]) -> int | None:
     grid = enclosing_grid(op, grid_name(op))
     coordinates = None if grid is None else _coordinates(grid, first)
     if grid is None or coordinates is None:
         return None
-    return coordinates[(axes_of(op, "axes") or tuple(range(grid.rank)))[index]]
-
-
-def _linear_index(op: Operation, index: int, first: frozenset[int]) -> int | None:
-    grid = enclosing_grid(op, grid_name(op))
-    coordinates = None if grid is None else _coordinates(grid, first)
-    if grid is None or coordinates is None:
-        return None
-    return grid.linear_index(coordinates, range(grid.rank))
+    axes = range(grid.rank)
+    if op.name == "shard.process_linear_index":
+        return grid.linear_index(coordinates, axes)
+    return coordinates[(axes_of(op, "axes") or axes)[index]]
 
 
 def _grid_shape(op: Operation, index: int, first: frozenset[int]) -> int | None:
@@ -162,8 +156,8 @@ def _grid_shape(op: Operation, index: int, first: frozenset[int]) -> int | None:
 
 _PLACES: dict[str, Callable[[Operation, int, frozenset[int]], int | None]] = {
     "shard.grid_shape": _grid_shape,
-    "shard.process_linear_index": _linear_index,
-    "shard.process_multi_index": _multi_index,
+    "shard.process_linear_index": _process_index,
+    "shard.process_multi_index": _process_index,
 }
 
 _ARITHMETIC: dict[str, Callable[[tuple[int, ...]], int]] = {

@@ -27,7 +27,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...ir.attribute_access import attribute, constant_integer, element_type, integer, is_splat
-from ...ir.locations import rebuilt
+from ...ir.locations import made_by, rebuilt
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked
 from .dimension_sizes import ELEMENTWISE, DimensionSizes, Size, size_rule
@@ -103,13 +103,11 @@ class ShapeTensors:
 
 def cast_size(value: SSAValue) -> SSAValue | None:
     """The size of a dimension that an integer is made of."""
-    if not isinstance(value, OpResult) or value.op.name not in CASTS:
+    cast_, kind = made_by(value, *CASTS), value.type
+    if cast_ is None or made_by(cast_.operands[0], "tensor.dim") is None:
         return None
-    source = value.op.operands[0]
-    kind = value.type
     is_wide = isinstance(kind, IntegerType) and kind.bitwidth >= SIZE_BITS
-    is_size = isinstance(source, OpResult) and source.op.name == "tensor.dim"
-    return source if is_wide and is_size else None
+    return cast_.operands[0] if is_wide else None
 
 
 def _is_small(tensor: SSAValue) -> bool:

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -28,7 +27,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.tensor import CastOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -39,8 +38,8 @@ from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ...ir.attribute_access import constant_integer, element_type, integer
 from ...ir.host_programs import FUNCTIONS
-from ...ir.locations import builder_before
-from ...ir.regions import walk
+from ...ir.locations import block_with, builder_before, made_by
+from ...ir.regions import inner_blocks, walk
 from ...ir.tensor_types import ranked
 from .dimension_sizes import DimensionSizes, Size
 from .matching_dimensions import matching_dimensions
@@ -196,7 +195,7 @@ class _Simplifier:
     ) -> list[AffineExpr] | None:
         """What an element is read at, if these are loops of the dimensions' sizes, or known."""
         tensor, *indices = read.operands
-        if _is_inside(tensor, body):
+        if block_with(tensor) is body:
             return None
         found: list[AffineExpr] = []
         for place, index in enumerate(indices):
@@ -215,13 +214,12 @@ class _Simplifier:
 
         `select(size == 1, 0, loop)` is the loop's index, too: a loop that runs once is at 0.
         """
-        maker = cast(Operation, index.owner)
-        if isinstance(index, OpResult) and maker.name == "arith.select":
-            condition, repeated, index = maker.operands
+        if (choice := made_by(index, "arith.select")) is not None:
+            condition, repeated, index = choice.operands
             if constant_integer(repeated) != 0 or not self._asks_for_one(condition, size):
                 return None
-            maker = cast(Operation, index.owner)
-        if not isinstance(index, OpResult) or maker.name != "linalg.index":
+        maker = made_by(index, "linalg.index")
+        if maker is None:
             return None
         loop = integer(maker, "dim")
         extent = extents[loop]
@@ -229,8 +227,8 @@ class _Simplifier:
 
     def _asks_for_one(self, condition: SSAValue, size: Size) -> bool:
         """Whether a condition is `size == 1`."""
-        asked = condition.owner
-        if isinstance(asked, Block) or asked.name != "arith.cmpi":
+        asked = made_by(condition, "arith.cmpi")
+        if asked is None:
             return False
         left, right = asked.operands
         is_equal = integer(asked, "predicate") == EQUAL
@@ -262,41 +260,30 @@ def _add_inputs(generic: GenericOp, added: Sequence[tuple[Operation, AffineMap]]
 
 def _on_tensors(function: Operation) -> Iterator[Operation]:
     """The operations of a function that are in no loop body over elements."""
-    for region in function.regions:
-        for block in region.blocks:
-            for operation in block.ops:
-                yield operation
-                if structured_view(operation) is None:
-                    yield from _on_tensors(operation)
+    for block in inner_blocks(function):
+        for operation in block.ops:
+            yield operation
+            if structured_view(operation) is None:
+                yield from _on_tensors(operation)
 
 
 def _blocks(function: Operation) -> Iterator[Block]:
-    for operation in (function, *walk(function)):
-        for region in operation.regions:
-            yield from region.blocks
+    for operation in tuple(walk(function)):
+        yield from inner_blocks(operation)
 
 
 def _asks_for_negative_size(condition: SSAValue) -> bool:
     """Whether a condition is `size < 0`, which holds of none: a view's -1 is asked for so."""
-    asked = condition.owner
-    if isinstance(asked, Block) or asked.name != "arith.cmpi":
+    asked = made_by(condition, "arith.cmpi")
+    if asked is None:
         return False
     left, right = asked.operands
-    is_size = cast_size(left) or (isinstance(left, OpResult) and left.op.name == "tensor.dim")
-    return bool(is_size) and integer(asked, "predicate") == LESS and constant_integer(right) == 0
+    is_size = cast_size(left) is not None or made_by(left, "tensor.dim") is not None
+    return is_size and integer(asked, "predicate") == LESS and constant_integer(right) == 0
 
 
 def _is_number(value: SSAValue) -> bool:
     return isinstance(value.type, IndexType | IntegerType)
-
-
-def _is_inside(value: SSAValue, block: Block) -> bool:
-    owner = value.owner
-    return (
-        owner is block
-        if isinstance(value, BlockArgument)
-        else cast(Operation, owner).parent is block
-    )
 
 
 def _static(size: Size) -> int:

@@ -13,7 +13,6 @@ What is returned, exported, stored or carried by control flow lives on: nothing 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -22,13 +21,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...dialects.stream.regions import TimepointJoinOp
+from ...dialects.stream.regions import joined
 from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
 from ...dialects.stream.types import TimepointType
 from ...ir.host_programs import host_operations
 from ...ir.locations import located_builder
 
-TIMEPOINT = TimepointType()
 SAME = frozenset({"stream.resource.subview", "stream.timepoint.await"})
 """Operations that give a resource another name."""
 
@@ -83,14 +81,11 @@ def _give_back(alloca: ResourceAllocaOp, users: set[Operation]) -> None:
                 waits[following.results[-1]] = None
         following = following.next_op
     builder = located_builder(InsertPoint.after(last), alloca)
-    joined: Sequence[SSAValue] = list(waits) or [alloca.result_timepoint]
-    if len(joined) > 1:
-        join = TimepointJoinOp.build(operands=[joined], result_types=[TIMEPOINT])
-        joined = [builder.insert(join).result_timepoint]
+    reached = joined(list(waits) or [alloca.result_timepoint], builder)
     builder.insert(
         ResourceDeallocaOp.build(
-            operands=[alloca.result, alloca.storage_size, joined],
-            result_types=[TIMEPOINT],
-            properties={} if alloca.affinity is None else {"affinity": alloca.affinity},
+            operands=[alloca.result, alloca.storage_size, [reached]],
+            result_types=[TimepointType()],
+            properties={"affinity": alloca.affinity},
         )
     )

@@ -11,9 +11,8 @@ Run after `form-dispatches`, which leaves nothing on the host that computes tens
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, SymbolRefAttr, TensorType
 from xdsl.ir import Operation
@@ -33,16 +32,7 @@ from .conversion.executables import StoredGlobals, convert_executables
 from .conversion.flow_tensors import load_element
 from .conversion.host import CONVERTED, Host, conversion, dynamic_count, operands_of
 from .conversion.outside import convert_declarations
-from .conversion.stored_tensors import (
-    STAGING,
-    UNKNOWN,
-    StoredTensor,
-    at,
-    constant,
-    empty,
-    size_of,
-    transfer,
-)
+from .conversion.stored_tensors import STAGING, Site, StoredTensor, transfer
 
 SIZE_READERS = frozenset({"linalg.fill", "tensor.dim", "tensor.extract"})
 """Operations that do not list the sizes of their operands, as those of `flow` do."""
@@ -91,111 +81,85 @@ def asks_for_sizes(function: Operation) -> bool:
 
 
 @conversion("flow.tensor.transfer")
-def _transfer(host: Host, operation: Operation, builder: Builder) -> None:
+def _transfer(host: Host, operation: Operation, site: Site) -> None:
     source = operation.operands[0]
-    stored = host.stored(source, operation)
-    moved = transfer(stored, host.held_at(source), operation.properties["target"], builder)
+    stored, target = host.stored(source, operation), operation.properties["target"]
+    moved = transfer(stored, host.held_at(source), target, site.builder)
     host.store(operation.results[0], moved)
 
 
 @conversion("flow.tensor.barrier")
-def _barrier(host: Host, operation: Operation, builder: Builder) -> None:
+def _barrier(host: Host, operation: Operation, site: Site) -> None:
     stored = host.stored(operation.operands[0], operation)
-    barrier = AsyncBarrierOp.create(
-        operands=[stored.resource, stored.size],
-        result_types=[stored.resource.type],
-        properties=at(operation.properties["target"]),
-    )
-    resource = builder.insert(barrier).results[0]
-    host.store(operation.results[0], StoredTensor(resource, stored.size, stored.dims))
+    there = Site(site.builder, operation.properties["target"])
+    resource = there.make(AsyncBarrierOp, [stored.resource, stored.size], stored.resource.type)
+    host.store(operation.results[0], replace(stored, resource=resource))
 
 
 @conversion("flow.tensor.tie_shape")
-def _tie(host: Host, operation: Operation, builder: Builder) -> None:
+def _tie(host: Host, operation: Operation, site: Site) -> None:
     """The same bytes, whose sizes are known now."""
-    del builder
+    del site
     stored = host.stored(operation.operands[0], operation)
-    dims = operands_of(operation, "dynamic_dims")
-    host.store(operation.results[0], StoredTensor(stored.resource, stored.size, dims))
+    host.store(operation.results[0], replace(stored, dims=operands_of(operation, "dynamic_dims")))
 
 
 @conversion("flow.tensor.encode")
-def _encode(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
+def _encode(host: Host, operation: Operation, site: Site) -> None:
     source, result = operation.operands[0], operation.results[0]
-    stored = host.brought(source, operation, place, builder)
-    dims = operands_of(operation, "result_dims")
-    size = size_of(require_ranked(operation, result.type), dims, place, builder)
-    encoded = stream.TensorEncodeOp.build(
-        operands=[
-            stored.resource,
-            operands_of(operation, "operand_dims"),
-            stored.size,
-            dims,
-            size,
-        ],
-        result_types=[UNKNOWN],
-        properties={
-            "source_encoding": source.type,
-            "result_encoding": result.type,
-            **at(place),
-        },
+    stored = host.brought(source, operation, site)
+    source_dims, dims = (operands_of(operation, f"{end}_dims") for end in ("operand", "result"))
+    size = site.size_of(require_ranked(operation, result.type), dims)
+    encoded = site.make(
+        stream.TensorEncodeOp,
+        [stored.resource, source_dims, stored.size, dims, size],
+        source_encoding=source.type,
+        result_encoding=result.type,
     )
-    host.store(result, StoredTensor(builder.insert(encoded).result, size, dims))
+    host.store(result, StoredTensor(encoded, size, dims))
 
 
 @conversion("arith.constant", "flow.tensor.constant")
-def _constant(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
+def _constant(host: Host, operation: Operation, site: Site) -> None:
     tensor = require_ranked(operation, operation.results[0].type)
-    made = constant(operation.properties["value"], tensor, place, builder)
-    host.store(operation.results[0], transfer(made, place, place, builder))
+    made = site.constant(operation.properties["value"], tensor)
+    host.store(operation.results[0], transfer(made, site.place, site.place, site.builder))
 
 
 @conversion("flow.tensor.empty", "tensor.empty")
-def _empty(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
+def _empty(host: Host, operation: Operation, site: Site) -> None:
     tensor = require_ranked(operation, operation.results[0].type)
     dims = tuple(operation.operands)
-    size = size_of(tensor, dims, place, builder)
-    resource = empty(tensor, size, dims, place, builder)
+    size = site.size_of(tensor, dims)
+    resource = site.make(stream.TensorEmptyOp, [dims, size], result_encoding=tensor)
     host.store(operation.results[0], StoredTensor(resource, size, dims))
 
 
 @conversion("flow.tensor.splat", "linalg.fill", "tensor.splat")
-def _splat(host: Host, operation: Operation, builder: Builder) -> None:
+def _splat(host: Host, operation: Operation, site: Site) -> None:
     """The value comes first."""
-    place = host.placement.runs_on(operation)
     tensor = require_ranked(operation, operation.results[0].type)
-    if operation.name == "linalg.fill":
-        dims = host.stored(operation.operands[-1], operation).dims
-    else:
-        dims = tuple(operation.operands[1:])
-    size = size_of(tensor, dims, place, builder)
-    splat = stream.TensorSplatOp.build(
-        operands=[operation.operands[0], dims, size],
-        result_types=[UNKNOWN],
-        properties={"result_encoding": tensor, **at(place)},
-    )
-    host.store(operation.results[0], StoredTensor(builder.insert(splat).result, size, dims))
+    value, *rest = operation.operands
+    is_fill = operation.name == "linalg.fill"
+    dims = host.stored(rest[0], operation).dims if is_fill else tuple(rest)
+    size = site.size_of(tensor, dims)
+    resource = site.make(stream.TensorSplatOp, [value, dims, size], result_encoding=tensor)
+    host.store(operation.results[0], StoredTensor(resource, size, dims))
 
 
 @conversion("tensor.extract")
-def _extract(host: Host, operation: Operation, builder: Builder) -> None:
+def _extract(host: Host, operation: Operation, site: Site) -> None:
     """The host reads an element: of a copy that it can reach."""
-    source = operation.operands[0]
+    source, *indices = operation.operands
     if tensor_encoding(source.type) is not None:
         raise OperationError(operation, f"reads an element of {source.type}: decode it first")
-    reachable = transfer(
-        host.stored(source, operation), host.held_at(source), None, builder, STAGING
-    )
-    load_element(
-        operation, (source.type, reachable.dims), reachable, tuple(operation.operands[1:]), builder
-    )
+    stored, held_at = host.stored(source, operation), host.held_at(source)
+    reachable = transfer(stored, held_at, None, site.builder, STAGING)
+    load_element(operation, (source.type, reachable.dims), reachable, tuple(indices), site)
 
 
 @conversion("tensor.dim")
-def _dimension(host: Host, operation: Operation, builder: Builder) -> None:
+def _dimension(host: Host, operation: Operation, site: Site) -> None:
     source, index = operation.operands[0], constant_integer(operation.operands[1])
     tensor = require_ranked(operation, source.type)
     if index is None or not 0 <= index < len(tensor.get_shape()):
@@ -204,24 +168,24 @@ def _dimension(host: Host, operation: Operation, builder: Builder) -> None:
     known = (
         host.stored(source, operation).dims[dynamic_count(tensor, index)]
         if size < 0
-        else constant_index(size, builder)
+        else constant_index(size, site.builder)
     )
     operation.results[0].replace_all_uses_with(known)
 
 
 @conversion("util.global.load")
-def _load_global(host: Host, operation: Operation, builder: Builder) -> None:
-    stored = host.variables.load(operation, builder)
+def _load_global(host: Host, operation: Operation, site: Site) -> None:
+    stored = host.variables.load(operation, site.builder)
     if stored is None:
         raise OperationError(operation, f"loads {_global(operation)}, which is no tensor global")
     host.store(operation.results[0], stored)
 
 
 @conversion("util.global.store")
-def _store_global(host: Host, operation: Operation, builder: Builder) -> None:
+def _store_global(host: Host, operation: Operation, site: Site) -> None:
     value = operation.operands[0]
     stored, place = host.stored(value, operation), host.held_at(value)
-    if not host.variables.store(operation, stored, place, builder):
+    if not host.variables.store(operation, stored, place, site.builder):
         raise OperationError(
             operation, f"stores to {_global(operation)}, which is no tensor global"
         )
@@ -233,7 +197,7 @@ def _global(operation: Operation) -> str:
 
 
 @conversion("util.optimization_barrier")
-def _optimization_barrier(host: Host, operation: Operation, builder: Builder) -> None:
+def _optimization_barrier(host: Host, operation: Operation, site: Site) -> None:
     """`util.optimization_barrier`: of the resources."""
     for index, operand in enumerate(operation.operands):
         result = operation.results[index]
@@ -243,5 +207,5 @@ def _optimization_barrier(host: Host, operation: Operation, builder: Builder) ->
         barrier = type(operation).create(
             operands=[stored.resource], result_types=[stored.resource.type]
         )
-        resource = builder.insert(barrier).results[0]
-        host.store(result, StoredTensor(resource, stored.size, stored.dims))
+        resource = site.builder.insert(barrier).results[0]
+        host.store(result, replace(stored, resource=resource))

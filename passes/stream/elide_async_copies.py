@@ -19,17 +19,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue, Use
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...ir.host_programs import CALLS, FUNCTIONS, RETURNS, host_operations
-from ...ir.index import known
-from ...ir.locations import builder_before
+from ...ir.index import BuilderIndices
+from ...ir.locations import block_with, builder_before
 from ...ir.symbols import root_symbol, visibility
 from ...ir.value_flow import BRANCHES, forwards
 from .analysis.encoded_globals import operand_index
@@ -64,8 +63,9 @@ def _elide(operation: Operation, ownership: _Ownership) -> bool:
     source, result = operation.operands[0], operation.results[0]
     unchanged = _is_constant(source) and all(map(_is_read, result.uses))
     if operation.name == CLONE:
-        maker = source.owner
-        is_elsewhere = isinstance(maker, Operation) and affinity_of(maker) != affinity_of(operation)
+        is_elsewhere = isinstance(source, OpResult) and affinity_of(source.op) != affinity_of(
+            operation
+        )
         ends = unchanged or ownership.ends_with(source, operation)
         return ends and not is_elsewhere and _replace(operation, source)
     users = [use.operation for use in result.uses]
@@ -105,16 +105,11 @@ def _read_whole(slice_: Operation) -> bool:
         dispatch.operands[index] = source
         for name in ("resource_operand_offsets", "resource_operand_ends"):
             at = operand_index(dispatch, name) + place
-            dispatch.operands[at] = _sum(start, dispatch.operands[at], dispatch)
+            indices = BuilderIndices(builder_before(dispatch))
+            dispatch.operands[at] = indices.sum(start, dispatch.operands[at])
         dispatch.operands[operand_index(dispatch, "resource_operand_sizes") + place] = size
     Rewriter.erase_op(slice_)
     return True
-
-
-def _sum(one: SSAValue, other: SSAValue, operation: Operation) -> SSAValue:
-    if known(one) == 0 or known(other) == 0:
-        return other if known(one) == 0 else one
-    return builder_before(operation).insert(AddiOp(one, other)).result
 
 
 @dataclass
@@ -139,7 +134,7 @@ class _Ownership:
         """Whether a resource is in storage of this program that nothing needs behind `last`."""
         elsewhere = (use for use in value.uses if use.operation is not last)
         return (
-            _block_of(value) is last.parent
+            block_with(value) is last.parent
             and _is_given_once(value, last)
             and all(self._is_earlier(use, last) for use in elsewhere)
             and self._is_owned(value)
@@ -187,10 +182,6 @@ class _Ownership:
         for operation in self._order:
             if operation.name in CALLS and root_symbol(operation, "callee") == name:
                 yield operation.operands[index], operation
-
-
-def _block_of(value: SSAValue) -> Block | None:
-    return value.owner if isinstance(value.owner, Block) else value.owner.parent
 
 
 def _is_given_once(value: SSAValue, last: Operation) -> bool:

@@ -20,6 +20,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.stream.regions import TimepointAwaitOp, TimepointImmediateOp, TimepointJoinOp
 from ...dialects.stream.types import TimepointType
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
+from ...ir.regions import inner_blocks
 from ...ir.syntax.assembly_format import values
 
 TIMEPOINT = TimepointType()
@@ -81,6 +82,5 @@ def _note(operation: Operation, covered: dict[SSAValue, Timepoints], reached: Ti
         found = reached.union(waits, *(covered.get(each, ()) for each in waits))
         covered |= {result: found for result in operation.results if result.type == TIMEPOINT}
         return
-    for region in operation.regions:
-        for inner in region.blocks:
-            _elide(inner, covered, reached)
+    for inner in inner_blocks(operation):
+        _elide(inner, covered, reached)

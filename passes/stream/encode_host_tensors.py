@@ -123,8 +123,7 @@ class Planned:
 
     def undo(self) -> None:
         for operation in reversed(self.made):
-            operation.detach()
-            operation.erase()
+            Rewriter.erase_op(operation)
 
     def apply(self) -> None:
         for operation, results in self._replacements.items():
@@ -238,12 +237,6 @@ def run_of_bytes(
 # Operations
 
 
-def _placed(operation: Operation, **properties: Attribute) -> dict[str, Attribute]:
-    """The properties of an operation that runs where another one did."""
-    affinity = operation.properties.get("affinity")
-    return properties if affinity is None else {"affinity": affinity, **properties}
-
-
 def _becomes(
     operation: Operation,
     made: type[IRDLOperation],
@@ -252,10 +245,10 @@ def _becomes(
     **properties: Attribute,
 ) -> Sequence[SSAValue]:
     """The result of an operation on bytes that runs where one on tensors did."""
-    new = made.create(
+    new = made.build(
         operands=[builder.indices.index(operand) for operand in operands],
         result_types=operation.result_types,
-        properties=_placed(operation, **properties),
+        properties={"affinity": operation.properties.get("affinity"), **properties},
     )
     return builder.insert(new).results
 
@@ -300,7 +293,7 @@ def _packed_constant(operation: TensorConstantOp, tensor: Tensor) -> Attribute:
     if not isinstance(value, DenseIntOrFPElementsAttr):
         raise OperationError(operation, f"packs elements of {value}, which are not known")
     bits = element_of(tensor).bits
-    numbers = [number & ((1 << bits) - 1) for number in cast("Sequence[int]", value.get_values())]
+    numbers = _unsigned(cast(DenseIntOrFPElementsAttr, value), bits)
     packed: list[int] = []
     for first in range(0, len(numbers), 8 // bits):
         in_byte = numbers[first : first + 8 // bits]
@@ -314,17 +307,17 @@ def _stored_constant(value: Attribute) -> Attribute:
         return value
     constant = cast(DenseIntOrFPElementsAttr, value)
     type_ = cast(Tensor, constant.type)
-    element = type_.element_type
-    if not isinstance(element, IntegerType):
-        return constant
-    stored = element_of(type_).storage_bits
-    bits = element_of(type_).bits
-    if stored <= bits:
+    bits, stored = element_of(type_).bits, element_of(type_).storage_bits
+    if not isinstance(type_.element_type, IntegerType) or stored <= bits:
         return constant
     # The bits beyond the element are zero, as those that kernels store.
-    values = cast("Sequence[int]", constant.get_values())
-    numbers = [number & ((1 << bits) - 1) for number in values]
-    return DenseIntOrFPElementsAttr.from_list(TensorType(IntegerType(stored), type_.shape), numbers)
+    type_ = TensorType(IntegerType(stored), type_.shape)
+    return DenseIntOrFPElementsAttr.from_list(type_, _unsigned(constant, bits))
+
+
+def _unsigned(constant: DenseIntOrFPElementsAttr[Any], bits: int) -> list[int]:
+    """The elements of a constant as numbers without a sign."""
+    return [number & ((1 << bits) - 1) for number in constant.get_values()]
 
 
 @lowering("stream.tensor.splat")
@@ -450,11 +443,11 @@ def _dispatch(op: TensorDispatchOp, builder: HostBuilder) -> Results:
             tuple(op.result_sizes),
         ],
         result_types=[tuple(result.type for result in op.results_)],
-        properties=_placed(
-            op,
-            entry_points=op.entry_points,
-            **({} if op.tied_operands is None else {"tied_operands": op.tied_operands}),
-        ),
-        attributes=dict(op.attributes),
+        properties={
+            "affinity": op.affinity,
+            "entry_points": op.entry_points,
+            "tied_operands": op.tied_operands,
+        },
+        attributes=op.attributes,
     )
     return builder.insert(new).results

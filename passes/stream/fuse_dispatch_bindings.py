@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from functools import reduce
 
 from xdsl.context import Context
-from xdsl.dialects.arith import AddiOp
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -31,12 +30,17 @@ from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.stream.dispatch_syntax import ACCESS
 from ...dialects.stream.types import BindingType
 from ...ir.attribute_access import boundary_attributes
-from ...ir.index import constant_index, known
-from ...ir.locations import builder_before, replace_by
+from ...ir.index import BuilderIndices, constant_index
+from ...ir.locations import builder_before
 from .analysis.resource_limits import resource_limits
 from .kernels.exports import SUBSPAN
 from .kernels.sites import KernelGroup, kernel_groups
-from .kernels.uniform_operands import group_around, retype_kernel, uniform_arguments
+from .kernels.uniform_operands import (
+    group_around,
+    replace_dispatch,
+    retype_kernel,
+    uniform_arguments,
+)
 
 READ_ONLY = ACCESS["ro"]
 Bindings = list[list[int]]
@@ -131,10 +135,8 @@ def _shift_bindings(function: Operation, block: Block, bindings: Bindings) -> No
 
 def _shift(subspan: Operation, offset: SSAValue) -> None:
     """Let a kernel read a binding from an offset on."""
-    before = subspan.operands[1]
-    if known(before) != 0:
-        offset = builder_before(subspan).insert(AddiOp(before, offset)).result
-    subspan.operands[1] = offset
+    indices = BuilderIndices(builder_before(subspan))
+    subspan.operands[1] = indices.sum(subspan.operands[1], offset)
 
 
 def _bind_whole(dispatch: CmdDispatchOp, bindings: Bindings) -> None:
@@ -144,19 +146,10 @@ def _bind_whole(dispatch: CmdDispatchOp, bindings: Bindings) -> None:
     sizes = [dispatch.resource_sizes[index] for index in firsts]
     offsets = [dispatch.resource_offsets[index] for one in bindings for index in one]
     accesses = [reduce(int.__or__, (_access(dispatch, index) for index in one)) for one in bindings]
-    made = CmdDispatchOp.build(
-        operands=[
-            dispatch.workload,
-            [*offsets, *dispatch.uniform_operands],
-            [dispatch.resources[index] for index in firsts],
-            sizes,
-            [zero] * len(firsts),
-            sizes,
-        ],
-        properties={
-            "entry_points": dispatch.entry_points,
-            "resource_accesses": ArrayAttr(IntegerAttr(each, i32) for each in accesses),
-        },
-        attributes=dispatch.attributes,
+    numbers = [*offsets, *dispatch.uniform_operands]
+    resources = [dispatch.resources[index] for index in firsts]
+    replace_dispatch(
+        dispatch,
+        [numbers, resources, sizes, [zero] * len(firsts), sizes],
+        ArrayAttr(IntegerAttr(each, i32) for each in accesses),
     )
-    replace_by(dispatch, made)

@@ -70,11 +70,10 @@ def _copy(operation: Operation, written: int) -> Operation:
     """Let an operation write to a copy of a resource."""
     target = operation.operands[written]
     size = dict(resources_in(operation))[target]
-    affinity = own_affinity(operation)
     clone = AsyncCloneOp.build(
         operands=[target, size, size],
         result_types=[target.type],
-        properties={} if affinity is None else {"affinity": affinity},
+        properties={"affinity": own_affinity(operation)},
     )
     operation.operands[written] = builder_before(operation).insert(clone).results[0]
     return clone

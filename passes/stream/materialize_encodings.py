@@ -40,9 +40,16 @@ from ...ir.symbols import names_in, numbered_name
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import require_ranked, shape_of
 from .analysis.affinity_analysis import AffinityAnalysis
-from .conversion.stored_tensors import UNKNOWN, at
+from .conversion.stored_tensors import UNKNOWN
 from .encode_host_tensors import encode_operations, lowering
-from .kernels.bindings import INDEX, KERNEL_OPERATIONS, STREAM, KernelOperations, whole_tensor
+from .kernels.bindings import (
+    INDEX,
+    KERNEL_OPERATIONS,
+    STREAM,
+    KernelOperations,
+    kernel_label,
+    whole_tensor,
+)
 
 Place = tuple[TargetSolver, ...] | Attribute
 Key = tuple[Attribute, Attribute, Place]
@@ -108,7 +115,7 @@ class Relayouts:
                 "operand_encodings": ArrayAttr[Attribute]([source, *[UnusedType()] * len(dims)]),
                 "result_encodings": ArrayAttr[Attribute]([result]),
                 "tied_operands": tied_operands([UNTIED]),
-                **at(operation.affinity),
+                "affinity": operation.affinity,
             },
         )
         replace_by(operation, dispatch)
@@ -128,9 +135,7 @@ class Relayouts:
         """A new executable, where the first encode is that it stands for."""
         name = numbered_name("_encoding_", self._taken, len(self._kernels))
         self._taken.add(name)
-        extents = "x".join("D" if size is None else str(size) for size in shape_of(source))
-        element = "".join(c if c.isalnum() else "_" for c in str(source.element_type))
-        label = "_".join((name, "encode", *filter(None, (extents, element.strip("_")))))
+        label = kernel_label(f"{name}_encode", shape_of(source), str(source.element_type))
         block = relayout_block(source, result, self._operations)
         kernel = FuncOp(label, (list(block.arg_types), []), Region(block))
         dims = sum(size is None for size in shape_of(source))

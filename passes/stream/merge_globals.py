@@ -21,7 +21,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.iree_encoding.interfaces import Tensor, storage_key, tensor_encoding, with_encoding
 from ...dialects.stream.affinity import AFFINITY
 from ...ir.host_programs import CALLS, host_operations
-from ...ir.symbols import root_symbol
+from ...ir.symbols import root_symbol, symbols_in
 
 READS = ("util.global.load", "util.global.address")
 
@@ -34,9 +34,9 @@ class MergeGlobalsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         variables = {
-            root_symbol(operation, "sym_name"): operation
-            for operation in op.body.block.ops
-            if operation.name == "util.global" and "is_mutable" not in operation.properties
+            name: operation
+            for name, operation in symbols_in(op, ("util.global",)).items()
+            if "is_mutable" not in operation.properties
         }
         first: dict[tuple[object, ...], tuple[str, ...]] = {}
         renamed: dict[str, str] = {}

@@ -38,7 +38,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.stream.regions import TimepointImmediateOp, TimepointJoinOp
+from ...dialects.stream.regions import joined
 from ...dialects.stream.resources import (
     FileConstantOp,
     FileReadOp,
@@ -90,8 +90,7 @@ class Packing:
         self._operation = operation
         self._builder = builder_before(operation)
         self._limits = resource_limits(operation)
-        place = operation.properties.get("affinity")
-        self._place: dict[str, Attribute] = {} if place is None else {"affinity": place}
+        self._place = {"affinity": operation.properties.get("affinity")}
 
     def replace(self) -> None:
         """Put what brings the constants in the place of the operation."""
@@ -111,10 +110,7 @@ class Packing:
             writable = any(_is_written(row) for row in parameters)
             for chunk in self._chunks(parameters) if writable else (parameters,):
                 ready.append(self._gather(chunk) if writable else self._load(chunk))
-        if len(ready) > 1:
-            join = TimepointJoinOp.build(operands=[ready], result_types=[TIMEPOINT])
-            ready = [self._builder.insert(join).result_timepoint]
-        done.replace_all_uses_with(ready[0])
+        done.replace_all_uses_with(joined(ready, self._builder))
         Rewriter.erase_op(self._operation)
 
     def _chunks(self, rows: Sequence[Constant]) -> Iterator[list[Constant]]:
@@ -148,8 +144,7 @@ class Packing:
                 properties={"value": value, "alignment": IntegerAttr(alignment, INDEX)},
             )
         ).result
-        immediate = TimepointImmediateOp.build(result_types=[TIMEPOINT])
-        start = self._builder.insert(immediate).result_timepoint
+        start = joined((), self._builder)
         if any(_is_written(row) for row in rows):
             resource, ready = self._read(buffer, total, rows[0].result.type, start, self._builder)
         else:

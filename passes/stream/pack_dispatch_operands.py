@@ -38,7 +38,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, located_builder
 from .analysis.resource_limits import resource_limits
-from .kernels.exports import Kernels, entry_points
+from .kernels.exports import Kernels
 from .kernels.uniform_operands import group_around, replace_uniform_operands, retype_kernel
 
 Words = dict[tuple[Operation, SSAValue], Sequence[SSAValue]]
@@ -53,13 +53,10 @@ class PackDispatchOperandsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = Kernels(op)
-        functions: dict[Operation, None] = {}
         dispatches = [each for each in host_operations(op) if isinstance(each, CmdDispatchOp)]
-        for dispatch in dispatches:
-            for entry in entry_points(dispatch):
-                kernel = kernels.of_entry_point(entry, dispatch)
-                if kernel is not None:
-                    functions[kernel.function] = None
+        functions = dict.fromkeys(
+            kernel.function for each in dispatches for _, kernel in kernels.of_dispatch(each)
+        )
         both = (*dispatches, *functions)
         index_bits = max((resource_limits(each).index_bits for each in both), default=64)
         words: Words = {}

@@ -127,7 +127,7 @@ def _encode_on_sender(relayouts: Sequence[Relayout]) -> None:
         if one.transfer is not None:
             place = one.encode.affinity
             if place not in received:
-                received[place] = _send(sent, one.transfer, one.encode)
+                received[place] = _send(sent.result, sent.result_size, one.transfer, one.encode)
             result = received[place]
         Rewriter.replace_op(one.encode, [], [result])
     for transfer in moved:
@@ -145,14 +145,8 @@ def _encode_on_receiver(transfer: AsyncTransferOp) -> None:
         return
     if transfer.result.type != encode.result.type:
         return
-    moved = AsyncTransferOp.create(
-        operands=[encode.source, encode.source_size, encode.source_size],
-        result_types=[transfer.result.type],
-        properties=transfer.properties,
-    )
-    moved.location = transfer.location
-    builder_before(transfer).insert(moved)
-    received = _encode(encode, moved.result, transfer.target_affinity, transfer)
+    moved = _send(encode.source, encode.source_size, transfer, transfer)
+    received = _encode(encode, moved, transfer.target_affinity, transfer)
     Rewriter.replace_op(transfer, [], [received.result])
     if not encode.result.uses:
         Rewriter.erase_op(encode)
@@ -183,10 +177,10 @@ def _encode(
     return builder_before(before).insert(encode)
 
 
-def _send(encode: TensorEncodeOp, like: AsyncTransferOp, before: Operation) -> SSAValue:
-    """The result of an encode on the device that a transfer goes to."""
+def _send(source: SSAValue, size: SSAValue, like: AsyncTransferOp, before: Operation) -> SSAValue:
+    """A resource of `size` bytes on the device that a transfer goes to."""
     transfer = AsyncTransferOp.create(
-        operands=[encode.result, encode.result_size, encode.result_size],
+        operands=[source, size, size],
         result_types=[like.result.type],
         properties=like.properties,
     )

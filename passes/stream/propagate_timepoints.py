@@ -29,7 +29,7 @@ from ...dialects.stream.regions import TimepointAwaitOp
 from ...dialects.stream.types import TimepointType
 from ...ir.attribute_access import block_of
 from ...ir.host_programs import host_operations
-from ...ir.locations import replace_by
+from ...ir.locations import builder_before, replace_by
 from ...ir.syntax.assembly_format import values
 from .scheduling.carried_timepoints import CarriedTimepoints, awaited, joined
 from .scheduling.followed_writes import all_writes_are_followed, root_of, written
@@ -76,7 +76,7 @@ def _wait(execute: AsyncExecuteOp, users: Users) -> None:
         roots.append(root_of(value))
         if index in writes:
             waits |= dict.fromkeys(users.get((execute.parent, roots[-1]), ()))
-    awaits = [joined(list(waits), execute)] if waits else []
+    awaits = [joined(list(waits), builder_before(execute))] if waits else []
     made = AsyncExecuteOp.build(
         operands=[taken, execute.resource_operand_sizes, execute.result_sizes, awaits],
         result_types=[[each.type for each in execute.results_], TimepointType()],
@@ -97,7 +97,7 @@ def _announce(barrier: Operation) -> None:
     """Give the timepoint of a resource as it is, where it is known."""
     value, waits = awaited(barrier.operands[0])
     if waits:
-        Rewriter.replace_op(barrier, [], [value, joined(waits, barrier)])
+        Rewriter.replace_op(barrier, [], [value, joined(waits, builder_before(barrier))])
 
 
 def _sink(wait: TimepointAwaitOp) -> None:

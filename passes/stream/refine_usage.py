@@ -31,6 +31,7 @@ from ...dialects.stream.types import ResourceType
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ...ir.locations import located_builder
+from ...ir.regions import inner_blocks
 from ...ir.symbols import root_symbol, visibility
 from ...ir.syntax.assembly_format import values
 from ...ir.value_flow import returned_values
@@ -85,25 +86,27 @@ class Usage:
         """Give the values that an operation defines their lifetimes."""
         for result in operation.results:
             self._set(result)
-        for region in operation.regions:
-            for block in region.blocks:
-                for argument in block.args:
-                    self._set(argument)
+        for block in inner_blocks(operation):
+            for argument in block.args:
+                self._set(argument)
         if operation.name == "util.global" and _lifetime(operation.properties["type"]) == OPEN:
             operation.properties["type"] = self._type_of(root_symbol(operation, "sym_name"))
 
     def check_globals(self, module: ModuleOp) -> None:
         """Raise OperationError where a global is accessed with another lifetime than it has."""
         for operation in host_operations(module):
-            if operation.name in (GLOBAL_LOAD, GLOBAL_STORE):
-                value = (*operation.results, *operation.operands)[0]
-                lifetime = self._lifetime_of(root_symbol(operation, "global"))
-                if is_resource(value) and _lifetime(value.type) != lifetime:
-                    raise OperationError(
-                        operation,
-                        f"accesses a global of lifetime '{lifetime}' as '{_lifetime(value.type)}':"
-                        " a stream.async.cast between them makes that a copy",
-                    )
+            if operation.name not in (GLOBAL_LOAD, GLOBAL_STORE):
+                continue
+            value = (*operation.results, *operation.operands)[0]
+            if not is_resource(value):
+                continue
+            lifetime = self._lifetime_of(root_symbol(operation, "global"))
+            if _lifetime(value.type) != lifetime:
+                raise OperationError(
+                    operation,
+                    f"accesses a global of lifetime '{lifetime}' as '{_lifetime(value.type)}':"
+                    " a stream.async.cast between them makes that a copy",
+                )
 
     def _set(self, value: SSAValue) -> None:
         if is_resource(value) and value.type != (type_ := self._type_of(value)):
@@ -232,11 +235,10 @@ def _replace_cast(operation: Operation) -> None:
 def _copy_of(operation: Operation, source: SSAValue, size: SSAValue, type_: Attribute) -> Operation:
     """A copy with another lifetime, where the operation runs."""
     place = affinity_of(operation)
-    names = () if place is None else ("source_affinity", "target_affinity")
     copy = AsyncTransferOp.build(
         operands=[source, size, size],
         result_types=[type_],
-        properties={name: place for name in names if place is not None},
+        properties={"source_affinity": place, "target_affinity": place},
     )
     copy.location = operation.location
     return copy

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -22,6 +22,7 @@ from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.regions import TimepointJoinOp
 from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
 from ...ir.host_programs import host_operations
+from ...ir.index import known
 from ...ir.syntax.assembly_format import values
 
 
@@ -59,21 +60,10 @@ def _fits(freed: Operation, alloca: ResourceAllocaOp) -> bool:
         isinstance(made, ResourceAllocaOp)
         and made.indeterminate_lifetime == alloca.indeterminate_lifetime
         and storage.type == alloca.result.type
-        and _is_same(size, alloca.storage_size)
+        and known(size) == known(alloca.storage_size)
         and bool(values(freed, "await_timepoint"))
         and affinity_of(made) == affinity_of(freed) == affinity_of(alloca)
     )
-
-
-def _is_same(size: SSAValue, other: SSAValue) -> bool:
-    if size is other:
-        return True
-    constants = [
-        value.owner.properties.get("value")
-        for value in (size, other)
-        if isinstance(value.owner, Operation) and value.owner.name == "arith.constant"
-    ]
-    return len(constants) == 2 and constants[0] == constants[1]
 
 
 def _reuse(freed: Operation, alloca: ResourceAllocaOp) -> None:

@@ -35,12 +35,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
 from ...dialects.stream.commands import CmdConcurrentOp, CmdExecuteOp
-from ...dialects.stream.regions import (
-    TimepointAwaitOp,
-    TimepointImmediateOp,
-    TimepointJoinOp,
-    YieldOp,
-)
+from ...dialects.stream.regions import YieldOp, awaited, joined
 from ...dialects.stream.resources import (
     ResourceAllocaOp,
     ResourceAllocOp,
@@ -88,7 +83,7 @@ class Allocation:
         self._execute = execute
         self._builder = builder_before(execute)
         self._zero = constant_index(0, self._builder)
-        self._place = place_of(execute)
+        self._place = {"affinity": execute.properties.get("affinity")}
         self._body = Block()
         self._captured: dict[SSAValue, SSAValue] = {}
         self._arguments: dict[SSAValue, SSAValue] = {}
@@ -224,9 +219,9 @@ class Allocation:
 
     def _run(self, commands: Sequence[Operation]) -> SSAValue:
         """Run commands when everything that they need is there; when they are done."""
-        ready = self._joined(self._waits)
         if not commands:
-            return ready[0] if ready else self._builder.insert(_immediate()).result_timepoint
+            return joined(self._waits, self._builder)
+        ready = [joined(self._waits, self._builder)] if self._waits else []
         self._body.add_ops([*commands, YieldOp.create()])
         execute = CmdExecuteOp.build(
             operands=[list(self._captured), list(self._captured.values()), ready],
@@ -242,18 +237,7 @@ class Allocation:
                 operands=[slab, size, [done]], result_types=[TIMEPOINT], properties=self._place
             )
         )
-        return self._joined([dealloca.results[0], done])[0]
-
-    def _joined(self, timepoints: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """The last of some timepoints; nothing if there are none."""
-        if len(timepoints) < 2:
-            return timepoints
-        join = TimepointJoinOp.build(operands=[list(timepoints)], result_types=[TIMEPOINT])
-        return [self._builder.insert(join).result_timepoint]
-
-
-def _immediate() -> TimepointImmediateOp:
-    return TimepointImmediateOp.build(result_types=[TIMEPOINT])
+        return joined([dealloca.results[0], done], self._builder)
 
 
 def _replace_on_host(context: Context, operation: Operation) -> None:
@@ -273,13 +257,14 @@ def _replace_on_host(context: Context, operation: Operation) -> None:
         _replace_parameters(to, operation)
     elif operation.name == "stream.async.alloca":
         (size,), (result,) = operation.operands, operation.results
-        types = [result.type, TIMEPOINT]
         alloca = ResourceAllocaOp.build(
-            operands=[size, []], result_types=types, properties=place_of(operation)
+            operands=[size, []],
+            result_types=[result.type, TIMEPOINT],
+            properties={"affinity": operation.properties.get("affinity")},
         )
         made, ready = to.outside.insert(alloca).results
-        wait = TimepointAwaitOp.build(operands=[made, size, ready], result_types=[[result.type]])
-        replace_by(operation, wait)
+        result.replace_all_uses_with(awaited(made, size, ready, to.outside))
+        Rewriter.erase_op(operation)
     elif operation.name == "stream.async.barrier":
         operation.results[0].replace_all_uses_with(operation.operands[0])
         Rewriter.erase_op(operation)
@@ -302,9 +287,8 @@ def _replace_parameters(to: Translation, operation: Operation) -> None:
         operands.append(found if isinstance(kind, VarOperandDef) else found[0])
     loads = name.endswith("load")
     held, done = operation.results
-    made = to.make(
-        name, operands, [[held.type], TIMEPOINT] if loads else [TIMEPOINT], **place_of(operation)
-    )
+    types = [[held.type], TIMEPOINT] if loads else [TIMEPOINT]
+    made = to.make(name, operands, types, affinity=operation.properties.get("affinity"))
     to.outside.insert(made)
     there = (
         made.results[0]
@@ -314,12 +298,6 @@ def _replace_parameters(to: Translation, operation: Operation) -> None:
     held.replace_all_uses_with(there)
     done.replace_all_uses_with(made.results[-1])
     Rewriter.erase_op(operation)
-
-
-def place_of(operation: Operation) -> dict[str, Attribute]:
-    """Where an operation runs, as the property of those that stand for it."""
-    place = operation.properties.get("affinity")
-    return {} if place is None else {"affinity": place}
 
 
 def _declare(context: Context, function: Operation) -> None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
@@ -30,6 +30,7 @@ from ...dialects.stream.regions import TimepointAwaitOp
 from ...dialects.stream.types import TimepointType
 from ...ir.host_programs import host_operations
 from ...ir.locations import locate
+from ...ir.regions import inner_blocks
 from .scheduling.captures import enclose
 from .scheduling.partitions import Group, Partitioning
 
@@ -47,8 +48,7 @@ class ScheduleExecutionPass(ModulePass):
             block
             for operation in host_operations(op)
             if not operation.name.startswith("stream.")
-            for region in operation.regions
-            for block in region.blocks
+            for block in inner_blocks(operation)
         ]
         for block in blocks:
             schedule(block)
@@ -78,12 +78,11 @@ def _execute(group: Group) -> Sequence[Operation]:
     for operation in group.operations:
         if operation.name != "stream.async.transfer":
             operation.properties.pop("affinity", None)
-    place: dict[str, Attribute] = {} if group.place is None else {"affinity": group.place}
     taken, given = captures.taken, captures.given
     execute = AsyncExecuteOp.build(
         operands=[list(taken), list(taken.values()), list(given.values()), []],
         result_types=[[value.type for value in given], TIMEPOINT],
-        properties=place | captures.properties,
+        properties={"affinity": group.place, **captures.properties},
         regions=[captures.body],
     )
     if not given:

@@ -10,9 +10,9 @@ in it is left as it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import NamedTuple, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr
@@ -27,16 +27,37 @@ from ...dialects.stream.executables import ExecutableExportOp, ExecutableOp
 from ...ir.diagnostics import OperationError
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.host_programs import host_operations
-from ...ir.rules import Rules
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import names_in, numbered_name
 from .analysis.affinity_analysis import AffinityAnalysis, required_affinity
 from .analysis.encoding_resolution import ResolvedTypes
 from .analysis.layout_origin import LayoutOrigins
 from .analysis.storage import stored_in
-from .kernels.exports import Kernel, Kernels, bound_tensor, dispatched_values, entry_points
+from .kernels.exports import Kernel, Kernels, bound_tensor, dispatched_values
 
 DISPATCHES = ("stream.tensor.dispatch", "stream.async.dispatch")
+
+
+class Layouts(NamedTuple):
+    """Whose layout each of an operation's tensors has: properties that hold their types."""
+
+    of_operand: tuple[str, ...] = ()
+    """Tensors that are laid out as the first operand is, wherever that was."""
+    made_here: tuple[str, ...] = ()
+    """Tensors that the operation lays out itself."""
+
+
+LAYOUTS = {
+    "stream.tensor.clone": Layouts(of_operand=("source_encoding", "result_encoding")),
+    "stream.tensor.empty": Layouts(made_here=("result_encoding",)),
+    "stream.tensor.encode": Layouts(("source_encoding",), ("result_encoding",)),
+    "stream.tensor.fill": Layouts(of_operand=("target_encoding",)),
+    "stream.tensor.sizeof": Layouts(made_here=("encoding",)),
+    "stream.tensor.splat": Layouts(made_here=("result_encoding",)),
+}
+"""Tensor operations that may have encodings.
+
+Others work on elements by their position, and so on tensors without an encoding only."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +94,11 @@ class Planner:
         """Note the changes that one operation of the host program needs."""
         if operation.name in DISPATCHES:
             self._plan_dispatch(operation)
-        elif (rule := specialization.get(operation.name)) is not None:
-            rule(self, operation)
+        elif (layouts := LAYOUTS.get(operation.name)) is not None:
+            for name in layouts.of_operand:
+                self._resolve_as_operand(operation, name)
+            for name in layouts.made_here:
+                self._resolve_where_it_runs(operation, name)
         elif operation.has_trait(TensorPhase):
             self._refuse_encodings(operation)
         else:
@@ -88,21 +112,21 @@ class Planner:
 
     # Tensor operations
 
-    def resolve_where_it_runs(self, operation: Operation, name: str) -> None:
+    def _resolve_where_it_runs(self, operation: Operation, name: str) -> None:
         """The tensor is laid out by the operation itself."""
         type_ = operation.properties[name]
         if self._types.needs_resolving(type_):
             affinity = required_affinity(operation)
-            self.set_property(operation, name, self._types.for_affinity(type_, affinity, operation))
+            resolved = self._types.for_affinity(type_, affinity, operation)
+            self._set_property(operation, name, resolved)
 
-    def resolve_as_operand(self, operation: Operation, names: tuple[str, ...]) -> None:
-        """The tensors are laid out as the first operand is, by whoever did that."""
-        for name in names:
-            type_ = operation.properties[name]
-            resolved = self._types.for_value(type_, operation.operands[0], operation)
-            self.set_property(operation, name, resolved)
+    def _resolve_as_operand(self, operation: Operation, name: str) -> None:
+        """The tensor is laid out as the first operand is, by whoever did that."""
+        type_ = operation.properties[name]
+        resolved = self._types.for_value(type_, operation.operands[0], operation)
+        self._set_property(operation, name, resolved)
 
-    def set_property(self, operation: Operation, name: str, attribute: Attribute) -> None:
+    def _set_property(self, operation: Operation, name: str, attribute: Attribute) -> None:
         """Note that a property changes, if it does."""
         if operation.properties[name] is not attribute:
             self._properties.append((operation, name, attribute))
@@ -128,11 +152,7 @@ class Planner:
     # Dispatches
 
     def _plan_dispatch(self, operation: Operation) -> None:
-        kernels = {
-            index: kernel
-            for index, entry in enumerate(entry_points(operation))
-            if (kernel := self._kernels.of_entry_point(entry, operation)) is not None
-        }
+        kernels = dict(self._kernels.of_dispatch(operation))
         if operation.name == "stream.tensor.dispatch":
             self._plan_dispatch_types(operation, tuple(kernels.values()))
         targets = self._types.targets(operation)
@@ -158,7 +178,7 @@ class Planner:
             ],
         }
         for name, types in resolved.items():
-            self.set_property(operation, name, ArrayAttr(types))
+            self._set_property(operation, name, ArrayAttr(types))
         untied = [t for i, t in enumerate(results) if stored_in(operation, i) is None]
         for kernel in kernels:
             readable = {argument for argument, _ in kernel.bindings}
@@ -202,41 +222,6 @@ class Planner:
                 f"its own, but its kernel takes an argument #{argument}",
             )
         return untied[position]
-
-
-Rule = Callable[[Planner, Operation], None]
-
-specialization = Rules[Rule]()
-"""Tensor operations that may have encodings, and whose layout each of their tensors has.
-
-Others work on elements by their position, and so on tensors without an encoding only."""
-
-
-@specialization("stream.tensor.empty", "stream.tensor.splat")
-def _result_here(planner: Planner, operation: Operation) -> None:
-    planner.resolve_where_it_runs(operation, "result_encoding")
-
-
-@specialization("stream.tensor.encode")
-def _encode(planner: Planner, operation: Operation) -> None:
-    """The source is read as it was laid out, wherever that was; the result is laid out here."""
-    planner.resolve_as_operand(operation, ("source_encoding",))
-    planner.resolve_where_it_runs(operation, "result_encoding")
-
-
-@specialization("stream.tensor.clone")
-def _clone(planner: Planner, operation: Operation) -> None:
-    planner.resolve_as_operand(operation, ("source_encoding", "result_encoding"))
-
-
-@specialization("stream.tensor.fill")
-def _fill(planner: Planner, operation: Operation) -> None:
-    planner.resolve_as_operand(operation, ("target_encoding",))
-
-
-@specialization("stream.tensor.sizeof")
-def _size_of(planner: Planner, operation: Operation) -> None:
-    planner.resolve_where_it_runs(operation, "encoding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,8 +324,7 @@ def clone_kernel(kernel: Kernel, names: set[str]) -> Kernel:
     others = {e.function_ref for e in exports} - {export.function_ref}
     for other in exports:
         if other is not export:
-            other.detach()
-            other.erase()
+            Rewriter.erase_op(other)
     _drop_functions(executable, others)
     return Kernel.of_export(export, export)
 
@@ -365,8 +349,7 @@ def _drop_functions(executable: ExecutableOp, names: set[SymbolRefAttr]) -> None
     }
     for name in names - called:
         if (operation := functions.get(name)) is not None:
-            operation.detach()
-            operation.erase()
+            Rewriter.erase_op(operation)
 
 
 def _resolve_bindings(kernel: Kernel, key: VariantKey) -> None:

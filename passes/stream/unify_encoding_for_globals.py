@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -35,7 +34,7 @@ from ...dialects.stream.affinity import TargetsUnknownError, affinity_of
 from ...dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp, TensorSizeOfOp
 from ...ir.diagnostics import remark
 from ...ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
-from ...ir.locations import builder_before, located_builder
+from ...ir.locations import builder_before, located_builder, made_by
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE, dynamic_dimensions, ties_of
@@ -48,7 +47,7 @@ from .analysis.encoded_globals import (
     operand_index,
 )
 from .analysis.encoding_resolution import CATEGORY
-from .conversion.stored_tensors import size_of
+from .conversion.stored_tensors import Site
 from .kernels.exports import Kernels, bound_tensor, dispatched_values, entry_points
 from .specialize_encodings import VariantPlan
 
@@ -181,17 +180,16 @@ class Unifier:
         new = with_encoding(old, encoding)
         if old == new:
             return
-        builder = builder_before(operation)
-        affinity = operation.properties.get("affinity")
+        site = Site(builder_before(operation), operation.properties.get("affinity"))
         (source,) = values(operation, name)
         dims = values(operation, f"{name}_encoding_dims")
         index = operand_index(operation, f"{name}_size")
         size = operation.operands[index]
         stored = self._resized(size, new, operation, dims)
         if not _is_size_of(size, old):
-            size = size_of(old, dims, affinity, builder)
+            size = site.size_of(old, dims)
             operation.operands[index] = size
-        made = _encode(source, (new, stored), (old, size), dims, affinity, builder)
+        made = _encode(source, (new, stored), (old, size), dims, site)
         operation.operands[operand_index(operation, name)] = made
 
     def _dispatch(self, dispatch: TensorDispatchOp, index: int, encoding: TensorEncoding) -> None:
@@ -226,10 +224,9 @@ class Unifier:
         if not readers:
             return
         builder = located_builder(InsertPoint.after(dispatch), dispatch)
-        affinity = dispatch.properties.get("affinity")
         dims = _dims_of(dispatch, "result", number)
-        before = size_of(old, dims, affinity, builder)
-        made = _encode(result, (new, size), (old, before), dims, affinity, builder)
+        site = Site(builder, dispatch.properties.get("affinity"))
+        made = _encode(result, (new, size), (old, site.size_of(old, dims)), dims, site)
         for operation, index in readers:
             operation.operands[index] = made
 
@@ -242,13 +239,12 @@ class Unifier:
             key = maker, tensor
             if key not in self._sizes:
                 builder = located_builder(InsertPoint.after(maker), maker)
-                affinity = maker.properties.get("affinity")
-                made = size_of(tensor, tuple(maker.encoding_dims), affinity, builder)
-                self._sizes[key] = made
+                site = Site(builder, maker.properties.get("affinity"))
+                self._sizes[key] = site.size_of(tensor, tuple(maker.encoding_dims))
             return self._sizes[key]
-        if isinstance(maker, Operation) and maker.name == GLOBAL_LOAD:
+        if made_by(size, GLOBAL_LOAD):
             return size
-        return size_of(tensor, dims, user.properties.get("affinity"), builder_before(user))
+        return Site(builder_before(user), user.properties.get("affinity")).size_of(tensor, dims)
 
     # Kernels
 
@@ -257,16 +253,14 @@ class Unifier:
         changed = {
             kernel.function
             for dispatch in self._dispatched
-            for entry in entry_points(dispatch)
-            if (kernel := self._kernels.of_entry_point(entry, dispatch)) is not None
+            for _, kernel in self._kernels.of_dispatch(dispatch)
         }
         plan = VariantPlan(self._numbers)
         for operation in host_operations(self._module):
             if operation.name != DISPATCH:
                 continue
-            for position, entry in enumerate(entry_points(operation)):
-                kernel = self._kernels.of_entry_point(entry, operation)
-                if kernel is None or kernel.function not in changed:
+            for position, kernel in self._kernels.of_dispatch(operation):
+                if kernel.function not in changed:
                     continue
                 types = tuple(
                     self._bound(operation, argument, subspan)
@@ -310,17 +304,13 @@ def _encode(
     stored: tuple[Tensor, SSAValue],
     wanted: tuple[Tensor, SSAValue],
     dims: Sequence[SSAValue],
-    affinity: Attribute | None,
-    builder: Builder,
+    site: Site,
 ) -> SSAValue:
     """A tensor in another encoding: both sides are a type and the bytes of it."""
-    encode = TensorEncodeOp.build(
-        operands=[source, dims, stored[1], dims, wanted[1]],
-        result_types=[source.type],
-        properties={
-            "source_encoding": stored[0],
-            "result_encoding": wanted[0],
-            "affinity": affinity,
-        },
+    return site.make(
+        TensorEncodeOp,
+        [source, dims, stored[1], dims, wanted[1]],
+        source.type,
+        source_encoding=stored[0],
+        result_encoding=wanted[0],
     )
-    return builder.insert(encode).result

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.stream.async_ops import (
@@ -23,8 +23,11 @@ from ...dialects.stream.async_ops import (
     AsyncSliceOp,
     AsyncUpdateOp,
 )
+from ...ir.attribute_access import constant_integer
 from ...ir.diagnostics import OperationError, raise_all
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS, host_operations
+from ...ir.locations import maker_of
+from ...ir.regions import enclosing
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import ties_of
 
@@ -44,8 +47,8 @@ class Access:
 
     def problem(self) -> str | None:
         """What is wrong, if anything is known to be."""
-        size, start = constant_of(self.size), constant_of(self.start)
-        end, length = constant_of(self.end), constant_of(self.length)
+        size, start = constant_integer(self.size), constant_integer(self.start)
+        end, length = constant_integer(self.end), constant_integer(self.length)
         if _exceeds(start, end):
             return "start > end"
         if _exceeds(length, end):
@@ -113,15 +116,8 @@ def accesses(operation: Operation) -> Iterator[Access]:
 def _of_call(operation: Operation) -> Iterator[Access]:
     """Ranges belong to those operands that are resources, in order."""
     operands = values(operation, "resource_operands")
-    ranges = iter(
-        zip(
-            *(
-                values(operation, f"resource_operand_{name}")
-                for name in ("sizes", "offsets", "ends", "lengths")
-            ),
-            strict=True,
-        )
-    )
+    columns = ("sizes", "offsets", "ends", "lengths")
+    ranges = zip(*(values(operation, f"resource_operand_{each}") for each in columns), strict=True)
     ties = ties_of(operation, len(operation.results))
     for index, resource in enumerate(operands):
         if resource.type.name != "stream.resource":
@@ -133,21 +129,12 @@ def _of_call(operation: Operation) -> Iterator[Access]:
             yield Access(kind, value, size, start, end, length)
 
 
-def constant_of(value: SSAValue) -> int | None:
-    """The number that a value is, if it is a constant."""
-    owner = value.owner
-    if not isinstance(owner, Operation) or owner.name != "arith.constant":
-        return None
-    constant = owner.properties.get("value")
-    return constant.value.data if isinstance(constant, IntegerAttr) else None
-
-
 def _exceeds(number: int | None, limit: int | None) -> bool:
     return number is not None and limit is not None and number > limit
 
 
 def _number(value: SSAValue) -> str:
-    number = constant_of(value)
+    number = constant_integer(value)
     return "?" if number is None else str(number)
 
 
@@ -155,19 +142,12 @@ def _name(value: SSAValue) -> str:
     """How a value is called: as it was read, else by its place among those without a name."""
     if value.name_hint is not None:
         return f"%{value.name_hint}"
-    scope = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
-    while scope is not None and scope.name not in FUNCTIONS_AND_INITIALIZERS:
-        scope = scope.parent_op()
+    around = enclosing(maker_of(value))
+    scope = next((each for each in around if each.name in FUNCTIONS_AND_INITIALIZERS), None)
     unnamed = 0
     for block in () if scope is None else scope.walk_blocks():
-        for each in _values_of(block):
+        for each in (*block.args, *(result for inner in block.ops for result in inner.results)):
             if each is value:
                 return f"%{unnamed}"
             unnamed += each.name_hint is None
     return "%?"
-
-
-def _values_of(block: Block) -> Iterator[SSAValue]:
-    yield from block.args
-    for operation in block.ops:
-        yield from operation.results

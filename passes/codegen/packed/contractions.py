@@ -15,7 +15,7 @@ from ....dialects.iree_encoding.attributes import dimension_map
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.dialect import NAMED_CLASSES, GenericOp
-from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....dialects.linalg.structured_view import StructuredView, structured_view
 from ....tiling.contractions import LHS, RESULT, RHS, ContractionOperand, DimensionMap, Role
 from ....tiling.packed_layouts import PackedLayout
 from ...encoding.analysis.contraction_matching import unsigned_factors
@@ -251,17 +251,11 @@ def _widened(values: PackedValues, form: SSAValue, view: StructuredView, index: 
         body.add_op(step)
         element = step.results[0]
     body.add_op(YieldOp(element))
-    rank = len(source.get_shape())
     sizes = values.dimensions.sizes(form)
-    everywhere = AffineMap.identity(rank)
-    generic = GenericOp(
-        [form],
-        [values.empty_of(result_element, sizes)],
-        Region(body),
-        [everywhere, everywhere],
-        [IteratorType.PARALLEL] * rank,
-        [typed(result_element, sizes)],
-    )
+    everywhere = AffineMap.identity(source.get_num_dims())
+    empty = values.empty_of(result_element, sizes)
+    types = [typed(result_element, sizes)]
+    generic = GenericOp([form], [empty], Region(body), [everywhere] * 2, result_types=types)
     return values.builder.insert(generic).results[0]
 
 

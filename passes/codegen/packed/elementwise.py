@@ -63,13 +63,8 @@ def lower_in_memory(
     forms = [values.memory_form(value, layout) for value in tensors]
     rank = len(shape_of(cast("TensorType[Attribute]", forms[0].type)))
     count = len(view.inputs)
-    generic = GenericOp(
-        forms[:count],
-        forms[count:],
-        copy_of(view.body),
-        [AffineMap.identity(rank)] * len(forms),
-        [IteratorType.PARALLEL] * rank,
-    )
+    maps = [AffineMap.identity(rank)] * len(forms)
+    generic = GenericOp(forms[:count], forms[count:], copy_of(view.body), maps)
     return list(values.builder.insert(generic).results)
 
 
@@ -106,13 +101,7 @@ def lower_elementwise(
         operands.append(values.form(value, wanted))
         maps.append(_packed_map(map_, wanted, loops))
     count = len(view.inputs)
-    generic = GenericOp(
-        operands[:count],
-        operands[count:],
-        copy_of(view.body),
-        maps,
-        [IteratorType.PARALLEL] * (len(loops.outer) + len(loops.tiles)),
-    )
+    generic = GenericOp(operands[:count], operands[count:], copy_of(view.body), maps)
     return list(values.builder.insert(generic).results)
 
 

@@ -27,7 +27,7 @@ from ....dialects.linalg.region_ops import TransposeOp
 from ....dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ....ir.diagnostics import OperationError
 from ....ir.index import constant_index
-from ....ir.locations import builder_before
+from ....ir.locations import block_with, builder_before
 from ....ir.tensor_types import ranked, shape_of
 from ....tiling.packed_layouts import DYNAMIC_TILE, IDENTITY, PackedLayout
 from ...sizes.dimension_sizes import DimensionSizes, Size
@@ -141,11 +141,8 @@ class PackedValues:
     def _add(self, held: HeldTensor, layout: PackedLayout, form: SSAValue) -> SSAValue:
         """Keep a form for others, if it can be used wherever the original can."""
         original = next(iter(held.forms.values()), None)
-        if original is not None:
-            owner = original.owner
-            block = owner.parent if isinstance(owner, Operation) else owner
-            if block is self.operation.parent:
-                held.forms[layout] = form
+        if original is not None and block_with(original) is self.operation.parent:
+            held.forms[layout] = form
         return form
 
     def _make(self, held: HeldTensor, layout: PackedLayout) -> SSAValue:

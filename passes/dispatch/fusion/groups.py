@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -24,7 +23,9 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.attribute_access import is_splat
-from ....ir.regions import values_read
+from ....ir.call_graph import by_needs
+from ....ir.locations import made_by
+from ....ir.regions import inner_blocks, values_read
 from ...stream.analysis.device_placement import DevicePlacement
 from .iteration_space import GroupRows, is_broadcast
 
@@ -49,8 +50,7 @@ def only_computes(operation: Operation) -> bool:
         return False
     return all(
         inner.has_trait(IsTerminator, value_if_unregistered=False) or only_computes(inner)
-        for region in operation.regions
-        for block in region.blocks
+        for block in inner_blocks(operation)
         for inner in block.ops
     )
 
@@ -147,8 +147,7 @@ def _is_of_turn(operation: Operation) -> bool:
 def is_copied(operation: Operation) -> bool:
     """Whether an operation is rather done again in each kernel than once for all."""
     if operation.name == "linalg.fill":
-        target = operation.operands[-1]
-        return isinstance(target, OpResult) and target.op.name == "tensor.empty"
+        return made_by(operation.operands[-1], "tensor.empty") is not None
     if operation.name == "arith.constant":
         value = operation.properties.get("value")
         if isinstance(value, DenseIntOrFPElementsAttr):
@@ -331,28 +330,13 @@ class Grouping:
             unit = self._groups.get(operation, operation)
             if not isinstance(unit, Group) or unit.operations[0] is operation:
                 units.append(unit)
-        keys = {unit: self._key(unit) for unit in units}
-        by_key = {key: unit for unit, key in keys.items()}
-        waiting = dict.fromkeys(units, 0)
-        needed_by: dict[Operation | Group, set[Operation | Group]] = {u: set() for u in units}
+        needs: dict[Operation | Group, set[Operation | Group]] = {}
         for unit in units:
-            needs = self._needs(unit, self._sources if isinstance(unit, Group) else values_read)
+            read = self._sources if isinstance(unit, Group) else values_read
+            needs[unit] = self._needs(unit, read)
             if not isinstance(unit, Group) and unit.next_op is None:
-                needs |= set(units) - {unit}
-            for one in needs:
-                needed_by[one].add(unit)
-            waiting[unit] = len(needs)
-        ready = [keys[unit] for unit, count in waiting.items() if count == 0]
-        heapify(ready)
-        order: list[Operation | Group] = []
-        while ready:
-            unit = by_key[heappop(ready)]
-            order.append(unit)
-            for other in needed_by[unit]:
-                waiting[other] -= 1
-                if waiting[other] == 0:
-                    heappush(ready, keys[other])
-        return order
+                needs[unit] |= set(units) - {unit}
+        return list(by_needs(needs, self._key))
 
     def _key(self, unit: Operation | Group) -> int:
         return unit.positions[-1] if isinstance(unit, Group) else self._positions[unit]

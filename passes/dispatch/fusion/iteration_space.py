@@ -16,6 +16,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....ir.locations import made_by
 from ....ir.tensor_types import ranked
 
 
@@ -163,8 +164,8 @@ def is_broadcast(operation: Operation) -> bool:
     view = structured_view(operation)
     if view is None or len(view.inputs) != 1 or len(view.outputs) != 1:
         return False
-    target, body = view.outputs[0], view.body
-    if not isinstance(target, OpResult) or target.op.name != "tensor.empty":
+    body = view.body
+    if made_by(view.outputs[0], "tensor.empty") is None:
         return False
     last = body.last_op
     if last is None or body.first_op is not last or last.operands[0] is not body.args[0]:

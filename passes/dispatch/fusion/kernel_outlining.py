@@ -33,7 +33,7 @@ from ....dialects.stream.affinity import AFFINITY
 from ....ir.diagnostics import OperationError, remark, remarks_wanted
 from ....ir.host_programs import calls_in
 from ....ir.locations import builder_before, located_builder
-from ....ir.regions import values_read
+from ....ir.regions import enclosing, inner_blocks, values_read
 from ....ir.structural_hash import Structures
 from ....ir.symbols import names_in, root_symbol
 from ....ir.syntax.resource_directives import UNTIED, tied_operands
@@ -44,6 +44,7 @@ from ...stream.kernels.bindings import (
     INDEX,
     KERNEL_OPERATIONS,
     KernelOperations,
+    kernel_label,
     whole_tensor,
 )
 from .groups import ENCODES, Group, is_copied
@@ -228,7 +229,7 @@ class Interface:
     def _collect(self, value: SSAValue, inside: set[Operation], read: dict[SSAValue, None]) -> None:
         owner = value.owner
         if isinstance(owner, Operation):
-            if self._outermost(owner, inside) is not None or owner in self._copied:
+            if self._is_in(owner, inside) or owner in self._copied:
                 return
             if is_copied(owner) or owner in self._repeated:
                 for operand in owner.operands:
@@ -236,7 +237,7 @@ class Interface:
                 self._copied.add(owner)
                 self.sequence.append(owner)
                 return
-        elif self._outermost(owner.parent_op(), inside) is not None:
+        elif self._is_in(owner.parent_op(), inside):
             return
         read[value] = None
 
@@ -247,16 +248,14 @@ class Interface:
             if reader in self._repeated:
                 if self._is_read_outside(reader.results[0], inside):
                     return True
-            elif self._outermost(reader, inside) is None:
+            elif not self._is_in(reader, inside):
                 return True
         return False
 
     @staticmethod
-    def _outermost(operation: Operation | None, inside: set[Operation]) -> Operation | None:
-        """The member of a group that an operation is, or is inside of."""
-        while operation is not None and operation not in inside:
-            operation = operation.parent_op()
-        return operation
+    def _is_in(operation: Operation | None, inside: set[Operation]) -> bool:
+        """Whether an operation is a member of a group, or inside of one."""
+        return not inside.isdisjoint(enclosing(operation))
 
     def _check_sizes(
         self, dims: Sequence[SSAValue], value: SSAValue, inside: set[Operation]
@@ -357,7 +356,7 @@ class KernelBody:
 def forget_names(operation: Operation) -> None:
     """Take away the names of values: a kernel is not only its first caller's."""
     for inner in operation.walk():
-        arguments = (block.args for region in inner.regions for block in region.blocks)
+        arguments = (block.args for block in inner_blocks(inner))
         for value in chain(inner.results, *arguments):
             value.name_hint = None
 
@@ -374,7 +373,7 @@ def root_of(group: Group) -> Operation:
 
 
 def kernel_suffix(operation: Operation) -> str:
-    """`matmul_DxDxD_f32`: what a kernel does, the extents of its loops, its element type."""
+    """What a kernel does, by which it is named."""
     view = structured_view(operation)
     word = operation.name.partition(".")[2].replace(".", "_")
     tensor = ranked(operation.results[0])
@@ -385,6 +384,4 @@ def kernel_suffix(operation: Operation) -> str:
         sizes = view.loop_sizes()
         if operation.name == "linalg.generic":
             word = "elementwise" if is_elementwise(operation) else "reduction"
-    extents = "x".join("D" if size is None else str(size) for size in sizes)
-    parts = (word, extents, "".join(c if c.isalnum() else "_" for c in element).strip("_"))
-    return "_".join(part for part in parts if part)
+    return kernel_label(word, sizes, element)

@@ -24,6 +24,7 @@ from ....dialects.iree_encoding.attributes import EncodingAttr
 from ....dialects.iree_encoding.interfaces import Tensor, tensor_encoding
 from ....dialects.linalg.structured_view import StructuredView, structured_view
 from ....ir.index_lists import DYNAMIC_SIZE
+from ....ir.locations import made_by
 from ....ir.tensor_types import ranked
 from ....tiling.contractions import LHS
 from ....tiling.convolutions import convolution_roles
@@ -147,21 +148,12 @@ def scaled_contraction(operation: Operation) -> TiledContraction | None:
 
 def _scales_factors(body: Block) -> bool:
     """Whether a body is `acc + scaling_extf(left, scale) * scaling_extf(right, scale)`."""
-    end = body.last_op
-    addition = None if end is None or len(end.operands) != 1 else _maker(end.operands[0])
-    if addition is None or addition.name != "arith.addf":
-        return False
-    terms = [term for term in addition.operands if term is not body.args[-1]]
-    product = _maker(terms[0]) if len(terms) == 1 else None
+    product = _added_product(body)
     if product is None or product.name != "arith.mulf":
         return False
     left, right, left_scale, right_scale, _ = body.args
-    factors = {_maker(factor) for factor in product.operands}
-    scaled = {
-        tuple(factor.operands[:2])
-        for factor in factors
-        if factor is not None and factor.name == "arith.scaling_extf"
-    }
+    factors = {made_by(factor, "arith.scaling_extf") for factor in product.operands}
+    scaled = {tuple(factor.operands[:2]) for factor in factors if factor is not None}
     return scaled == {(left, left_scale), (right, right_scale)}
 
 
@@ -190,21 +182,14 @@ def _sum_of_products(operation: Operation, kind: str) -> TiledContraction | None
 
 def unsigned_factors(body: Block) -> tuple[bool, bool] | None:
     """For each factor whether it is read as unsigned; `None` if the body is no sum of products."""
-    end = body.last_op
-    if end is None or len(end.operands) != 1 or len(body.args) != 3:
-        return None
-    addition = _maker(end.operands[0])
-    if addition is None or addition.name not in PRODUCTS_OF_SUMS:
-        return None
-    terms = [term for term in addition.operands if term is not body.args[2]]
-    product = _maker(terms[0]) if len(terms) == 1 else None
-    if product is None or product.name != PRODUCTS_OF_SUMS[addition.name]:
+    product = _added_product(body) if len(body.args) == 3 else None
+    if product is None:
         return None
     found: dict[SSAValue, bool] = {}
     for factor in product.operands:
         unsigned = False
         value = factor
-        while (widening := _maker(value)) is not None and widening.name in WIDENING:
+        while (widening := made_by(value, *WIDENING)) is not None:
             unsigned = WIDENING[widening.name]
             value = widening.operands[0]
         found[value] = unsigned
@@ -214,5 +199,13 @@ def unsigned_factors(body: Block) -> tuple[bool, bool] | None:
     return found[left], found[right]
 
 
-def _maker(value: SSAValue) -> Operation | None:
-    return value.owner if isinstance(value.owner, Operation) else None
+def _added_product(body: Block) -> Operation | None:
+    """The product that a body adds to its last argument, if that is what it does."""
+    end = body.last_op
+    if end is None or len(end.operands) != 1:
+        return None
+    addition = made_by(end.operands[0], *PRODUCTS_OF_SUMS)
+    if addition is None:
+        return None
+    terms = [term for term in addition.operands if term is not body.args[-1]]
+    return made_by(terms[0], PRODUCTS_OF_SUMS[addition.name]) if len(terms) == 1 else None

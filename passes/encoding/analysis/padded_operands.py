@@ -18,6 +18,7 @@ from ....dialects.linalg.structured_view import IteratorType
 from ....ir.host_programs import DISPATCH_REGION
 from ....ir.index_lists import DYNAMIC_SIZE
 from ....ir.locations import builder_before
+from ....ir.regions import enclosing
 from ....ir.syntax.resource_directives import dynamic_dimensions
 from ....ir.tensor_types import ranked
 from .contraction_matching import TiledContraction
@@ -50,10 +51,8 @@ def _known(numbers: list[int | None]) -> Iterator[int]:
 
 def region_of(operation: Operation) -> Operation | None:
     """The dispatch region that an operation stands in."""
-    parent = operation.parent_op()
-    while parent is not None and parent.name != DISPATCH_REGION:
-        parent = parent.parent_op()
-    return parent
+    around = enclosing(operation.parent_op())
+    return next((each for each in around if each.name == DISPATCH_REGION), None)
 
 
 def _is_passed_between_regions(value: SSAValue) -> bool:

@@ -24,8 +24,8 @@ from xdsl.rewriter import Rewriter
 from ....dialects.iree_encoding.interfaces import tensor_encoding
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.dialect import GenericOp
-from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
-from ....ir.locations import builder_before
+from ....dialects.linalg.structured_view import StructuredView, structured_view
+from ....ir.locations import builder_before, made_by
 from ....ir.tensor_types import ranked
 from ....tiling.contractions import RESULT, ContractionOperand
 from ...sizes.dimension_sizes import DimensionSizes, Size
@@ -77,8 +77,8 @@ def _terms(view: StructuredView) -> list[Term] | None:
     """What the body multiplies before it adds; `None` if it does something else."""
     body = view.body
     end, accumulator = body.last_op, body.args[-1]
-    total = None if end is None else end.operands[0].owner
-    if not isinstance(total, Operation) or total.name != "arith.addf":
+    total = None if end is None else made_by(end.operands[0], "arith.addf")
+    if total is None:
         return None
     if not isinstance(accumulator.type, Float32Type | Float64Type):
         return None
@@ -89,9 +89,9 @@ def _terms(view: StructuredView) -> list[Term] | None:
     pending = [added[0]]
     while pending:
         value = pending.pop()
-        owner = value.owner
-        if isinstance(owner, Operation) and owner.name == "arith.mulf" and owner.parent is body:
-            pending += reversed(owner.operands)
+        product = made_by(value, "arith.mulf")
+        if product is not None and product.parent is body:
+            pending += reversed(product.operands)
             continue
         inputs = _inputs_of(value, body)
         if inputs is None:
@@ -243,13 +243,8 @@ class _Splitter:
         lengths = [size if isinstance(size, int) else DYNAMIC_INDEX for size in shape]
         type_ = TensorType(result_type, lengths)
         empty = self._builder.insert(EmptyOp(dynamic, type_)).tensor
-        generic = GenericOp(
-            [view.inputs[index] for index in used],
-            [empty],
-            Region(body),
-            [*maps, AffineMap.identity(len(loops))],
-            [IteratorType.PARALLEL] * len(loops),
-        )
+        maps.append(AffineMap.identity(len(loops)))
+        generic = GenericOp([view.inputs[index] for index in used], [empty], Region(body), maps)
         generic.location = view.operation.location
         read = AffineMap(
             len(view.iterators), 0, tuple(AffineExpr.dimension(loop) for loop in loops)

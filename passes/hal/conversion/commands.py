@@ -26,6 +26,7 @@ from ....dialects.hal.targets import DEVICE
 from ....dialects.hal.types import CommandBufferType, ExecutableType
 from ....dialects.stream.types import CollectiveAttr as StreamCollectiveAttr
 from ....ir.diagnostics import OperationError
+from ....ir.regions import enclosing, inner_blocks
 from ....ir.rules import Rules
 from ....ir.symbols import root_symbol
 from ....ir.syntax.assembly_format import values
@@ -213,11 +214,9 @@ def _nested(entry: SymbolRefAttr) -> list[str]:
 
 def _named(op: Operation, names: Sequence[str]) -> Operation | None:
     """What a path of symbols names in the module of an operation."""
-    found = op
-    while (parent := found.parent_op()) is not None:
-        found = parent
+    *_, found = enclosing(op)
     for name in names:
-        inner = (each for region in found.regions for block in region.blocks for each in block.ops)
+        inner = (each for block in inner_blocks(found) for each in block.ops)
         following = next((each for each in inner if root_symbol(each, "sym_name") == name), None)
         if following is None:
             return None

@@ -54,7 +54,7 @@ class Maker:
         name: str,
         operands: Operands = (),
         results: Sequence[Attribute | Sequence[Attribute]] = (),
-        properties: Mapping[str, Attribute] | None = None,
+        properties: Mapping[str, Attribute | None] | None = None,
         **named: Attribute,
     ) -> Sequence[SSAValue]:
         """Insert an operation; its results."""
@@ -91,7 +91,7 @@ class Maker:
         types, usage = self.make(
             "hal.allocator.resolve_memory_properties",
             results=[i32, i32],
-            properties={} if affinity is None else {"affinity": affinity},
+            properties={"affinity": affinity},
             lifetime=IntegerAttr(1 + LIFETIMES.index(lifetime), i32),
         )
         return types, usage

@@ -25,7 +25,6 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     ModuleOp,
     NoneAttr,
-    StringAttr,
     SymbolRefAttr,
     TensorType,
 )
@@ -38,7 +37,7 @@ from ....dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAtt
 from ....dialects.util.dialect import GlobalOp
 from ....ir.diagnostics import Note, OperationError
 from ....ir.host_programs import FUNCTIONS, call_graph
-from ....ir.symbols import fresh_name, names_in, root_symbol, visibility
+from ....ir.symbols import fresh_name, names_in, root_symbol, symbols_in, visibility
 
 
 def place_processes(module: ModuleOp) -> None:
@@ -47,17 +46,17 @@ def place_processes(module: ModuleOp) -> None:
     Raises OperationError where a function, or what it uses, says otherwise.
     """
     grids = {
-        name_of(operation): operation
-        for operation in module.body.block.ops
-        if operation.name == "shard.grid" and process_devices(operation) is not None
+        name: grid
+        for name, grid in symbols_in(module, ("shard.grid",)).items()
+        if process_devices(grid) is not None
     }
     if not grids:
         return
     places: dict[tuple[AffinityAttribute, ...], Attribute] = {}
     functions = {
-        name_of(operation): operation
-        for operation in module.body.block.ops
-        if operation.name in FUNCTIONS and operation.regions[0].blocks
+        name: function
+        for name, function in symbols_in(module, FUNCTIONS).items()
+        if function.regions[0].blocks
     }
     graph = call_graph(functions)
     placed: set[Operation] = set()
@@ -171,15 +170,8 @@ def select_device(
     value = DeviceSelectAttr.new(
         [ArrayAttr[Attribute]([DeviceFallbackAttr.new([SymbolRefAttr(each)]) for each in names])]
     )
-    device = GlobalOp.create(
-        properties={
-            "sym_visibility": StringAttr("private"),
-            "sym_name": StringAttr(fresh),
-            "type": DEVICE,
-            "initial_value": value,
-        },
-        attributes={} if grid is None else {GRID_ATTRIBUTE: SymbolRefAttr(grid)},
-    )
+    of_grid = {} if grid is None else {GRID_ATTRIBUTE: SymbolRefAttr(grid)}
+    device = GlobalOp(fresh, DEVICE, value, of_grid)
     last = next(each for each in reversed(operations) if name_of(each) in names)
     device.location = last.location
     module.body.block.insert_op_after(device, last)

@@ -23,14 +23,16 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.shard.annotations import ShardOp
 from ....dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr
 from ....dialects.shard.checks import grid_value
-from ....ir.attribute_access import integer, integers
+from ....ir.attribute_access import constant_integer, integer, integers
 from ....ir.diagnostics import Note, OperationError
+from ....ir.locations import made_by, maker_of
 from ....ir.symbols import find_visible_symbol
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.grid import Grid
@@ -115,10 +117,10 @@ def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable | None = N
     operation = value.owner
     if isinstance(operation, Block):
         raise OperationError(
-            _around(operation), "has a sharding as a block argument, expected a shard.sharding"
+            maker_of(value), "has a sharding as a block argument, expected a shard.sharding"
         )
     if operation.name == GET_SHARDING:
-        return _sharding_of_source(operation, grids)
+        return annotation_of(shard_asked_about(operation), grids).sharding
     if operation.name != SHARDING:
         raise OperationError(operation, "makes a sharding, expected a shard.sharding")
     return (grids or GridTable()).sharding_of(operation, shape)
@@ -146,19 +148,12 @@ def _read_sharding(operation: Operation, shape: Shape, grid: Grid) -> Sharding:
         raise OperationError(operation, f"cannot be applied: {error}") from error
 
 
-def _around(block: Block) -> Operation:
-    parent = block.parent_op()
-    if parent is None:
-        raise ValueError("a block argument outside of any operation")
-    return parent
-
-
-def _sharding_of_source(operation: Operation, grids: GridTable | None) -> Sharding:
-    source = operation.operands[0]
-    shard = source.owner
-    if isinstance(shard, Block) or shard.name != SHARD:
+def shard_asked_about(operation: Operation) -> Operation:
+    """The annotation that a `shard.get_sharding` is about. Raises OperationError without one."""
+    shard = made_by(operation.operands[0], SHARD)
+    if shard is None:
         raise OperationError(operation, "asks for the sharding of a value that has no annotation")
-    return annotation_of(shard, grids).sharding
+    return shard
 
 
 def _split_axes(operation: Operation) -> tuple[Axes, ...]:
@@ -166,6 +161,13 @@ def _split_axes(operation: Operation) -> tuple[Axes, ...]:
     if not isinstance(found, AxesArrayAttr):
         raise OperationError(operation, "has no attribute 'split_axes'")
     return found.lists()
+
+
+def stated_lists(axes: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+    """The axes of each dimension as the text has them: without trailing empty lists."""
+    while len(axes) > 1 and not axes[-1]:
+        axes = axes[:-1]
+    return axes or ((),)
 
 
 def _partials(operation: Operation) -> tuple[Partial, ...]:
@@ -197,11 +199,10 @@ def _numbers(operation: Operation, name: str, segment: int, what: str) -> tuple[
     for entry in found.get_values():
         number = int(entry)
         if number == DYNAMIC_INDEX:
-            constant = next(operands).owner
-            held = constant.properties.get("value") if isinstance(constant, Operation) else None
-            if not isinstance(held, IntegerAttr):
+            known = constant_integer(next(operands))
+            if known is None:
                 raise OperationError(operation, f"has {what} that are known only at run time")
-            number = held.value.data
+            number = known
         numbers.append(number)
     return tuple(numbers)
 
@@ -302,6 +303,16 @@ def _priorities(operation: Operation, rank: int) -> tuple[int, ...]:
         return each
     common = operation.properties.get(PRIORITY_PROPERTY)
     return (common.value.data if isinstance(common, IntegerAttr) else 0,) * rank
+
+
+def drop_annotations(scope: Operation | Region) -> None:
+    """Replace annotated tensors by what was annotated, and drop shardings that nobody reads."""
+    for operation in tuple(scope.walk()):
+        if operation.name == SHARD:
+            Rewriter.replace_op(operation, [], [operation.operands[0]])
+    for operation in tuple(scope.walk()):
+        if operation.name == SHARDING and not operation.results[0].first_use:
+            Rewriter.erase_op(operation)
 
 
 def read_annotated(annotation: ShardOp) -> None:

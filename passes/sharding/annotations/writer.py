@@ -15,12 +15,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.shard.dialect import ShardingOp, ShardOp
 from ....ir.attribute_access import block_of
+from ....ir.locations import block_with, made_by
+from ....ir.regions import enclosing
 from ....ir.tensor_types import tensor_shape
 from ....sharding.local_shape import default_offsets
-from ....sharding.sharding import Axes, Sharding
+from ....sharding.sharding import Sharding
 from ..propagation.graph import Entry, ShardingGraph
 from ..propagation.tensor_shardings import ShardedUse, ShardingAssigner, TensorShardings
-from .access import SHARD
+from .access import SHARD, stated_lists
 
 _UNIT = UnitAttr()
 
@@ -60,13 +62,8 @@ class AnnotationWriter:
     def _entry_block(self, block: Block) -> tuple[Operation, Block]:
         function = self._function_of.get(block)
         if function is None:
-            parent = block.parent_op()
-            assert parent is not None
-            function = parent
-            while function not in self._functions:
-                outer = function.parent_op()
-                assert outer is not None
-                function = outer
+            around = enclosing(block.parent_op())
+            function = next(scope for scope in around if scope in self._functions)
             self._function_of[block] = function
         return function, function.regions[0].blocks[0]
 
@@ -87,7 +84,7 @@ class AnnotationWriter:
             sharding = with_all_offsets(sharding, tensor_shape(tensor) or ())
         function, entry = self._entry_block(block)
         # Tensors of different ranks may be split alike: the text leaves trailing dimensions out.
-        key = (function, split_lists(sharding), sharding.grid.name)
+        key = (function, stated_lists(sharding.dimension_axes), sharding.grid.name)
         if sharding.halos or sharding.offsets or sharding.partials:
             key = (*key, sharding)
         value = self._shardings.get(key)
@@ -125,8 +122,7 @@ class AnnotationWriter:
     # Values.
 
     def _write_value(self, value: SSAValue, sharding: Sharding, uses: list[ShardedUse]) -> None:
-        owner = value.owner
-        if isinstance(owner, Operation) and owner.name == SHARD:
+        if (owner := made_by(value, SHARD)) is not None:
             annotation = self._annotations[owner]
             held = sharding if annotation.for_users else None
             self._write_uses(value, held, uses)
@@ -195,7 +191,7 @@ class AnnotationWriter:
 
     def _place_before(self, value: SSAValue, anchor: Operation) -> tuple[Block, Operation]:
         """Where to reshard for a user: before it, but outside of loops that do not change it."""
-        home = value.owner.parent if isinstance(value.owner, Operation) else value.owner
+        home = block_with(value)
         block = block_of(anchor)
         best = block, anchor
         while block is not home:
@@ -256,14 +252,6 @@ class AnnotationWriter:
             operation.operands[use.index] = wanted
 
 
-def split_lists(sharding: Sharding) -> tuple[Axes, ...]:
-    """The axes of each dimension as the text has them: without trailing empty lists."""
-    axes = sharding.dimension_axes
-    while len(axes) > 1 and not axes[-1]:
-        axes = axes[:-1]
-    return axes or ((),)
-
-
 def with_all_offsets(sharding: Sharding, shape: Sequence[int | None]) -> Sharding:
     """The sharding with explicit offsets in every split dimension, as the text wants them.
 
@@ -295,7 +283,7 @@ def sharding_operation(sharding: Sharding) -> ShardingOp:
     partial = sharding.partials[0] if sharding.partials else None
     return ShardingOp(
         sharding.grid.name,
-        split_lists(sharding),
+        stated_lists(sharding.dimension_axes),
         halo_sizes=halos,
         sharded_dims_offsets=offsets,
         partial=None if partial is None else (partial.kind, partial.axes),

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import Rewriter
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ....ir.diagnostics import remark
@@ -26,8 +25,8 @@ from ....sharding.op_sharding import (
     choose_op_sharding,
     tensor_sharding,
 )
-from ....sharding.sharding import Partial, Sharding
-from ..annotations.access import SHARD, SHARDING
+from ....sharding.sharding import Sharding
+from ..annotations.access import drop_annotations
 from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import OWN_BODIES
@@ -167,8 +166,9 @@ def _decide(
         rule,
         assignment,
         operand_shardings=tuple(
-            _awaiting(
-                tensor_sharding(grid, factors, assignment), carried if index in carriers else ()
+            replace(
+                tensor_sharding(grid, factors, assignment),
+                partials=carried if index in carriers else (),
             )
             for index, factors in enumerate(rule.operands)
         ),
@@ -197,11 +197,6 @@ def _planned(value: SSAValue, sharding: Sharding | None, grid: Grid) -> PlannedT
         sharding = Sharding.replicated(grid, value_type.get_num_dims())
     width = element_bytes(value)
     return PlannedTensor(sharding.dimension_axes, width=width, offsets=sharding.offsets)
-
-
-def _awaiting(sharding: Sharding, partials: tuple[Partial, ...]) -> Sharding:
-    """The sharding with reductions pending."""
-    return replace(sharding, partials=partials) if partials else sharding
 
 
 def copy_local(
@@ -253,19 +248,10 @@ def copy_with(
     for old, new in zip(operation.results, made.results, strict=True):
         new.name_hint = old.name_hint
     if not synthesised:
-        _forget_annotations(regions)
+        # Annotations in a region that runs whole say nothing.
+        for region in regions:
+            drop_annotations(region)
     return made
-
-
-def _forget_annotations(regions: Sequence[Region]) -> None:
-    """Annotations in a region that runs whole say nothing."""
-    for region in regions:
-        for operation in list(region.walk()):
-            if operation.name == SHARD:
-                Rewriter.replace_op(operation, [], [operation.operands[0]])
-        for operation in list(region.walk()):
-            if operation.name == SHARDING and not operation.results[0].first_use:
-                Rewriter.erase_op(operation)
 
 
 def run_whole(partitioner: Partitioner, operation: Operation) -> None:

@@ -72,7 +72,16 @@ def call(partitioner: Partitioner, operation: Operation) -> None:
     results = partitioner.signatures.results_of(callee)
     operands = partitioner.values(operation.operands, arguments)
     types = local_types(operation.results, results)
-    made = copy_with(partitioner, operation, operands, types)
+    _emit(partitioner, operation, copy_with(partitioner, operation, operands, types), results)
+
+
+def _emit(
+    partitioner: Partitioner,
+    operation: Operation,
+    made: Operation,
+    results: Sequence[Sharding | None],
+) -> None:
+    """Emit what an operation is on one device, and record its results."""
     partitioner.emitter.append(made)
     for old, new, sharding in zip(operation.results, made.results, results, strict=True):
         partitioner.set_value(old, new, sharding)
@@ -86,9 +95,7 @@ def return_(partitioner: Partitioner, operation: Operation) -> None:
     if signature.results is None:
         signature.results = tuple(partitioner.finished(operand) for operand in operation.operands)
     operands = partitioner.values(operation.operands, signature.results)
-    end = copy_with(partitioner, operation, operands, ())
-    partitioner.emitter.append(end)
-    partitioner.emitter.end = end
+    partitioner.emitter.close(copy_with(partitioner, operation, operands, ()))
 
 
 def carried(
@@ -129,14 +136,7 @@ def body(
     """
     block = Block()
     with partitioner.inside(block) as emitter:
-        types = local_types(source.args, arguments)
-        for old, local, sharding in zip(source.args, types, arguments, strict=True):
-            new = block.insert_arg(local, len(block.args))
-            partitioner.set_value(old, new, sharding)
-        *operations, terminator = list(source.ops)
-        for operation in operations:
-            partitioner.partition(operation)
-        emitter.location = terminator.location
+        terminator = _enter(partitioner, source, block, arguments)
         # The condition of scf.condition comes before the values.
         extra = 1 if terminator.name == "scf.condition" else 0
         values = terminator.operands[extra:]
@@ -146,10 +146,25 @@ def body(
             *(partitioner.value(value) for value in terminator.operands[:extra]),
             *partitioner.values(values, yielded),
         ]
-        end = copy_with(partitioner, terminator, operands, ())
-        emitter.append(end)
-        emitter.end = end
+        emitter.close(copy_with(partitioner, terminator, operands, ()))
     return block, list(yielded)
+
+
+def _enter(
+    partitioner: Partitioner,
+    source: Block,
+    block: Block,
+    arguments: Sequence[Sharding | None],
+) -> Operation:
+    """Emit the operations of a block of the source but the last, which is returned."""
+    types = local_types(source.args, arguments)
+    for old, local, sharding in zip(source.args, types, arguments, strict=True):
+        partitioner.set_value(old, block.insert_arg(local, len(block.args)), sharding)
+    *operations, terminator = source.ops
+    for operation in operations:
+        partitioner.partition(operation)
+    partitioner.emitter.location = terminator.location
+    return terminator
 
 
 def finish(
@@ -163,9 +178,7 @@ def finish(
     types = local_types(operation.results, results)
     made = rebuilt(operation, operands, types, regions=regions)
     made.location = operation.location
-    partitioner.emitter.append(made)
-    for old, new, sharding in zip(operation.results, made.results, results, strict=True):
-        partitioner.set_value(old, new, sharding)
+    _emit(partitioner, operation, made, results)
 
 
 @partition("scf.for")
@@ -198,13 +211,7 @@ def branches(partitioner: Partitioner, operation: Operation) -> None:
     """Every branch yields its values in the sharding that is wanted, or that the first has."""
     if any(len(region.blocks) > 1 for region in operation.regions):
         raise OperationError(operation, "has a region of several blocks, which is not supported")
-    wanted = [
-        normal(sharding.without_partials())
-        if ranked(result) is not None
-        and (sharding := partitioner.annotations.wanted(result)) is not None
-        else None
-        for result in operation.results
-    ]
+    wanted = [partitioner.wanted(result) for result in operation.results]
     known = all(
         ranked(result) is None or sharding is not None
         for result, sharding in zip(operation.results, wanted, strict=True)
@@ -230,9 +237,7 @@ def jump(partitioner: Partitioner, operation: Operation) -> None:
     for value, argument in zip(operation.operands[scalars:], targets, strict=True):
         sharding = None if ranked(argument) is None else partitioner.sharding_of(argument)
         operands.append(partitioner.value(value, sharding))
-    end = copy_with(partitioner, operation, operands, ())
-    partitioner.emitter.append(end)
-    partitioner.emitter.end = end
+    partitioner.emitter.close(copy_with(partitioner, operation, operands, ()))
 
 
 @partition("scf.forall")
@@ -281,26 +286,19 @@ def _body(
     block = Block()
     with partitioner.inside(block) as emitter:
         placed = dict(zip((output.argument for output in outputs), shardings, strict=True))
-        for old in source.args:
-            sharding = placed.get(old)
-            new = block.insert_arg(local_of(old, sharding), len(block.args))
-            partitioner.set_value(old, new, sharding)
-        *operations, terminator = source.ops
-        for inner in operations:
-            partitioner.partition(inner)
-        emitter.location = terminator.location
+        terminator = _enter(partitioner, source, block, [placed.get(old) for old in source.args])
         insertions = [
             _insertion(partitioner, insertion, output, placed[output.argument])
             for output in outputs
             for insertion in output.insertions
         ]
-        end = type(terminator).create(
-            attributes=terminator.attributes,
-            regions=[Region(Block(insertions))],
-            location=terminator.location,
+        emitter.close(
+            type(terminator).create(
+                attributes=terminator.attributes,
+                regions=[Region(Block(insertions))],
+                location=terminator.location,
+            )
         )
-        emitter.append(end)
-        emitter.end = end
     return block
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.shard.dialect import (
     AllGatherOp,
@@ -327,3 +329,12 @@ def _process_coordinates(
     """The coordinates along some axes of the process at `positions[at]` among those along them."""
     coordinates = [grid.coordinates_along(axes, position) for position in positions]
     return [emitter.element(column, at) for column in zip(*coordinates, strict=True)]
+
+
+def shift_index(emitter: Emitter, index: SSAValue, start: IndexOrInt, point: InsertPoint) -> None:
+    """Let all that reads an index of a process's part read that in the whole, made at `point`."""
+    if isinstance(start, int) and start == 0:
+        return
+    shifted = arith.AddiOp(index, emitter.index(start))
+    Rewriter.insert_op(shifted, point)
+    index.replace_uses_with_if(shifted.result, lambda use: use.operation is not shifted)

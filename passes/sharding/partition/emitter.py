@@ -67,6 +67,11 @@ class Emitter(ProcessArithmetic):
         self._append(operation)
         return operation
 
+    def close(self, end: Operation) -> None:
+        """Append the terminator; what is still needed goes before it."""
+        self._append(end)
+        self.end = end
+
     def _append(self, operation: Operation) -> None:
         if self.end is None:
             self.block.add_op(operation)
@@ -90,12 +95,9 @@ class Emitter(ProcessArithmetic):
 
     def known(self, key: object) -> SSAValue | None:
         """The value remembered under a key in this block or one around it, if there is one."""
-        scope: Emitter | None = self
-        while scope is not None:
-            found = scope._known.get(key)
-            if found is not None:
+        for scope in self._scopes():
+            if (found := scope._known.get(key)) is not None:
                 return found
-            scope = scope._around
         return None
 
     def _scopes(self) -> Iterator[Emitter]:
@@ -123,11 +125,9 @@ class Emitter(ProcessArithmetic):
 
     def finer_grid(self, coarse: Grid, fine: Grid) -> Grid:
         """A grid of the same processes as the emitted program knows it."""
-        scope: Emitter | None = self
-        while scope is not None:
+        for scope in self._scopes():
             if scope._define_grid is not None:
                 return Grid(scope._define_grid(coarse.name, fine), fine.shape)
-            scope = scope._around
         raise ValueError(f"no one to define a finer grid than @{coarse.name}")
 
     def extent(self, grid: Grid, axis: int) -> IndexOrInt:
@@ -211,12 +211,18 @@ class Emitter(ProcessArithmetic):
 
     def empty(self, tensor_type: TensorType[Attribute], sizes: Sequence[IndexOrInt]) -> SSAValue:
         """An uninitialised tensor of a type whose dynamic dimensions have the given sizes."""
-        dynamic = [
+        dynamic = self.dynamic_sizes(tensor_type, sizes)
+        return self.insert(tensor.EmptyOp.create(operands=dynamic, result_types=[tensor_type]))
+
+    def dynamic_sizes(
+        self, tensor_type: TensorType[Attribute], sizes: Sequence[IndexOrInt]
+    ) -> list[SSAValue]:
+        """Those of the sizes that a type leaves open, as values."""
+        return [
             self.index(size)
             for size, extent in zip(sizes, tensor_type.get_shape(), strict=True)
             if extent == DYNAMIC_INDEX
         ]
-        return self.insert(tensor.EmptyOp.create(operands=dynamic, result_types=[tensor_type]))
 
     def slice(
         self,

@@ -83,10 +83,8 @@ def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None
         return None
     region = operation.regions[0]
     terminator = region.blocks[0].last_op
-    yielded = terminator.operands[0].owner if terminator is not None else None
-    if not isinstance(yielded, Operation) or yielded.name != "tensor.extract":
-        return None
-    if yielded.parent_op() is not operation:
+    yielded = None if terminator is None else made_by(terminator.operands[0], "tensor.extract")
+    if yielded is None or yielded.parent_op() is not operation:
         return None
     table = yielded.operands[0]
     if table not in captured(region) or partitioner.creation_of(table) is not None:

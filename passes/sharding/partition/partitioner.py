@@ -12,20 +12,17 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....dialects.shard.dialect import AllReduceOp
 from ....ir.attribute_access import constant_integer
 from ....ir.diagnostics import Note, OperationError
-from ....ir.index import INDEX, IndexOrInt
-from ....ir.locations import made_by
+from ....ir.index import IndexOrInt
+from ....ir.locations import made_by, maker_of
 from ....ir.tensor_types import ranked, tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.local_shape import explicit_offsets, halo
 from ....sharding.sharding import Sharding, without_new_partials
-from ..annotations.access import GET_SHARDING, SHARD, SHARDING
+from ..annotations.access import GET_SHARDING, SHARD, SHARDING, shard_asked_about
 from ..rules.rule_cache import OperationKeys
 from .emit_reshard import emit_reshard, shard_interval
 from .emitter import Emitter
@@ -138,6 +135,11 @@ class Partitioner:
         sharding = self.sharding_of(original)
         return None if sharding is None else normal(sharding.without_partials())
 
+    def wanted(self, original: SSAValue) -> Sharding | None:
+        """How annotations ask for a value, its reductions done; `None` for a scalar too."""
+        sharding = None if ranked(original) is None else self.annotations.wanted(original)
+        return None if sharding is None else normal(sharding.without_partials())
+
     def creation_of(self, original: SSAValue) -> Creation | None:
         """The creation that a tensor is, if it is one."""
         found = self._tensors[original]
@@ -152,16 +154,11 @@ class Partitioner:
 
     def _sharding_value(self, original: SSAValue) -> SSAValue:
         """A `!shard.sharding` that outlives partitioning because the program computes with it."""
-        owner = original.owner
-        if isinstance(owner, Operation) and owner.name == GET_SHARDING:
-            source = owner.operands[0].owner
-            if isinstance(source, Operation) and source.name == SHARD:
-                return self.scalar(source.operands[1])
-            raise OperationError(owner, "asks for the sharding of a value that has no annotation")
-        if isinstance(owner, Operation) and owner.name == SHARDING:
+        if (asks := made_by(original, GET_SHARDING)) is not None:
+            return self.scalar(shard_asked_about(asks).operands[1])
+        if (owner := made_by(original, SHARDING)) is not None:
             mapper = {operand: self.scalar(operand) for operand in owner.operands}
-            made = self.emitter.insert(owner.clone(mapper))
-            return made
+            return self.emitter.insert(owner.clone(mapper))
         raise KeyError(original)
 
     def value(self, original: SSAValue, sharding: Sharding | None = None) -> SSAValue:
@@ -179,8 +176,7 @@ class Partitioner:
         found = self._tensors[original]
         target = normal(sharding)
         if isinstance(found, Creation):
-            made = emit_creation(self, found, target)
-            return made
+            return emit_creation(self, found, target)
         at: Placed | None = found
         while at is not None:
             if at.sharding == target:
@@ -276,7 +272,7 @@ class Partitioner:
             return limits[-1]
         return emitter.once(
             ("size", found.value, dimension),
-            lambda: _sum_over_group(emitter, emitter.index(local), sharding, dimension),
+            lambda: emitter.sum_over(sharding.grid, axes, emitter.index(local)),
         )
 
     def local_size(
@@ -378,11 +374,8 @@ def check_same_processes(value: SSAValue, source: Sharding, target: Sharding) ->
     left, right = source.grid, target.grid
     if left.is_static and right.is_static and left.device_count() == right.device_count():
         return
-    owner = value.owner
-    operation = owner if isinstance(owner, Operation) else owner.parent_op()
-    assert operation is not None
     raise OperationError(
-        operation,
+        maker_of(value),
         f"is on grid @{left.name} and needed on grid @{right.name}, which is possible only"
         " between grids of equally many devices",
         [
@@ -390,17 +383,3 @@ def check_same_processes(value: SSAValue, source: Sharding, target: Sharding) ->
             Note(f"grid @{right.name} has shape {_extents(right)}"),
         ],
     )
-
-
-def _sum_over_group(
-    emitter: Emitter, local: SSAValue, sharding: Sharding, dimension: int
-) -> SSAValue:
-    """The sum of an index over the processes that share a dimension."""
-    number = emitter.insert(arith.IndexCastOp(local, i64))
-    one = TensorType(i64, [1])
-    packed = emitter.insert(tensor.FromElementsOp(number, result_type=one))
-    total = emitter.insert(
-        AllReduceOp(packed, sharding.grid.name, sharding.dimension_axes[dimension])
-    )
-    first = emitter.insert(tensor.ExtractOp(total, [emitter.index(0)], i64))
-    return emitter.insert(arith.IndexCastOp(first, INDEX))

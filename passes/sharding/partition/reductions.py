@@ -9,13 +9,12 @@ it costs least.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     AnyFloat,
     FloatAttr,
     IndexType,
@@ -30,7 +29,9 @@ from ....dialects.linalg.region_ops import ReduceOp
 from ....dialects.linalg.structured_view import structured_view
 from ....dialects.shard.dialect import AllGatherOp
 from ....dialects.tensor.reshapes import ExpandShapeOp
+from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
+from ....ir.locations import made_by
 from ....ir.tensor_types import ranked, shape_of
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import pending_reductions
@@ -147,33 +148,25 @@ def splat_like(emitter: Emitter, value: SSAValue, number: float) -> SSAValue:
             ("splat", element, tensor_type),
             lambda: emitter.insert(tensor.SplatOp(element, [], tensor_type)),
         )
-    sizes = [
-        emitter.index(emitter.dimension(value, dimension))
-        for dimension, extent in enumerate(tensor_type.get_shape())
-        if extent == DYNAMIC_INDEX
-    ]
-    return emitter.insert(tensor.SplatOp(element, sizes, tensor_type))
+    sizes = [emitter.dimension(value, each) for each in range(tensor_type.get_num_dims())]
+    dynamic = emitter.dynamic_sizes(tensor_type, sizes)
+    return emitter.insert(tensor.SplatOp(element, dynamic, tensor_type))
 
 
 def combine(emitter: Emitter, combiner: Combiner, left: SSAValue, right: SSAValue) -> SSAValue:
     """`combiner(left, right)` of two scalars or two tensors."""
-    return emitter.insert(_combining(combiner, left, right))
+    return emitter.insert(_COMBINING[combiner.operation](left, right))
 
 
-def _combining(combiner: Combiner, left: SSAValue, right: SSAValue) -> Operation:
-    make: dict[str, type[Operation]] = {
-        f"arith.{name}": getattr(arith, cls)
-        for name, cls in (
-            ("addf", "AddfOp"),
-            ("addi", "AddiOp"),
-            ("mulf", "MulfOp"),
-            ("muli", "MuliOp"),
-            ("xori", "XOrIOp"),
-            ("maxnumf", "MaxnumfOp"),
-            ("minnumf", "MinnumfOp"),
-        )
-    }
-    return make[combiner.operation](left, right)  # pyright: ignore[reportCallIssue]
+_COMBINING: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {
+    "arith.addf": arith.AddfOp,
+    "arith.addi": arith.AddiOp,
+    "arith.maxnumf": arith.MaxnumfOp,
+    "arith.minnumf": arith.MinnumfOp,
+    "arith.mulf": arith.MulfOp,
+    "arith.muli": arith.MuliOp,
+    "arith.xori": arith.XOrIOp,
+}
 
 
 def _combine_gathered(
@@ -185,7 +178,7 @@ def _combine_gathered(
     element = tensor_type.element_type
     start = splat_like(emitter, value, combiner.neutral(element))
     block = Block(arg_types=[element, element])
-    inner = _combining(combiner, block.args[0], block.args[1])
+    inner = _COMBINING[combiner.operation](*block.args)
     block.add_ops([inner, YieldOp(inner.results[0])])
     return emitter.insert(ReduceOp([gathered], [start], [0], Region(block)))
 
@@ -229,12 +222,8 @@ def is_splat_of(partitioner: Partitioner, value: SSAValue, combiner: Combiner) -
     neutral = combiner.neutral(tensor_type.element_type)
     operation = creation.operation
     if operation.name in ("linalg.fill", "tensor.splat"):
-        source = operation.operands[0].owner
-        held = (
-            source.get_attr_or_prop("value")
-            if isinstance(source, Operation) and source.name == "arith.constant"
-            else None
-        )
+        source = made_by(operation.operands[0], "arith.constant")
+        held = None if source is None else attribute(source, "value")
     else:
         splat = splat_of(operation)
         held = None if splat is None else splat.get_attrs()[0]

@@ -12,7 +12,6 @@ from typing import Any, Protocol, cast
 
 from xdsl.dialects import arith, complex, tensor
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     AnyDenseElement,
     AnyFloat,
     ArrayAttr,
@@ -90,7 +89,7 @@ def _make(local: LocalValues, creation: Creation, target: Sharding | None) -> SS
             sizes = _sizes(local, creation, target)
             return emitter.empty(found, sizes)
         case "bufferization.alloc_tensor":
-            sizes = _dynamic(emitter, found, _sizes(local, creation, target))
+            sizes = emitter.dynamic_sizes(found, _sizes(local, creation, target))
             return _again(emitter, operation, sizes, found)
         case "linalg.fill":
             scalar = local.scalar(operation.operands[0])
@@ -98,7 +97,7 @@ def _make(local: LocalValues, creation: Creation, target: Sharding | None) -> SS
             return _again(emitter, operation, [scalar, empty], found)
         case "tensor.splat":
             scalar = local.scalar(operation.operands[0])
-            sizes = _dynamic(emitter, found, _sizes(local, creation, target))
+            sizes = emitter.dynamic_sizes(found, _sizes(local, creation, target))
             return _again(emitter, operation, [scalar, *sizes], found)
         case _:
             return _constant(local, creation, target, found)
@@ -127,16 +126,6 @@ def _sizes(local: LocalValues, creation: Creation, target: Sharding | None) -> l
         width = 0 if target is None else sum(halo(target, dimension))
         sizes.append(emitter.add(size, width))
     return sizes
-
-
-def _dynamic(
-    emitter: Emitter, result_type: TensorType[Attribute], sizes: list[IndexOrInt]
-) -> list[SSAValue]:
-    return [
-        emitter.index(size)
-        for size, extent in zip(sizes, result_type.get_shape(), strict=True)
-        if extent == DYNAMIC_INDEX
-    ]
 
 
 _VALUE_NAMES = {"arith.constant": "value", "tosa.const": "values"}
@@ -187,7 +176,7 @@ def _constant(
         return emitter.insert(made)
     if target is not None and splat is not None:
         scalar = emitter.insert(_element_of_splat(splat))
-        sizes = _dynamic(emitter, found, _sizes(local, creation, target))
+        sizes = emitter.dynamic_sizes(found, _sizes(local, creation, target))
         return emitter.insert(tensor.SplatOp(scalar, sizes, found))
     if target is None:
         made = emitter.insert(operation.clone())

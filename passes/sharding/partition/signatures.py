@@ -11,7 +11,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.call_graph import CallGraph
 from ....ir.diagnostics import OperationError
-from ....ir.regions import walk
+from ....ir.locations import made_by
+from ....ir.regions import enclosing, walk
 from ....ir.symbols import visibility
 from ....ir.tensor_types import tensor_shape
 from ....sharding.local_shape import offset_errors
@@ -130,13 +131,8 @@ class Signatures:
         if not isinstance(symbol, SymbolRefAttr):
             return None
         name = symbol.string_value()
-        scope = operation.parent_op()
-        while scope is not None:
-            found = self._tables.get(scope, {}).get(name)
-            if found is not None:
-                return found
-            scope = scope.parent_op()
-        return None
+        found = (self._tables.get(scope, {}).get(name) for scope in enclosing(operation))
+        return next((each for each in found if each is not None), None)
 
     def in_call_order(self) -> Sequence[FuncOp]:
         """The functions to rewrite, callees before callers as far as there is such an order."""
@@ -174,10 +170,8 @@ class Signatures:
         return signature.results
 
     def _annotated_by(self, value: SSAValue) -> Sharding | None:
-        owner = value.owner
-        if isinstance(owner, Operation) and owner.name == SHARD:
-            return self.annotations.of(owner)[0].without_partials()
-        return None
+        shard = made_by(value, SHARD)
+        return None if shard is None else self.annotations.of(shard)[0].without_partials()
 
     def _annotated_as(self, argument: SSAValue) -> Sharding | None:
         """What annotations say of an argument: as it comes in, else as a user wants it.

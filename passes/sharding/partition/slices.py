@@ -10,9 +10,9 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ....dialects.shard.dialect import BroadcastOp
 from ....ir.index import IndexOrInt
@@ -22,7 +22,7 @@ from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes
 from ..rules.builder import integers
 from .by_rule import copy_local, copy_with, local_part
-from .emit_reshard import shard_interval
+from .emit_reshard import shard_interval, shift_index
 from .local_types import local_type, tensor_type_of
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
@@ -171,12 +171,5 @@ def _shift_body(partitioner: Partitioner, made: Operation, starts: Sequence[Inde
     """Let a body that is given local indices compute with those in the whole tensor."""
     block = made.regions[0].blocks[0]
     for argument, start in zip(block.args, starts, strict=True):
-        if not (isinstance(start, int) and start == 0) and argument.first_use is not None:
-            shifted_index = arith.AddiOp(argument, partitioner.emitter.index(start))
-            first = block.first_op
-            assert first is not None
-            block.insert_op_before(shifted_index, first)
-            argument.replace_uses_with_if(
-                shifted_index.results[0],
-                lambda use, own=shifted_index: use.operation is not own,
-            )
+        if argument.first_use is not None:
+            shift_index(partitioner.emitter, argument, start, InsertPoint.at_start(block))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ....dialects.linalg.structured_view import structured_view
-from ....ir.attribute_access import block_of
+from ....ir.attribute_access import attribute
 from ....ir.index import IndexOrInt
+from ....ir.regions import walk
 from ....ir.tensor_types import ranked
 from ....sharding.sharding import Partial, ReductionKind
 from ..rules.combiners import Combiner
 from .by_rule import choose, copy_local, run_whole
 from .captured_slices import captured_parts, followed_part, local_reads
+from .emit_reshard import shift_index
 from .gather_partition import Lookup, find_lookup, mask_reads, pays
 from .local_types import local_type, tensor_type_of
 from .op_sharding import OpSharding
@@ -158,19 +160,10 @@ def _add_initial_value(
 
 def _shift_indices(partitioner: Partitioner, spread: OpSharding, made: Operation) -> None:
     """`linalg.index` counts the whole loop: add where this process's part begins."""
-    for region in made.regions:
-        for inner in list(region.walk()):
-            if inner.name != "linalg.index" or inner.parent_op() is not made:
-                continue
-            held = inner.get_attr_or_prop("dim")
-            if not isinstance(held, IntegerAttr):
-                continue
+    for inner in tuple(walk(made)):
+        held = attribute(inner, "dim")
+        if inner.name != "linalg.index" or inner.parent_op() is not made:
+            continue
+        if isinstance(held, IntegerAttr):
             start = loop_start(partitioner, spread, held.value.data)
-            if isinstance(start, int) and start == 0:
-                continue
-            block = block_of(inner)
-            shifted = arith.AddiOp(inner.results[0], partitioner.emitter.index(start))
-            block.insert_op_after(shifted, inner)
-            inner.results[0].replace_uses_with_if(
-                shifted.results[0], lambda use, own=shifted: use.operation is not own
-            )
+            shift_index(partitioner.emitter, inner.results[0], start, InsertPoint.after(inner))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
+from xdsl.utils.disjoint_set import DisjointSet
 
+from ....ir.regions import inner_blocks
+from ....ir.symbols import root_symbol
 from ..annotations.access import SHARD
 
 FUNCTION = "func.func"
@@ -21,66 +24,43 @@ class CallGraph:
     """
 
     def __init__(self, module: Operation, *, everything: bool = False) -> None:
-        self._functions: dict[str, Operation] = {}
-        self._calls: dict[Operation, list[Operation]] = {}
-        callers: dict[Operation, list[Operation]] = {}
-        annotated: list[Operation] = []
         bodies = list(_functions_in(module))
+        self._functions: dict[str, Operation] = {}
         for function in bodies:
-            name = function.properties.get("sym_name")
-            if isinstance(name, StringAttr):
-                self._functions.setdefault(name.data, function)
-        calls_in: dict[Operation, list[Operation]] = {}
+            self._functions.setdefault(root_symbol(function, "sym_name"), function)
+        self._first_calls: dict[Operation, Operation] = {}
+        annotated = set(bodies) if everything else set[Operation]()
+        connected = DisjointSet(bodies)
         for function in bodies:
-            has_annotation = everything
             for operation in _operations_in(function):
                 if operation.name == SHARD:
-                    has_annotation = True
-                elif operation.name == CALL and (target := self._target(operation)) is not None:
-                    calls_in.setdefault(function, []).append(operation)
-                    callers.setdefault(target, []).append(function)
-            if has_annotation:
-                annotated.append(function)
-        reached, pending = set(annotated), list(annotated)
-        while pending:
-            function = pending.pop()
-            targets = [self._target(call) for call in calls_in.get(function, ())]
-            for other in (*targets, *callers.get(function, ())):
-                if other is not None and other not in reached:
-                    reached.add(other)
-                    pending.append(other)
-        self.active = [function for function in bodies if function in reached]
-        for function in self.active:
-            for call in calls_in.get(function, ()):
-                target = self._target(call)
-                if target is not None:
-                    self._calls.setdefault(target, []).append(call)
+                    annotated.add(function)
+                elif operation.name == CALL and (callee := self.callee_of(operation)) is not None:
+                    connected.union(function, callee)
+                    self._first_calls.setdefault(callee, operation)
+        reached = set(map(connected.find, annotated))
+        self.active = [function for function in bodies if connected.find(function) in reached]
 
-    def _target(self, call: Operation) -> Operation | None:
+    def callee_of(self, call: Operation) -> Operation | None:
+        """The function with a body that a call calls."""
         callee = call.properties.get("callee")
         if not isinstance(callee, SymbolRefAttr):
             return None
         return self._functions.get(callee.string_value())
 
-    def callee_of(self, call: Operation) -> Operation | None:
-        """The function with a body that a call in an active function calls."""
-        return self._target(call)
-
     def first_call_of(self, function: Operation) -> Operation | None:
-        """The first call of a function from an active one."""
-        calls = self._calls.get(function)
-        return calls[0] if calls else None
+        """The first call of an active function."""
+        return self._first_calls.get(function)
 
 
 def _functions_in(operation: Operation) -> Iterator[Operation]:
     """The functions with bodies in a module and in modules inside of it, in program order."""
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.ops:
-                if inner.name != FUNCTION:
-                    yield from _functions_in(inner)
-                elif inner.regions[0].blocks:
-                    yield inner
+    for block in inner_blocks(operation):
+        for inner in block.ops:
+            if inner.name != FUNCTION:
+                yield from _functions_in(inner)
+            elif inner.regions[0].blocks:
+                yield inner
 
 
 def _operations_in(function: Operation) -> Iterator[Operation]:

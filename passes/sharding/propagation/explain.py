@@ -6,9 +6,10 @@ which operation and which of its factors the axis came, at which stage and by wh
 
 from __future__ import annotations
 
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import OpResult, SSAValue
 
 from ....ir.diagnostics import Note, remark
+from ....ir.locations import maker_of
 from ....sharding.propagation import OperationNode, Origin
 from ....sharding.sharding import Sharding, extends
 from ..annotations.access import SHARD
@@ -23,8 +24,8 @@ def explain_shardings(graph: ShardingGraph) -> None:
     """One remark per tensor that propagation knows something about."""
     for value, node in graph.values.items():
         grid, tensor = graph.grids[node], graph.tensors[node]
-        operation = _place_of(value)
-        if grid is None or operation is None or operation.name == SHARD:
+        operation = maker_of(value)
+        if grid is None or operation.name == SHARD:
             continue
         sharding = Sharding(grid, tensor.axes)
         notes = [note for origin in tensor.origins for note in _notes_of(graph, node, origin)]
@@ -53,11 +54,6 @@ def explain_resharding(shardings: TensorShardings) -> None:
                 f"operand {index} is resharded from {found} to {Sharding(planned.grid, wanted)}",
                 [Note(f"the chosen plan sends {chosen.bytes_sent:.0f} bytes per process")],
             )
-
-
-def _place_of(value: SSAValue) -> Operation | None:
-    owner = value.owner
-    return owner.parent_op() if isinstance(owner, Block) else owner
 
 
 def _name_of(value: SSAValue) -> str:

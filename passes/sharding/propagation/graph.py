@@ -19,7 +19,8 @@ from enum import Enum, auto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
-from ....ir.regions import walk
+from ....ir.locations import made_by
+from ....ir.regions import inner_blocks, walk
 from ....ir.tensor_types import Shape, tensor_shape
 from ....ir.value_flow import forwards, loop_inputs
 from ....sharding.factors import Factor, FactorKind, FactorRule
@@ -267,9 +268,8 @@ class _Builder:
         found: list[tuple[Operation, int]] = []
         inside: set[SSAValue] = set()
         for inner in walk(operation):
-            for region in inner.regions:
-                for block in region.blocks:
-                    inside.update(block.args)
+            for block in inner_blocks(inner):
+                inside.update(block.args)
             if inner is operation:
                 continue
             inside.update(inner.results)
@@ -286,8 +286,8 @@ class _Builder:
         self._add_node(result)
         self._graph.entries.append(Entry(operation, EntryKind.ANNOTATION, annotation=annotation))
         self._pin(result, annotation)
-        from_shard = isinstance(source.owner, Operation) and source.owner.name == SHARD
-        if not annotation.for_users and not from_shard and source in self._graph.values:
+        is_first = made_by(source, SHARD) is None
+        if not annotation.for_users and is_first and source in self._graph.values:
             self._pin(source, annotation)
 
     # Data-flow edges.

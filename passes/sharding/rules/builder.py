@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import attribute
-from ....ir.tensor_types import Shape, tensor_shape
+from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import (
     DimensionFactors,
     Factor,
@@ -137,16 +137,12 @@ def elementwise_rule(
     `per_channel` are lists along the result's last dimension.
     """
     builder = RuleBuilder(operation)
-    shape: Shape | None = None
-    for result in operation.results:
-        shape = tensor_shape(result)
-        if shape is not None:
-            break
+    shapes = [tensor_shape(result) for result in operation.results]
+    shape = next((each for each in shapes if each is not None), None)
     if shape is None:
         return builder.build()
     factors = [builder.factor(size) for size in shape]
-    for index, result in enumerate(operation.results):
-        result_shape = tensor_shape(result)
+    for index, result_shape in enumerate(shapes):
         if result_shape is None:
             continue
         if len(result_shape) != len(shape):

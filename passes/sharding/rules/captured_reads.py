@@ -13,6 +13,8 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import attribute, constant_integer
+from ....ir.locations import made_by
+from ....ir.regions import enclosing
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import Factor, FactorKind, FactorRule
 
@@ -89,13 +91,12 @@ def _checked(loops: Loops, shape: Shape, rule: FactorRule) -> Loops:
 def _place_of(index: SSAValue, operation: Operation) -> Along | None:
     """The loop and the distance from it at which an index reads."""
     counter, distance = loop_index(index)
-    owner = counter.owner
-    if not isinstance(owner, Operation) or owner.name != "linalg.index":
+    owner = made_by(counter, "linalg.index")
+    if owner is None:
         return None
     # Branches may ask for a loop's index too, but a nested operation has loops of its own.
-    around = owner.parent_op()
-    while around is not None and not around.name.startswith("linalg."):
-        around = around.parent_op()
+    scopes = enclosing(owner.parent_op())
+    around = next((scope for scope in scopes if scope.name.startswith("linalg.")), None)
     held = attribute(owner, "dim")
     if around is not operation or not isinstance(held, IntegerAttr):
         return None
@@ -105,10 +106,7 @@ def _place_of(index: SSAValue, operation: Operation) -> Along | None:
 def loop_index(index: SSAValue) -> tuple[SSAValue, int]:
     """The value that constants are added to, `%i` of `%i + 1 - 3`, and their sum."""
     distance = 0
-    while isinstance(owner := index.owner, Operation) and owner.name in (
-        "arith.addi",
-        "arith.subi",
-    ):
+    while (owner := made_by(index, "arith.addi", "arith.subi")) is not None:
         left, right = owner.operands
         number = constant_integer(right)
         if owner.name == "arith.subi":

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
 from ....ir.attribute_access import attribute
 from ....ir.locations import made_by
+from ....ir.regions import values_read
 from ....sharding.factors import FactorRule
 from ....sharding.sharding import ReductionKind
 from .variadic_reductions import joint_combiner
@@ -119,14 +120,10 @@ _INTEGER_SELECTS = {
 }
 """What `select(cmp(a, b), a, b)` computes, by the comparison's predicate."""
 
-_OPPOSITE = {
-    "maxnumf": "minnumf",
-    "minnumf": "maxnumf",
-    "maxsi": "minsi",
-    "minsi": "maxsi",
-    "maxui": "minui",
-    "minui": "maxui",
-}
+
+def _opposite(name: str) -> str:
+    """`minsi` of `maxsi` and the like."""
+    return ("min" if name.startswith("max") else "max") + name[3:]
 
 
 def _select_combiner(select: Operation) -> tuple[str, SSAValue, SSAValue] | None:
@@ -145,24 +142,24 @@ def _select_combiner(select: Operation) -> tuple[str, SSAValue, SSAValue] | None
     if tuple(compare.operands) == (chosen, other):
         return name, chosen, other
     if tuple(compare.operands) == (other, chosen):
-        return _OPPOSITE[name], chosen, other
+        return _opposite(name), chosen, other
     return None
 
 
-def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...], tuple[SSAValue, ...]] | None:
-    """The combiner that makes a value, the operands through which a chain may go on, and others."""
+def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...]] | None:
+    """The combiner that makes a value, and the operands through which a chain may go on."""
     owner = value.owner
     if not isinstance(owner, Operation):
         return None
     name = owner.name
     if name in _INVERSES:
-        return _INVERSES[name], (owner.operands[0],), (owner.operands[1],)
+        return _INVERSES[name], (owner.operands[0],)
     if name == "arith.select":
         found = _select_combiner(owner)
-        return None if found is None else (found[0], found[1:], ())
+        return None if found is None else (found[0], found[1:])
     prefix, _, short = name.partition(".")
     if prefix == "arith" and short in _COMBINERS:
-        return short, tuple(owner.operands), ()
+        return short, tuple(owner.operands)
     return None
 
 
@@ -194,21 +191,10 @@ def _depends_on(value: SSAValue, argument: SSAValue, block: Block) -> bool:
         if current is argument:
             return True
         owner = current.owner
-        if isinstance(owner, Operation) and owner not in seen and _inside(owner, block):
+        if isinstance(owner, Operation) and owner not in seen and block.is_ancestor(owner):
             seen.add(owner)
-            pending += owner.operands
-            for region in owner.regions:
-                for inner in region.walk():
-                    pending += inner.operands
+            pending += values_read(owner)
     return False
-
-
-def _inside(operation: Operation, block: Block) -> bool:
-    parent = operation.parent_block()
-    while parent is not None and parent is not block:
-        outer = parent.parent_op()
-        parent = None if outer is None else outer.parent_block()
-    return parent is block
 
 
 def _where_not_skipped(value: SSAValue, accumulator: SSAValue, block: Block) -> SSAValue | None:

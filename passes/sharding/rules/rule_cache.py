@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
+from ....ir.regions import inner_blocks
+from ....ir.structural_hash import AttributeNumbers
 from ....sharding.factors import FactorRule
 from .registry import factor_rule
 
@@ -26,8 +28,7 @@ class OperationKeys:
     """
 
     def __init__(self) -> None:
-        self._numbers: dict[Attribute, int] = {}
-        self._by_identity: dict[int, tuple[Attribute, int]] = {}
+        self._number = AttributeNumbers().number
 
     def __call__(self, operation: Operation) -> tuple[object, ...]:
         """The key of an operation as it is now."""
@@ -46,32 +47,23 @@ class OperationKeys:
             *(self._body(operation) if body_matters(operation) else ()),
         )
 
-    def _number(self, attribute: Attribute) -> int:
-        found = self._by_identity.get(id(attribute))
-        if found is None:
-            number = self._numbers.setdefault(attribute, len(self._numbers))
-            # The entry keeps the attribute alive, and with it its identity.
-            found = self._by_identity[id(attribute)] = (attribute, number)
-        return found[1]
-
     def _body(self, operation: Operation) -> tuple[object, ...]:
         """What a body computes, up to the names of its values."""
         numbers: dict[SSAValue, int] = {}
         key: list[object] = []
-        for region in operation.regions:
-            for block in region.blocks:
-                for argument in block.args:
-                    numbers[argument] = len(numbers)
-                for inner in block.ops:
-                    if inner.regions or inner.successors:
-                        return (operation,)
-                    key.append(inner.name)
-                    key += [numbers.get(operand, operand) for operand in inner.operands]
-                    key += inner.properties
-                    key += map(self._number, inner.properties.values())
-                    for result in inner.results:
-                        numbers[result] = len(numbers)
-                        key.append(self._number(result.type))
+        for block in inner_blocks(operation):
+            for argument in block.args:
+                numbers[argument] = len(numbers)
+            for inner in block.ops:
+                if inner.regions or inner.successors:
+                    return (operation,)
+                key.append(inner.name)
+                key += [numbers.get(operand, operand) for operand in inner.operands]
+                key += inner.properties
+                key += map(self._number, inner.properties.values())
+                for result in inner.results:
+                    numbers[result] = len(numbers)
+                    key.append(self._number(result.type))
         return tuple(key)
 
 

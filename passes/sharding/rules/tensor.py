@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Operation
 
 from ....ir import attribute_access as rank_reduction
-from ....ir.attribute_access import attribute, operation_name
+from ....ir.attribute_access import attribute, integer_lists, operation_name
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, elementwise_rule, integer, integers, same_rank_rule
@@ -122,16 +120,9 @@ def gather(operation: Operation) -> FactorRule | None:
 
 def reassociation(operation: Operation) -> list[list[int]] | None:
     """The groups of expanded dimensions, one per collapsed dimension."""
-    found = attribute(operation, "reassociation")
-    return None if found is None else [_numbers(group) for group in _elements(found)]
-
-
-def _elements(array: Attribute) -> tuple[Attribute, ...]:
-    return cast("ArrayAttr[Attribute]", array).data if isinstance(array, ArrayAttr) else ()
-
-
-def _numbers(array: Attribute) -> list[int]:
-    return [each.value.data for each in _elements(array) if isinstance(each, IntegerAttr)]
+    if attribute(operation, "reassociation") is None:
+        return None
+    return [list(group) for group in integer_lists(operation, "reassociation")]
 
 
 @sharding_rule("tensor.collapse_shape", "tensor.expand_shape")

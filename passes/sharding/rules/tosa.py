@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-from xdsl.ir import Operation
+from typing import cast
 
-from ....ir.attribute_access import attribute
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute, Operation
+
+from ....ir.attribute_access import attribute, number_list
 from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import FactorKind, FactorRule
 from .builder import RuleBuilder, elementwise_rule, integer, integers, same_rank_rule
@@ -107,12 +109,9 @@ def concat(operation: Operation) -> FactorRule | None:
 def constant_shape(operation: Operation, operand: int) -> tuple[int, ...] | None:
     """The numbers of a `!tosa.shape` operand that is a constant."""
     maker = operation.operands[operand].owner
-    if not isinstance(maker, Operation):
-        return None
-    values = attribute(maker, "values")
-    if not isinstance(values, DenseIntOrFPElementsAttr):
-        return None
-    return tuple(int(value) for value in values.get_values())
+    values = attribute(maker, "values") if isinstance(maker, Operation) else None
+    is_dense = isinstance(values, DenseIntOrFPElementsAttr)
+    return number_list(cast(Attribute, values)) if is_dense else None
 
 
 @sharding_rule("tosa.pad")

@@ -16,7 +16,7 @@ from ....ir.symbols import root_symbol, visibility
 from ....sharding.cost import BYTES_PER_POINT
 from ....sharding.machine import Machine
 from ....sharding.sharding import DimensionAxes
-from ..annotations.access import SHARD
+from ..annotations.access import SHARD, stated_lists
 from ..cost_report import Cost, module_costs
 from ..shard_annotate import annotate_operand, annotate_producer, find_or_create_grid
 from ..shard_complete import ShardCompletePass
@@ -84,18 +84,10 @@ def annotate(
     for each in listed:
         if isinstance(each, OperandAnnotation):
             operation = operations[each.operation]
-            annotate_operand(operation, each.index, _lists(each.axes), grid, WHO)
+            annotate_operand(operation, each.index, stated_lists(each.axes), grid, WHO)
     for each in reversed(listed):
         if isinstance(each, ProducerAnnotation):
-            annotate_producer(values[each.value], _lists(each.axes), grid, WHO)
-
-
-def _lists(axes: DimensionAxes) -> list[list[int]]:
-    """The axes of each dimension as annotations have them: the last ones need not be said."""
-    lists = list(map(list, axes))
-    while len(lists) > 1 and not lists[-1]:
-        lists.pop()
-    return lists
+            annotate_producer(values[each.value], stated_lists(each.axes), grid, WHO)
 
 
 class Evaluator:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.disjoint_set import IntDisjointSet
 
+from ....ir.regions import enclosing
 from ....ir.tensor_types import element_bytes, ranked, tensor_shape
 from ....sharding.factors import FactorRule
 from ....sharding.propagation import OperationNode
@@ -151,11 +153,7 @@ def _static_shape(value: SSAValue) -> tuple[int, ...] | None:
 
 def _times(operation: Operation) -> int:
     """How often an operation runs, as far as the loops around it tell."""
-    found, parent = 1, operation.parent_op()
-    while parent is not None and parent.name != "func.func":
-        found *= max(1, trip_count(parent))
-        parent = parent.parent_op()
-    return found
+    return prod(max(1, trip_count(loop)) for loop in enclosing(operation.parent_op()))
 
 
 # Repeated layers.

@@ -18,6 +18,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ....dialects.shard.dialect import AllReduceOp
 from ....dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ....ir.locations import located_builder
+from ....ir.regions import inner_blocks
 from ....ir.tensor_types import element_bytes, ranked
 from ....sharding.collectives import ALL_REDUCE
 from ..annotations.access import axes_of, grid_name, kind_of
@@ -31,12 +32,11 @@ Emit = Callable[[Operation], SSAValue]
 
 def merge_reductions(operation: Operation, merge_bytes: int) -> None:
     """Merge all-reduces of at most `merge_bytes` bytes in every block of an operation."""
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in list(block.ops):
-                if inner.regions:
-                    merge_reductions(inner, merge_bytes)
-            _merge_in_block(block, merge_bytes)
+    for block in inner_blocks(operation):
+        for inner in list(block.ops):
+            if inner.regions:
+                merge_reductions(inner, merge_bytes)
+        _merge_in_block(block, merge_bytes)
 
 
 def _merge_in_block(block: Block, merge_bytes: int) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
 
 from ....dialects.stream.affinity import (
@@ -25,6 +25,7 @@ from ....dialects.stream.affinity import (
 from ....ir.attribute_access import boundary_attributes
 from ....ir.host_programs import ABI_AFFINITY, GLOBAL_LOAD, GLOBAL_STORE, RETURNS, host_operations
 from ....ir.rules import Rules
+from ....ir.symbols import root_symbol, symbols_in
 from ....ir.value_flow import forwarded_to, forwards, loop_inputs
 
 MADE_OF_NOTHING = ("arith.constant", "flow.tensor.constant", "tensor.empty", "tensor.splat")
@@ -36,11 +37,7 @@ class DevicePlacement:
 
     def __init__(self, context: Context, module: ModuleOp) -> None:
         self._places: dict[SSAValue, Attribute] = {}
-        self._globals = {
-            name.data: operation
-            for operation in module.body.block.ops
-            if isinstance(name := operation.properties.get("sym_name"), StringAttr)
-        }
+        self._globals = symbols_in(module, ("util.global",))
         self._only_device = only_affinity(context, module)
         operations = tuple(host_operations(module))
         self._variable_places: dict[Operation, Attribute] = {}
@@ -124,10 +121,7 @@ class DevicePlacement:
             variable.attributes[AFFINITY] = place
 
     def _global_of(self, access: Operation) -> Operation | None:
-        name = access.properties.get("global")
-        if not isinstance(name, SymbolRefAttr):
-            return None
-        return self._globals.get(name.root_reference.data)
+        return self._globals.get(root_symbol(access, "global"))
 
     def _put_global(self, access: Operation, value: SSAValue) -> None:
         """What is stored to a global, or loaded from it, tells where it is if it does not say."""

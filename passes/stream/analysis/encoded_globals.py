@@ -24,7 +24,7 @@ from ....dialects.stream.affinity import TensorPhase
 from ....dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp, TensorSizeOfOp
 from ....dialects.stream.types import NamedParameterAttr
 from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
-from ....ir.symbols import root_symbol
+from ....ir.symbols import root_symbol, symbols_in
 from ....ir.syntax.assembly_format import values
 
 ENCODE, DISPATCH = "stream.tensor.encode", "stream.tensor.dispatch"
@@ -74,11 +74,7 @@ class EncodedGlobals:
     """The encoded globals of a module."""
 
     def __init__(self, module: ModuleOp) -> None:
-        self._globals = {
-            root_symbol(operation, "sym_name"): operation
-            for operation in module.body.block.ops
-            if operation.name == "util.global"
-        }
+        self._globals = symbols_in(module, ("util.global",))
         self._loads: dict[str, list[Operation]] = defaultdict(list)
         self._stores: dict[str, list[Operation]] = defaultdict(list)
         self._addressed: set[str] = set()

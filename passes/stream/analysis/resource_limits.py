@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 
 from ....dialects.stream.attributes import PartitioningConfigAttr, ResourceConfigAttr
 from ....ir.flags import flags
+from ....ir.regions import enclosing
 from ....ir.slice_packing import ALIGNMENT
 
 LIMITS = "stream.resources"
@@ -33,14 +34,12 @@ class ResourceLimits:
 
 def resource_limits(operation: Operation) -> ResourceLimits:
     """The limits where an operation stands: of the nearest scope around it, or else the flags."""
-    scope: Operation | None = operation
-    while scope is not None:
+    for scope in enclosing(operation):
         config = scope.attributes.get(LIMITS)
         if isinstance(config, ResourceConfigAttr):
             largest, alignment, *_, index_bits = (each.value.data for each in config.numbers)
             aliases = config.alias_mutable_bindings.value.data != 0
             return ResourceLimits(largest, alignment, index_bits, aliases)
-        scope = scope.parent_op()
     asked = flags()
     return ResourceLimits(
         asked.largest_allocation,
@@ -55,10 +54,8 @@ FAVOR = "stream.partitioning"
 
 def favor(operation: Operation) -> str:
     """What the work of devices is divided for where an operation stands."""
-    scope: Operation | None = operation
-    while scope is not None:
+    for scope in enclosing(operation):
         config = scope.attributes.get(FAVOR)
         if isinstance(config, PartitioningConfigAttr):
             return config.favor.data
-        scope = scope.parent_op()
     return flags().favor

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
@@ -16,11 +15,11 @@ from ....ir.locations import rebuilt
 from ....ir.tensor_types import ranked
 from .expansions import expand_segments, expand_ties, expand_types
 from .host import CONTROL_FLOW, Host, conversion
-from .stored_tensors import carried_types, stored_from
+from .stored_tensors import Site, carried_types, stored_from
 
 
 @conversion(*CONTROL_FLOW)
-def _convert(host: Host, operation: Operation, builder: Builder) -> None:
+def _convert(host: Host, operation: Operation, site: Site) -> None:
     """Replace an operation by one that carries resources; convert what is inside of it."""
     regions: list[Region] = []
     for region in tuple(operation.regions):
@@ -35,7 +34,7 @@ def _convert(host: Host, operation: Operation, builder: Builder) -> None:
     )
     expanded.location = operation.location
     expand_ties(expanded, operation.operand_types, operation.result_types, host.carried)
-    builder.insert(expanded)
+    site.builder.insert(expanded)
     rest = list(expanded.results)
     for result in operation.results:
         if (tensor := ranked(result)) is not None:

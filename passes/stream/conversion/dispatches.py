@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -13,7 +12,7 @@ from ....dialects.util.types import UnusedType
 from ....ir.syntax.resource_directives import UNTIED, ties_of
 from ....ir.tensor_types import ranked, require_ranked
 from .host import Host, conversion, dynamic_count, operands_of
-from .stored_tensors import UNKNOWN, StoredTensor, at, size_of
+from .stored_tensors import UNKNOWN, Site, StoredTensor
 
 UNUSED = UnusedType()
 
@@ -32,25 +31,17 @@ class Passed:
 
 
 @conversion("flow.dispatch")
-def _dispatch(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
-    operands = _operands(host, operation, place, builder)
-    results = _results(operation, operands, place, builder)
+def _dispatch(host: Host, operation: Operation, site: Site) -> None:
+    operands = _operands(host, operation, site)
+    results = _results(operation, operands, site)
     ties = ties_of(operation, len(operation.results))
     # A kernel that writes to an operand is given it once, as the tensor that it was.
     written = [
         one if tie == UNTIED else operands[tie] for one, tie in zip(results, ties, strict=True)
     ]
-    properties: dict[str, Attribute] = {
-        "entry_points": operation.properties["entry_points"],
-        "operand_encodings": ArrayAttr([one.encoding for one in operands]),
-        "result_encodings": ArrayAttr([one.encoding for one in written]),
-        **at(place),
-    }
-    if "tied_operands" in operation.properties:
-        properties["tied_operands"] = operation.properties["tied_operands"]
-    dispatch = TensorDispatchOp.build(
-        operands=[
+    dispatch = site.add(
+        TensorDispatchOp,
+        [
             operands_of(operation, "workload"),
             [one.value for one in operands],
             [one.size for one in operands if one.size is not None],
@@ -58,10 +49,12 @@ def _dispatch(host: Host, operation: Operation, builder: Builder) -> None:
             [one.size for one in written if one.size is not None],
             [size for one in written for size in one.dims],
         ],
-        result_types=[[UNKNOWN] * len(results)],
-        properties=properties,
+        [[UNKNOWN] * len(results)],
+        entry_points=operation.properties["entry_points"],
+        operand_encodings=ArrayAttr([one.encoding for one in operands]),
+        result_encodings=ArrayAttr([one.encoding for one in written]),
+        tied_operands=operation.properties.get("tied_operands"),
     )
-    builder.insert(dispatch)
     for old, new, one, held in zip(
         operation.results, dispatch.results, results, written, strict=True
     ):
@@ -69,24 +62,20 @@ def _dispatch(host: Host, operation: Operation, builder: Builder) -> None:
             host.store(old, StoredTensor(new, held.size, one.dims))
 
 
-def _operands(
-    host: Host, operation: Operation, place: Attribute | None, builder: Builder
-) -> list[Passed]:
+def _operands(host: Host, operation: Operation, site: Site) -> list[Passed]:
     rest = list(operands_of(operation, "argument_dims"))
     operands: list[Passed] = []
     for value in operands_of(operation, "arguments"):
         if (tensor := ranked(value)) is None:
             operands.append(Passed(value, UNUSED))
             continue
-        stored, count = host.brought(value, operation, place, builder), dynamic_count(tensor)
+        stored, count = host.brought(value, operation, site), dynamic_count(tensor)
         operands.append(Passed(stored.resource, tensor, stored.size, tuple(rest[:count])))
         del rest[:count]
     return operands
 
 
-def _results(
-    operation: Operation, operands: list[Passed], place: Attribute | None, builder: Builder
-) -> list[Passed]:
+def _results(operation: Operation, operands: list[Passed], site: Site) -> list[Passed]:
     """The results; one that lies in an operand has its bytes."""
     rest = list(operands_of(operation, "result_dims"))
     results: list[Passed] = []
@@ -97,6 +86,6 @@ def _results(
         dims = tuple(rest[:count])
         del rest[:count]
         held = None if tie == UNTIED else operands[tie].size
-        size = size_of(tensor, dims, place, builder) if held is None else held
+        size = site.size_of(tensor, dims) if held is None else held
         results.append(Passed(result, tensor, size, dims))
     return results

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr, TensorType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.iree_encoding.interfaces import Tensor
@@ -14,28 +14,18 @@ from ....dialects.iree_tensor_ext import DispatchTensor
 from ....dialects.stream import executables as stream
 from ....dialects.stream import workgroups
 from ....dialects.stream.affinity import AFFINITY
+from ....dialects.stream.tensor_ops import TensorEmptyOp, TensorSplatOp
 from ....dialects.stream.types import BindingType, ResourceType
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
-from ....dialects.util.functions import ReturnOp
 from ....dialects.util.types import UninitializedAttr
 from ....ir.diagnostics import OperationError
 from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.index import constant_index
 from ....ir.locations import builder_before, located_builder, replace_by
-from ....ir.symbols import names_in, root_symbol
+from ....ir.symbols import names_in, root_symbol, symbols_in
 from ....ir.tensor_types import require_ranked
 from ..analysis.device_placement import DevicePlacement
-from .stored_tensors import (
-    CONSTANT,
-    INDEX,
-    VARIABLE,
-    StoredTensor,
-    constant,
-    empty,
-    size_of,
-    transfer,
-    zeros,
-)
+from .stored_tensors import CONSTANT, INDEX, VARIABLE, Site, StoredTensor, transfer, zero_of
 
 BINDING = BindingType()
 
@@ -122,10 +112,9 @@ class StoredGlobals:
         self._carries_dims = carries_dims
         self._names = names_in(module)
         self._globals = {
-            root_symbol(operation, "sym_name"): operation
-            for operation in module.body.block.ops
-            if operation.name == "util.global"
-            and isinstance(operation.properties.get("type"), TensorType)
+            name: operation
+            for name, operation in symbols_in(module, ("util.global",)).items()
+            if isinstance(operation.properties.get("type"), TensorType)
         }
         self._copies: dict[str, dict[Attribute | None, str]] = {}
         self._set_at_once = set_at_once(module)
@@ -144,10 +133,7 @@ class StoredGlobals:
         place = self._place(operation)
         copy = self._copies[name][place]
         type_ = self._resource_type(name)
-        loads = [
-            GlobalLoadOp.create(result_types=[type_], properties={"global": SymbolRefAttr(held)})
-            for held, type_ in ((copy, type_), (size_name(copy), INDEX))
-        ]
+        loads = GlobalLoadOp(copy, type_), GlobalLoadOp(size_name(copy), INDEX)
         resource, size = (builder.insert(load).result for load in loads)
         return transfer(StoredTensor(resource, size, ()), place, place, builder)
 
@@ -161,12 +147,7 @@ class StoredGlobals:
         type_ = self._resource_type(name)
         for target, copy in self._copies.get(name, {}).items():
             held = transfer(stored, place, target or place, builder, type_)
-            for value, where in ((held.resource, copy), (held.size, size_name(copy))):
-                builder.insert(
-                    GlobalStoreOp.create(
-                        operands=[value], properties={"global": SymbolRefAttr(where)}
-                    )
-                )
+            _store(held, copy, builder)
         return True
 
     def _place(self, load: Operation) -> Attribute | None:
@@ -233,23 +214,17 @@ class StoredGlobals:
         """What sets a copy to an initial value; to zero, if it has none."""
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
+        site = Site(builder, place)
         if value is None or isinstance(value, UninitializedAttr):
-            size = size_of(tensor, (), place, builder)
-            fill = zeros if value is None else empty
-            resource = fill(tensor, size, (), place, builder, type_)
+            size = site.size_of(tensor, ())
+            zero = [zero_of(tensor.element_type, builder)] if value is None else []
+            made = TensorSplatOp if zero else TensorEmptyOp
+            resource = site.make(made, [*zero, (), size], type_, result_encoding=tensor)
+            stored = StoredTensor(resource, size, ())
         else:
-            made = constant(value, tensor, place, builder, type_=type_)
-            resource, size = made.resource, made.size
-        for name, held in ((copy, resource), (size_name(copy), size)):
-            store = GlobalStoreOp.create(
-                operands=[held], properties={"global": SymbolRefAttr(name)}
-            )
-            builder.insert(store)
-        builder.insert(ReturnOp.build(operands=[()]))
-        return InitializerOp.create(
-            properties={"function_type": FunctionType.from_lists([], [])},
-            regions=[Region(block)],
-        )
+            stored = site.constant(value, tensor, type_=type_)
+        _store(stored, copy, builder)
+        return InitializerOp(block)
 
 
 def set_at_once(module: ModuleOp) -> set[str]:
@@ -264,6 +239,12 @@ def set_at_once(module: ModuleOp) -> set[str]:
                         root_symbol(operation, "global"), operation.name == GLOBAL_STORE and first
                     )
     return {name for name, at_once in is_set.items() if at_once}
+
+
+def _store(stored: StoredTensor, name: str, builder: Builder) -> None:
+    """Store a tensor to a global of resources, and its bytes beside it."""
+    builder.insert(GlobalStoreOp(stored.resource, name))
+    builder.insert(GlobalStoreOp(stored.size, size_name(name)))
 
 
 def size_name(name: str) -> str:

@@ -5,49 +5,43 @@
 
 from __future__ import annotations
 
-from xdsl.builder import Builder
 from xdsl.dialects.arith import SelectOp
-from xdsl.dialects.builtin import ArrayAttr, IndexType, TensorType
+from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.iree_encoding.interfaces import Tensor
-from ....dialects.stream import async_ops
 from ....dialects.stream import tensor_ops as stream
+from ....dialects.stream.async_ops import AsyncAllocaOp
 from ....dialects.util.dialect import OptimizationBarrierOp
 from ....ir.diagnostics import OperationError
 from ....ir.index import constant_index
 from ....ir.tensor_types import element_of, ranked, require_ranked
 from .host import Host, conversion, operands_of
-from .stored_tensors import STAGING, UNKNOWN, StoredTensor, at, constant, size_of, transfer
+from .stored_tensors import INDEX, STAGING, Site, StoredTensor, stored_from, transfer
 
 
 @conversion("flow.tensor.alloca")
-def _alloca(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
+def _alloca(host: Host, operation: Operation, site: Site) -> None:
     dims = tuple(operation.operands)
-    size = size_of(require_ranked(operation, operation.results[0].type), dims, place, builder)
-    alloca = async_ops.AsyncAllocaOp.create(
-        operands=[size], result_types=[UNKNOWN], properties=at(place)
-    )
-    host.store(operation.results[0], StoredTensor(builder.insert(alloca).results[0], size, dims))
+    size = site.size_of(require_ranked(operation, operation.results[0].type), dims)
+    resource = site.make(AsyncAllocaOp, [size])
+    host.store(operation.results[0], StoredTensor(resource, size, dims))
 
 
 @conversion("flow.tensor.clone")
-def _clone(host: Host, operation: Operation, builder: Builder) -> None:
+def _clone(host: Host, operation: Operation, site: Site) -> None:
     stored = host.stored(operation.operands[0], operation)
     dims = operands_of(operation, "argument_dims")
-    _copy_as(host, operation, (stored.size, dims), dims, builder)
+    _copy_as(host, operation, (stored.size, dims), dims, site)
 
 
 @conversion("flow.tensor.bitcast", "flow.tensor.reshape")
-def _bitcast(host: Host, operation: Operation, builder: Builder) -> None:
+def _bitcast(host: Host, operation: Operation, site: Site) -> None:
     """The same bytes; how many follows from the new type, as elsewhere."""
-    place = host.placement.runs_on(operation)
     dims = operands_of(operation, "result_dims")
-    tensor = require_ranked(operation, operation.results[0].type)
-    held = size_of(tensor, dims, place, builder), dims
+    held = site.size_of(require_ranked(operation, operation.results[0].type), dims), dims
     own = "source_dims" if operation.name == "flow.tensor.bitcast" else "operand_dims"
-    _copy_as(host, operation, held, operands_of(operation, own), builder)
+    _copy_as(host, operation, held, operands_of(operation, own), site)
 
 
 def _copy_as(
@@ -55,34 +49,29 @@ def _copy_as(
     operation: Operation,
     held: tuple[SSAValue, tuple[SSAValue, ...]],
     source_dims: tuple[SSAValue, ...],
-    builder: Builder,
+    site: Site,
 ) -> None:
     """The result is a copy of the operand, of so many bytes and with these sizes."""
     (source, *_), result = operation.operands, operation.results[0]
-    place = host.placement.runs_on(operation)
-    stored, (size, dims) = host.brought(source, operation, place, builder), held
-    clone = stream.TensorCloneOp.build(
-        operands=[stored.resource, source_dims, stored.size, dims, size],
-        result_types=[UNKNOWN],
-        properties={
-            "source_encoding": source.type,
-            "result_encoding": result.type,
-            **at(place),
-        },
+    stored, (size, dims) = host.brought(source, operation, site), held
+    resource = site.make(
+        stream.TensorCloneOp,
+        [stored.resource, source_dims, stored.size, dims, size],
+        source_encoding=source.type,
+        result_encoding=result.type,
     )
-    host.store(result, StoredTensor(builder.insert(clone).result, size, dims))
+    host.store(result, StoredTensor(resource, size, dims))
 
 
 @conversion("flow.tensor.slice")
-def _slice(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
+def _slice(host: Host, operation: Operation, site: Site) -> None:
     source, result = operation.operands[0], operation.results[0]
     starts, lengths = (operands_of(operation, name) for name in ("start_indices", "lengths"))
     dims = operands_of(operation, "result_dims")
     tensor = require_ranked(operation, result.type)
-    stored = host.brought(source, operation, place, builder)
+    stored = host.brought(source, operation, site)
     whole = source.type, operands_of(operation, "source_dims")
-    host.store(result, _part(stored, whole, (starts, lengths), (tensor, dims), place, builder))
+    host.store(result, _part(stored, whole, (starts, lengths), (tensor, dims), site))
 
 
 def _part(
@@ -90,64 +79,53 @@ def _part(
     source: tuple[Attribute, tuple[SSAValue, ...]],
     bounds: tuple[tuple[SSAValue, ...], tuple[SSAValue, ...]],
     result: tuple[Tensor, tuple[SSAValue, ...]],
-    place: Attribute | None,
-    builder: Builder,
+    site: Site,
 ) -> StoredTensor:
     """A copy of a part of a tensor: from where, how much of it, and what tensor that is."""
     (whole, source_dims), (tensor, dims) = source, result
-    size = size_of(tensor, dims, place, builder)
-    part = stream.TensorSliceOp.build(
-        operands=[stored.resource, source_dims, stored.size, *bounds, dims, size],
-        result_types=[UNKNOWN],
-        properties={"source_encoding": whole, "result_encoding": tensor, **at(place)},
+    size = site.size_of(tensor, dims)
+    part = site.make(
+        stream.TensorSliceOp,
+        [stored.resource, source_dims, stored.size, *bounds, dims, size],
+        source_encoding=whole,
+        result_encoding=tensor,
     )
-    return StoredTensor(builder.insert(part).result, size, dims)
+    return StoredTensor(part, size, dims)
 
 
 @conversion("flow.tensor.update")
-def _update(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
+def _update(host: Host, operation: Operation, site: Site) -> None:
     target, update = (getattr(operation, name) for name in ("target", "update"))
-    into, what = (host.brought(value, operation, place, builder) for value in (target, update))
-    dims = operands_of(operation, "target_dims")
-    updated = stream.TensorUpdateOp.build(
-        operands=[
-            into.resource,
-            dims,
-            into.size,
-            operands_of(operation, "start_indices"),
-            what.resource,
-            operands_of(operation, "update_dims"),
-            what.size,
-        ],
-        result_types=[UNKNOWN],
-        properties={
-            "target_encoding": target.type,
-            "update_encoding": update.type,
-            **at(place),
-        },
+    into, what = (host.brought(value, operation, site) for value in (target, update))
+    dims, starts, update_dims = (
+        operands_of(operation, name) for name in ("target_dims", "start_indices", "update_dims")
     )
-    held = StoredTensor(builder.insert(updated).result, into.size, dims)
-    host.store(operation.results[0], held)
+    updated = site.make(
+        stream.TensorUpdateOp,
+        [into.resource, dims, into.size, starts, what.resource, update_dims, what.size],
+        target_encoding=target.type,
+        update_encoding=update.type,
+    )
+    host.store(operation.results[0], StoredTensor(updated, into.size, dims))
 
 
 @conversion("flow.tensor.load")
-def _load(host: Host, operation: Operation, builder: Builder) -> None:
+def _load(host: Host, operation: Operation, site: Site) -> None:
     """The element alone comes to where the host can reach it, or all if it shares its byte."""
     source, indices = operation.operands[0], operands_of(operation, "indices")
     tensor = require_ranked(operation, source.type)
-    stored, place = host.stored(source, operation), host.held_at(source)
+    stored, site = host.stored(source, operation), Site(site.builder, host.held_at(source))
     whole = source.type, operands_of(operation, "source_dims")
     read: tuple[Attribute, tuple[SSAValue, ...]] = whole
     if indices and element_of(tensor).storage_bits % 8 == 0:
-        one, zero = (constant_index(number, builder) for number in (1, 0))
+        one, zero = (constant_index(number, site.builder) for number in (1, 0))
         tensor = TensorType(tensor.element_type, [1] * len(indices))
         bounds = indices, (one,) * len(indices)
         read = tensor, ()
-        stored = _part(stored, whole, bounds, (tensor, ()), place, builder)
+        stored = _part(stored, whole, bounds, (tensor, ()), site)
         indices = (zero,) * len(indices)
-    reachable = transfer(stored, place, None, builder, STAGING)
-    load_element(operation, read, reachable, indices, builder)
+    reachable = transfer(stored, site.place, None, site.builder, STAGING)
+    load_element(operation, read, reachable, indices, site)
 
 
 def load_element(
@@ -155,7 +133,7 @@ def load_element(
     tensor: tuple[Attribute, tuple[SSAValue, ...]],
     stored: StoredTensor,
     indices: tuple[SSAValue, ...],
-    builder: Builder,
+    site: Site,
 ) -> None:
     """The result is an element of a tensor that the host can reach."""
     type_, dims = tensor
@@ -164,33 +142,29 @@ def load_element(
         result_types=[operation.results[0].type],
         properties={"source_encoding": type_},
     )
-    operation.results[0].replace_all_uses_with(builder.insert(load).result)
+    operation.results[0].replace_all_uses_with(site.builder.insert(load).result)
 
 
 @conversion("flow.tensor.store")
-def _store(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
+def _store(host: Host, operation: Operation, site: Site) -> None:
     value, target = (getattr(operation, name) for name in ("value", "target"))
     indices = operands_of(operation, "indices")
-    stored, dims = (
-        host.brought(target, operation, place, builder),
-        operands_of(operation, "target_dims"),
+    stored = host.brought(target, operation, site)
+    dims = operands_of(operation, "target_dims")
+    lengths = (constant_index(1, site.builder),) * len(indices) if indices else ()
+    filled = site.make(
+        stream.TensorFillOp,
+        [stored.resource, dims, stored.size, indices, lengths, value],
+        target_encoding=target.type,
     )
-    lengths = (constant_index(1, builder),) * len(indices) if indices else ()
-    fill = stream.TensorFillOp.build(
-        operands=[stored.resource, dims, stored.size, indices, lengths, value],
-        result_types=[UNKNOWN],
-        properties={"target_encoding": target.type, **at(place)},
-    )
-    held = StoredTensor(builder.insert(fill).result, stored.size, dims)
-    host.store(operation.results[0], held)
+    host.store(operation.results[0], StoredTensor(filled, stored.size, dims))
 
 
 @conversion("flow.tensor.trace")
-def _trace(host: Host, operation: Operation, builder: Builder) -> None:
+def _trace(host: Host, operation: Operation, site: Site) -> None:
     values = operands_of(operation, "values_")
     held = [
-        transfer(host.stored(value, operation), host.held_at(value), None, builder, STAGING)
+        transfer(host.stored(value, operation), host.held_at(value), None, site.builder, STAGING)
         for value in values
     ]
     trace = stream.TensorTraceOp.build(
@@ -204,13 +178,12 @@ def _trace(host: Host, operation: Operation, builder: Builder) -> None:
             "resource_encodings": ArrayAttr([value.type for value in values]),
         },
     )
-    builder.insert(trace)
+    site.builder.insert(trace)
 
 
 @conversion("flow.tensor.dynamic_constant")
-def _dynamic_constant(host: Host, operation: Operation, builder: Builder) -> None:
+def _dynamic_constant(host: Host, operation: Operation, site: Site) -> None:
     """A constant whose sizes nothing may rely on."""
-    place = host.placement.runs_on(operation)
     value = operation.properties["value"]
     known = getattr(value, "type", None)
     tensor = require_ranked(operation, operation.results[0].type)
@@ -220,15 +193,15 @@ def _dynamic_constant(host: Host, operation: Operation, builder: Builder) -> Non
     for size, extent in zip(tensor.get_shape(), known.get_shape(), strict=True):
         if size < 0:
             barrier = OptimizationBarrierOp.create(
-                operands=[constant_index(extent, builder)], result_types=[IndexType()]
+                operands=[constant_index(extent, site.builder)], result_types=[INDEX]
             )
-            dims.append(builder.insert(barrier).results[0])
-    made = constant(value, tensor, place, builder, dims=dims)
-    host.store(operation.results[0], transfer(made, place, place, builder))
+            dims.append(site.builder.insert(barrier).results[0])
+    made = site.constant(value, tensor, dims)
+    host.store(operation.results[0], transfer(made, site.place, site.place, site.builder))
 
 
 @conversion("arith.select")
-def _select(host: Host, operation: Operation, builder: Builder) -> None:
+def _select(host: Host, operation: Operation, site: Site) -> None:
     """Of two tensors, with their sizes."""
     condition, *sides = operation.operands
     if ranked(condition) is not None:
@@ -237,7 +210,7 @@ def _select(host: Host, operation: Operation, builder: Builder) -> None:
         host.stored(side, operation).values(with_dims=host.carries_dims) for side in sides
     )
     chosen = [
-        a if a is b else builder.insert(SelectOp(condition, a, b)).result
+        a if a is b else site.builder.insert(SelectOp(condition, a, b)).result
         for a, b in zip(one, other, strict=True)
     ]
-    host.store(operation.results[0], StoredTensor(chosen[0], chosen[1], tuple(chosen[2:])))
+    host.store(operation.results[0], stored_from(chosen))

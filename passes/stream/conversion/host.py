@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
@@ -25,7 +24,7 @@ from ....ir.value_flow import BRANCHES
 from ..analysis.device_placement import DevicePlacement
 from .executables import StoredGlobals
 from .expansions import Expansion, retype_function
-from .stored_tensors import StoredTensor, carried_types, stored_from, transfer
+from .stored_tensors import Site, StoredTensor, carried_types, stored_from, transfer
 
 CHANNEL = ChannelType()
 CONVERTED = TensorType, FlowChannelType
@@ -87,19 +86,14 @@ class Host:
         for block in region.blocks:
             self._expand_arguments(block)
         for block in blocks_in_order(region):
-            self.convert_block(block)
-
-    def convert_block(self, block: Block) -> None:
-        """Convert the operations of a block, in order."""
-        for operation in tuple(block.ops):
-            self._convert(operation)
+            for operation in tuple(block.ops):
+                self._convert(operation)
 
     def stored(self, value: SSAValue, reader: Operation) -> StoredTensor:
         """What stands for a tensor."""
         found = self._stored.get(value)
         if found is None:
-            owner = value.owner
-            notes = [Note("it is made here", owner)] if isinstance(owner, Operation) else []
+            notes = [Note("it is made here", value.op)] if isinstance(value, OpResult) else []
             raise OperationError(reader, f"reads a tensor that has no storage: {value.type}", notes)
         return found
 
@@ -120,14 +114,12 @@ class Host:
             return self.placement.runs_on(value.op)
         return place
 
-    def brought(
-        self, value: SSAValue, reader: Operation, place: Attribute | None, builder: Builder
-    ) -> StoredTensor:
+    def brought(self, value: SSAValue, reader: Operation, site: Site) -> StoredTensor:
         """What stands for a tensor on the device where it is read."""
         stored, held_at = self.stored(value, reader), self.held_at(value)
-        if place is None or held_at == place:
+        if site.place is None or held_at == site.place:
             return stored
-        return transfer(stored, held_at, place, builder)
+        return transfer(stored, held_at, site.place, site.builder)
 
     def _expand_arguments(self, block: Block) -> None:
         """Give a block arguments for resources and sizes in the place of tensors.
@@ -148,7 +140,6 @@ class Host:
             self._outdated.append(argument)
 
     def _convert(self, operation: Operation) -> None:
-        builder = builder_before(operation)
         values = (*operation.operands, *operation.results)
         if (
             operation.name not in CONTROL_FLOW
@@ -165,11 +156,11 @@ class Host:
                 "has to do with tensors and is left on the host, which only moves them: it has no "
                 "form in the stream dialect (form-dispatches moves what computes to executables)",
             )
-        rule(self, operation, builder)
+        rule(self, operation, Site(builder_before(operation), self.placement.runs_on(operation)))
         self._done.append(operation)
 
 
-Rule = Callable[[Host, Operation, Builder], None]
+Rule = Callable[[Host, Operation, Site], None]
 
 conversion = Rules[Rule]()
 """What becomes of each operation on tensors that a host program may have."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from xdsl.builder import Builder
@@ -26,36 +28,30 @@ from ....ir.syntax.assembly_format import values
 from ....ir.syntax.resource_directives import UNTIED, ties_of
 from ....ir.tensor_types import ranked, require_ranked
 from .host import CHANNEL, Host, conversion, operands_of
-from .stored_tensors import UNKNOWN, StoredTensor, at, size_of
+from .stored_tensors import UNKNOWN, Site, StoredTensor
 
 LOW_HALF, HALF = 0xFFFF, 16
 """Two numbers of 16 bits in one of 32."""
 
 
 @conversion("flow.channel.default")
-def _channel(host: Host, operation: Operation, builder: Builder) -> None:
-    group = operation.properties.get("group")
+def _channel(host: Host, operation: Operation, site: Site) -> None:
     create = host.made("stream.channel.create").build(
         operands=[(), (), ()],
         result_types=[CHANNEL],
-        properties={} if group is None else {"group": group},
+        properties={"group": operation.properties.get("group")},
     )
-    _replace(operation, builder.insert(create))
+    operation.results[0].replace_all_uses_with(site.builder.insert(create).results[0])
 
 
 @conversion("flow.channel.count", "flow.channel.rank", "flow.channel.split")
-def _of_channel(host: Host, operation: Operation, builder: Builder) -> None:
+def _of_channel(host: Host, operation: Operation, site: Site) -> None:
     """The same of a channel of `stream`."""
     types = [CHANNEL] if operation.name.endswith("split") else operation.result_types
-    made = host.made(operation.name.replace("flow.", "stream.", 1))
-    _replace(
-        operation,
-        builder.insert(made.create(operands=operation.operands, result_types=types)),
+    made = host.made(operation.name.replace("flow.", "stream.", 1)).create(
+        operands=operation.operands, result_types=types
     )
-
-
-def _replace(operation: Operation, made: Operation) -> None:
-    operation.results[0].replace_all_uses_with(made.results[0])
+    operation.results[0].replace_all_uses_with(site.builder.insert(made).results[0])
 
 
 @conversion(
@@ -65,19 +61,19 @@ def _replace(operation: Operation, made: Operation) -> None:
     "flow.collective.reduce_scatter",
     "flow.collective.send_recv",
 )
-def _collective(host: Host, operation: Operation, builder: Builder) -> None:
+def _collective(host: Host, operation: Operation, site: Site) -> None:
     """All bytes of both tensors, in the place of the target."""
-    place = host.placement.runs_on(operation)
     (target,), (source,) = (values(operation, name) for name in ("target", "source"))
-    into, what = (host.brought(value, operation, place, builder) for value in (target, source))
-    start = constant_index(0, builder)
-    count = _count(operation, target, builder)
+    into, what = (host.brought(value, operation, site) for value in (target, source))
+    start = constant_index(0, site.builder)
+    count = _count(operation, target, site.builder)
     partner: tuple[SSAValue, ...] = ()
     if operation.name.endswith("send_recv"):
         (send,), (receive,) = (values(operation, name) for name in ("send", "recv"))
-        partner = (_pair(send, receive, builder),)
-    made = host.made("stream.async.collective").build(
-        operands=[
+        partner = (_pair(send, receive, site.builder),)
+    result = site.make(
+        host.made("stream.async.collective"),
+        [
             into.resource,
             *(into.size, start, into.size, into.size),
             what.resource,
@@ -86,10 +82,8 @@ def _collective(host: Host, operation: Operation, builder: Builder) -> None:
             *values(operation, "channel"),
             partner,
         ],
-        result_types=[UNKNOWN],
-        properties={"op": _kind(operation), **at(place)},
+        op=_kind(operation),
     )
-    result = builder.insert(made).results[0]
     dims = operands_of(operation, "target_dims")
     host.store(operation.results[0], StoredTensor(result, into.size, dims))
 
@@ -142,86 +136,67 @@ def _held(type_: Attribute) -> Attribute:
 
 
 @conversion("flow.call")
-def _call(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
-    start = constant_index(0, builder)
+def _call(host: Host, operation: Operation, site: Site) -> None:
+    start = constant_index(0, site.builder)
     arguments: list[SSAValue] = []
-    sizes: list[SSAValue] = []
     held: list[SSAValue | None] = []
     for value in operands_of(operation, "arguments"):
-        stored = host.brought(value, operation, place, builder) if ranked(value) else None
+        stored = host.brought(value, operation, site) if ranked(value) else None
         arguments.append(value if stored is None else stored.resource)
         held.append(None if stored is None else stored.size)
-        sizes += () if stored is None else (stored.size,)
+    sizes = [size for size in held if size is not None]
     dims = list(operands_of(operation, "result_dims"))
     results: list[StoredTensor | None] = []
-    for result, tie in zip(
-        operation.results, ties_of(operation, len(operation.results)), strict=True
-    ):
+    ties = ties_of(operation, len(operation.results))
+    for result, tie in zip(operation.results, ties, strict=True):
         if (tensor := ranked(result)) is None:
             results.append(None)
             continue
         own = tuple(dims.pop(0) for size in tensor.get_shape() if size < 0)
         size = None if tie == UNTIED else held[tie]
-        size = size_of(tensor, own, place, builder) if size is None else size
+        size = site.size_of(tensor, own) if size is None else size
         results.append(StoredTensor(result, size, own))
-    made = host.made("stream.async.call").build(
-        operands=[
-            arguments,
-            sizes,
-            [start] * len(sizes),
-            sizes,
-            sizes,
-            [one.size for one in results if one is not None],
-        ],
-        result_types=[[_held(type_) for type_ in operation.result_types]],
-        properties={
-            name: value
-            for name, value in operation.properties.items()
-            if name != "operandSegmentSizes"
-        }
-        | at(place),
+    result_sizes = [one.size for one in results if one is not None]
+    made = site.add(
+        host.made("stream.async.call"),
+        [arguments, sizes, [start] * len(sizes), sizes, sizes, result_sizes],
+        [[_held(type_) for type_ in operation.result_types]],
+        **{k: v for k, v in operation.properties.items() if k != "operandSegmentSizes"},
     )
-    for old, new, stored in zip(
-        operation.results, builder.insert(made).results, results, strict=True
-    ):
+    for old, new, stored in zip(operation.results, made.results, results, strict=True):
         if stored is None:
             old.replace_all_uses_with(new)
         else:
-            host.store(old, StoredTensor(new, stored.size, stored.dims))
+            host.store(old, replace(stored, resource=new))
 
 
 @conversion("flow.parameter.load")
-def _load_parameter(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
+def _load_parameter(host: Host, operation: Operation, site: Site) -> None:
     tensor = require_ranked(operation, operation.results[0].type)
     dims = operands_of(operation, "result_dims")
-    size = size_of(tensor, dims, place, builder)
-    scope, key, offset = (
-        values(operation, f"source_{name}") for name in ("scope", "key", "offset")
+    size = site.size_of(tensor, dims)
+    result = site.make(
+        host.made("stream.tensor.parameter.load"),
+        [*_parameter(operation, "source"), dims, size],
+        result_encoding=tensor,
     )
-    made = host.made("stream.tensor.parameter.load").build(
-        operands=[scope, *key, *offset, dims, size],
-        result_types=[UNKNOWN],
-        properties={"result_encoding": tensor, **at(place)},
-    )
-    result = builder.insert(made).results[0]
     host.store(operation.results[0], StoredTensor(result, size, dims))
 
 
 @conversion("flow.parameter.write")
-def _write_parameter(host: Host, operation: Operation, builder: Builder) -> None:
-    place = host.placement.runs_on(operation)
+def _write_parameter(host: Host, operation: Operation, site: Site) -> None:
     source = operation.operands[0]
-    stored = host.brought(source, operation, place, builder)
+    stored = host.brought(source, operation, site)
     dims = operands_of(operation, "source_dims")
-    scope, key, offset = (
-        values(operation, f"target_{name}") for name in ("scope", "key", "offset")
+    result = site.make(
+        host.made("stream.tensor.parameter.write"),
+        [stored.resource, dims, stored.size, *_parameter(operation, "target")],
+        source_encoding=source.type,
     )
-    made = host.made("stream.tensor.parameter.write").build(
-        operands=[stored.resource, dims, stored.size, scope, *key, *offset],
-        result_types=[UNKNOWN],
-        properties={"source_encoding": source.type, **at(place)},
-    )
-    result = builder.insert(made).results[0]
     host.store(operation.results[0], StoredTensor(result, stored.size, dims))
+
+
+def _parameter(operation: Operation, end: str) -> list[SSAValue | Sequence[SSAValue]]:
+    """The scope of a parameter, if it has one, its key and its offset."""
+    scope, key, offset = (values(operation, f"{end}_{name}") for name in ("scope", "key", "offset"))
+    return [scope, *key, *offset]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.builder import Builder
@@ -20,17 +20,13 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.dialects.complex import ConstantOp as ComplexConstantOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
 
 from ....dialects.iree_encoding.interfaces import Tensor
-from ....dialects.stream.async_ops import AsyncCastOp, AsyncTransferOp
+from ....dialects.stream.async_ops import AsyncTransferOp
 from ....dialects.stream.resources import ResourceSizeOp
-from ....dialects.stream.tensor_ops import (
-    TensorConstantOp,
-    TensorEmptyOp,
-    TensorSizeOfOp,
-    TensorSplatOp,
-)
+from ....dialects.stream.tensor_ops import TensorConstantOp, TensorSizeOfOp
 from ....dialects.stream.types import NamedParameter, NamedParameterAttr, ResourceType
 
 INDEX = IndexType()
@@ -68,89 +64,56 @@ def stored_from(values: Sequence[SSAValue]) -> StoredTensor:
     return StoredTensor(values[0], values[1], tuple(values[2:]))
 
 
-def at(place: Attribute | None) -> dict[str, Attribute]:
-    """The property of an operation that runs somewhere."""
-    return {} if place is None else {"affinity": place}
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where operations are made: at a builder's point, to run on a device if one is known."""
 
+    builder: Builder
+    place: Attribute | None
 
-def size_of(
-    tensor: Tensor, dims: Sequence[SSAValue], place: Attribute | None, builder: Builder
-) -> SSAValue:
-    """The bytes of a tensor on a device."""
-    operation = TensorSizeOfOp.build(
-        operands=[dims], result_types=[INDEX], properties={"encoding": tensor, **at(place)}
-    )
-    return builder.insert(operation).storage_size
+    def add(
+        self,
+        made: type[IRDLOperation],
+        operands: Sequence[SSAValue | Sequence[SSAValue]],
+        results: Sequence[Attribute | Sequence[Attribute]] = (UNKNOWN,),
+        **properties: Attribute | None,
+    ) -> Operation:
+        """A new operation that runs here."""
+        return self.builder.insert(
+            made.build(
+                operands=operands,
+                result_types=results,
+                properties={**properties, "affinity": self.place},
+            )
+        )
 
+    def make(
+        self,
+        made: type[IRDLOperation],
+        operands: Sequence[SSAValue | Sequence[SSAValue]],
+        type_: Attribute = UNKNOWN,
+        **properties: Attribute | None,
+    ) -> SSAValue:
+        """The result of a new operation that runs here."""
+        return self.add(made, operands, [type_], **properties).results[0]
 
-def cast_resource(
-    resource: SSAValue,
-    size: SSAValue,
-    type_: ResourceType,
-    place: Attribute | None,
-    builder: Builder,
-) -> SSAValue:
-    """The same bytes with another lifetime."""
-    operation = AsyncCastOp.create(
-        operands=[resource, size, size], result_types=[type_], properties=at(place)
-    )
-    return builder.insert(operation).results[0]
+    def size_of(self, tensor: Tensor, dims: Sequence[SSAValue]) -> SSAValue:
+        """The bytes of a tensor on the device."""
+        return self.make(TensorSizeOfOp, [dims], INDEX, encoding=tensor)
 
-
-def constant(
-    value: Attribute,
-    tensor: Tensor,
-    place: Attribute | None,
-    builder: Builder,
-    *,
-    dims: Sequence[SSAValue] = (),
-    type_: ResourceType = CONSTANT,
-) -> StoredTensor:
-    """Constant contents as a resource."""
-    if value.name == "flow.parameter.named" and isinstance(value, NamedParameter):
-        value = NamedParameterAttr.new(value.parameters)
-    operation = TensorConstantOp.build(
-        operands=[dims],
-        result_types=[type_],
-        properties={"value": value, "result_encoding": tensor, **at(place)},
-    )
-    resource = builder.insert(operation).result
-    size = ResourceSizeOp.create(operands=[resource], result_types=[INDEX])
-    return StoredTensor(resource, builder.insert(size).results[0], tuple(dims))
-
-
-def empty(
-    tensor: Tensor,
-    size: SSAValue,
-    dims: Sequence[SSAValue],
-    place: Attribute | None,
-    builder: Builder,
-    type_: ResourceType = UNKNOWN,
-) -> SSAValue:
-    """A resource of `size` bytes whose contents are not known."""
-    made = TensorEmptyOp.build(
-        operands=[dims, size],
-        result_types=[type_],
-        properties={"result_encoding": tensor, **at(place)},
-    )
-    return builder.insert(made).result
-
-
-def zeros(
-    tensor: Tensor,
-    size: SSAValue,
-    dims: Sequence[SSAValue],
-    place: Attribute | None,
-    builder: Builder,
-    type_: ResourceType = UNKNOWN,
-) -> SSAValue:
-    """A resource of `size` bytes that holds a tensor with a zero everywhere."""
-    splat = TensorSplatOp.build(
-        operands=[zero_of(tensor.element_type, builder), dims, size],
-        result_types=[type_],
-        properties={"result_encoding": tensor, **at(place)},
-    )
-    return builder.insert(splat).result
+    def constant(
+        self,
+        value: Attribute,
+        tensor: Tensor,
+        dims: Sequence[SSAValue] = (),
+        type_: ResourceType = CONSTANT,
+    ) -> StoredTensor:
+        """Constant contents as a resource."""
+        if value.name == "flow.parameter.named" and isinstance(value, NamedParameter):
+            value = NamedParameterAttr.new(value.parameters)
+        resource = self.make(TensorConstantOp, [dims], type_, value=value, result_encoding=tensor)
+        size = ResourceSizeOp.create(operands=[resource], result_types=[INDEX])
+        return StoredTensor(resource, self.builder.insert(size).results[0], tuple(dims))
 
 
 def zero_of(element: Attribute, builder: Builder) -> SSAValue:
@@ -173,14 +136,9 @@ def transfer(
     type_: ResourceType = UNKNOWN,
 ) -> StoredTensor:
     """The same bytes on another device: their layout goes with them."""
-    properties: dict[str, Attribute] = {}
-    if source is not None:
-        properties["source_affinity"] = source
-    if target is not None:
-        properties["target_affinity"] = target
-    operation = AsyncTransferOp.create(
+    operation = AsyncTransferOp.build(
         operands=[stored.resource, stored.size, stored.size],
         result_types=[type_],
-        properties=properties,
+        properties={"source_affinity": source, "target_affinity": target},
     )
-    return StoredTensor(builder.insert(operation).result, stored.size, stored.dims)
+    return replace(stored, resource=builder.insert(operation).result)

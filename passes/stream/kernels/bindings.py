@@ -123,6 +123,13 @@ KERNEL_OPERATIONS: dict[Spelling, KernelOperations] = {
 }
 
 
+def kernel_label(word: str, sizes: Sequence[int | None], element: str) -> str:
+    """`matmul_DxDxD_f32`: what a kernel does, the extents of its loops, its element type."""
+    extents = "x".join("D" if size is None else str(size) for size in sizes)
+    parts = (word, extents, "".join(c if c.isalnum() else "_" for c in element).strip("_"))
+    return "_".join(part for part in parts if part)
+
+
 def whole_tensor(tensor: Tensor) -> dict[str, Attribute]:
     """The part that a load or store is about: from 0, every element."""
     return dict(_whole(tensor.get_shape()))

@@ -89,6 +89,15 @@ class Kernels:
             self._kernels[entry] = self._find(entry, operation)
         return self._kernels[entry]
 
+    def of_dispatch(self, dispatch: Operation) -> Iterator[tuple[int, Kernel]]:
+        """The kernels that a dispatch may run, by entry point; those that stream sees.
+
+        Raises `OperationError` if a name dangles.
+        """
+        for index, entry in enumerate(entry_points(dispatch)):
+            if (kernel := self.of_entry_point(entry, dispatch)) is not None:
+                yield index, kernel
+
     def _find(self, entry: SymbolRefAttr, operation: Operation) -> Kernel | None:
         name = entry.root_reference.data
         executable = self._executables.get(name)

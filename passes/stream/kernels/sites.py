@@ -20,34 +20,31 @@ def dispatch_sites(module: ModuleOp) -> dict[Operation, list[CmdDispatchOp]]:
     Functions that other code of the executable calls are left out. Raises OperationError where a
     command names a kernel that does not exist.
     """
-    return {
-        function: group.dispatches
-        for group in kernel_groups(module, join=False)
-        for function in group.functions
-        if group.known
-    }
+    kernels = Kernels(module)
+    sites: dict[Operation, dict[CmdDispatchOp, None]] = {}
+    for dispatch in _dispatches(module):
+        for _, kernel in kernels.of_dispatch(dispatch):
+            if not _is_called(kernel):
+                sites.setdefault(kernel.function, {})[dispatch] = None
+    return {function: list(dispatches) for function, dispatches in sites.items()}
 
 
-def kernel_groups(module: ModuleOp, *, join: bool = True) -> list[KernelGroup]:
+def _dispatches(module: ModuleOp) -> list[CmdDispatchOp]:
+    return [each for each in host_operations(module) if isinstance(each, CmdDispatchOp)]
+
+
+def kernel_groups(module: ModuleOp) -> list[KernelGroup]:
     """Kernels with the commands that run them; those that one command chooses from together.
 
-    Without `join`, each kernel is a group of its own, and its commands may be in other groups, too.
     Raises OperationError where a command names a kernel that does not exist.
     """
     kernels = Kernels(module)
     groups: dict[Operation, KernelGroup] = {}
-    for dispatch in host_operations(module):
-        if not isinstance(dispatch, CmdDispatchOp):
-            continue
+    for dispatch in _dispatches(module):
         group = KernelGroup([dispatch], [])
         for entry in entry_points(dispatch):
             kernel = kernels.of_entry_point(entry, dispatch)
-            other = None if kernel is None else groups.get(kernel.function)
-            if not join and kernel is not None:
-                group = other or KernelGroup([], [])
-                group.add_dispatch(dispatch)
-                other = None
-            group.add(kernel, other)
+            group.add(kernel, None if kernel is None else groups.get(kernel.function))
             for function in group.functions:
                 groups[function] = group
     return list(dict.fromkeys(groups.values()))
@@ -61,10 +58,6 @@ class KernelGroup:
     functions: list[Operation]
     known: bool = True
     """Whether all that calls the kernels, and all kernels, are seen."""
-
-    def add_dispatch(self, dispatch: CmdDispatchOp) -> None:
-        if dispatch not in self.dispatches:
-            self.dispatches.append(dispatch)
 
     def add(self, kernel: Kernel | None, other: KernelGroup | None) -> None:
         """Take in a kernel, and all that is run in its place elsewhere."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
@@ -12,6 +13,7 @@ from ....dialects.stream.commands import CmdDispatchOp
 from ....dialects.stream.types import BindingType
 from ....ir.attribute_access import boundary_attributes
 from ....ir.locations import replace_by
+from ....ir.regions import enclosing
 
 
 def uniform_arguments(block: Block) -> tuple[BlockArgument, ...]:
@@ -21,27 +23,27 @@ def uniform_arguments(block: Block) -> tuple[BlockArgument, ...]:
 
 def group_around(dispatch: CmdDispatchOp) -> Operation:
     """The group of commands that a dispatch is in: in front of it, numbers are computed."""
-    scope: Operation = dispatch
-    while (parent := scope.parent_op()) is not None and parent.name.startswith("stream.cmd."):
-        scope = parent
+    *_, scope = takewhile(lambda each: each.name.startswith("stream.cmd."), enclosing(dispatch))
     return scope
 
 
 def replace_uniform_operands(dispatch: CmdDispatchOp, operands: Sequence[SSAValue]) -> None:
     """Put a dispatch of the same kernel with other numbers in the place of one."""
+    resources = (dispatch.resources, dispatch.resource_sizes)
+    ranges = (dispatch.resource_offsets, dispatch.resource_lengths)
+    replace_dispatch(dispatch, [operands, *resources, *ranges], dispatch.resource_accesses)
+
+
+def replace_dispatch(
+    dispatch: CmdDispatchOp, operands: Sequence[Sequence[SSAValue]], accesses: Attribute
+) -> None:
+    """Put a dispatch in the place of one of the same kernel.
+
+    The operands are its numbers, its resources, and their sizes, offsets and lengths.
+    """
     made = CmdDispatchOp.build(
-        operands=[
-            dispatch.workload,
-            operands,
-            dispatch.resources,
-            dispatch.resource_sizes,
-            dispatch.resource_offsets,
-            dispatch.resource_lengths,
-        ],
-        properties={
-            "entry_points": dispatch.entry_points,
-            "resource_accesses": dispatch.resource_accesses,
-        },
+        operands=[dispatch.workload, *operands],
+        properties={"entry_points": dispatch.entry_points, "resource_accesses": accesses},
         attributes=dispatch.attributes,
     )
     replace_by(dispatch, made)

@@ -16,17 +16,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ....dialects.stream.regions import TimepointAwaitOp, TimepointImmediateOp, TimepointJoinOp
+from ....dialects.stream import regions
+from ....dialects.stream.regions import TimepointAwaitOp, joined
 from ....dialects.stream.resources import ResourceSizeOp
 from ....dialects.stream.types import ImmediateTimepointAttr, ResourceType, TimepointType
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp
 from ....dialects.util.functions import CallOp, FuncOp
 from ....ir.host_programs import FUNCTIONS_AND_INITIALIZERS, host_operations
-from ....ir.locations import builder_before, located_builder, rebuilt
+from ....ir.locations import builder_before, located_builder, maker_of, rebuilt
+from ....ir.regions import enclosing, inner_blocks
 from ....ir.symbols import fresh_name, names_in, references_of, root_symbol
 from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
@@ -76,7 +78,7 @@ class CarriedTimepoints:
         for operation, index in self._handed:
             value, waits = awaited(operation.operands[index])
             operation.operands[index] = value
-            operation.operands[index + 1] = joined(waits, operation)
+            operation.operands[index + 1] = joined(waits, builder_before(operation))
         for operation in tuple(host_operations(self._module)):
             if isinstance(operation, GlobalStoreOp):
                 self._store(operation)
@@ -94,17 +96,8 @@ class CarriedTimepoints:
                 continue
             name = operation.sym_name.data
             names.add(timepoint := fresh_name(f"{name}__timepoint", names))
-            builder_before(operation).insert(
-                GlobalOp.build(
-                    properties={
-                        "sym_name": StringAttr(timepoint),
-                        "sym_visibility": StringAttr("private"),
-                        "type": TIMEPOINT,
-                        "is_mutable": UnitAttr(),
-                        "initial_value": ImmediateTimepointAttr(TIMEPOINT),
-                    }
-                )
-            )
+            start = ImmediateTimepointAttr(TIMEPOINT)
+            builder_before(operation).insert(GlobalOp(timepoint, TIMEPOINT, start, mutable=True))
             self._globals[name] = timepoint
 
     def _expand_blocks(self, function: Operation) -> None:
@@ -155,9 +148,8 @@ class CarriedTimepoints:
         expand_ties(made, operation.operand_types, operation.result_types, with_timepoint)
         cast(Block, operation.parent).insert_op_before(made, operation)
         self._handed += ((made, index) for index in handed)
-        for region in made.regions:
-            for block in region.blocks:
-                self._expand_arguments(block)
+        for block in inner_blocks(made):
+            self._expand_arguments(block)
         results = list(made.results)
         behind = InsertPoint.after(made)
         for result in operation.results:
@@ -170,10 +162,7 @@ class CarriedTimepoints:
     def _load(self, load: GlobalLoadOp) -> None:
         name = self._globals.get(root_symbol(load, "global"))
         if name is not None:
-            reference = SymbolRefAttr(name)
-            timepoint = builder_before(load).insert(
-                GlobalLoadOp.build(result_types=[TIMEPOINT], properties={"global": reference})
-            )
+            timepoint = builder_before(load).insert(GlobalLoadOp(name, TIMEPOINT))
             self._wait(load.result, timepoint.result, InsertPoint.after(load))
 
     def _store(self, store: GlobalStoreOp) -> None:
@@ -185,30 +174,21 @@ class CarriedTimepoints:
             store.operands[0] = value
         else:
             waits = []
-        builder_before(store).insert(
-            GlobalStoreOp.build(
-                operands=[joined(waits, store)], properties={"global": SymbolRefAttr(name)}
-            )
-        )
+        builder = builder_before(store)
+        builder.insert(GlobalStoreOp(joined(waits, builder), name))
 
     def _wait(self, value: SSAValue, timepoint: SSAValue, point: InsertPoint) -> None:
         """Let everybody who reads a resource wait for a timepoint."""
-        owner = value.owner
-        near = owner if isinstance(owner, Operation) else owner.parent_op()
-        builder = located_builder(point, cast(Operation, near))
+        builder = located_builder(point, maker_of(value))
         uses = tuple(value.uses)
         size = _known_size(value)
         if size is None:
             made = builder.insert(ResourceSizeOp.build(operands=[value], result_types=[INDEX]))
             self._sizes.append(made)
             size = made.results[0]
-        wait = builder.insert(
-            TimepointAwaitOp.build(
-                operands=[[value], [size], [timepoint]], result_types=[[value.type]]
-            )
-        )
+        there = regions.awaited(value, size, timepoint, builder)
         for use in uses:
-            use.operation.operands[use.index] = wait.results[0]
+            use.operation.operands[use.index] = there
 
 
 def with_timepoint(type_: Attribute) -> Sequence[Attribute]:
@@ -223,18 +203,6 @@ def awaited(value: SSAValue) -> tuple[SSAValue, list[SSAValue]]:
         waits[value.op.await_timepoint] = None
         value = value.op.resource_operands[value.index]
     return value, list(waits)
-
-
-def joined(waits: Sequence[SSAValue], reader: Operation) -> SSAValue:
-    """The last of some timepoints, in front of who reads it; of none, the start of all time."""
-    if len(waits) == 1:
-        return waits[0]
-    builder = builder_before(reader)
-    if not waits:
-        immediate = TimepointImmediateOp.build(result_types=[TIMEPOINT])
-        return builder.insert(immediate).result_timepoint
-    join = TimepointJoinOp.build(operands=[list(waits)], result_types=[TIMEPOINT])
-    return builder.insert(join).result_timepoint
 
 
 def _private_functions(module: ModuleOp) -> dict[str, Operation]:
@@ -265,10 +233,9 @@ def _known_size(value: SSAValue) -> SSAValue | None:
 
 def _is_outside(value: SSAValue, parent: Operation | None) -> bool:
     """Whether a value is there before an operation that sees what is around it."""
-    maker = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
-    if parent is None or maker is None or parent.name not in STRUCTURES:
+    if parent is None or parent.name not in STRUCTURES:
         return False
-    return not parent.is_ancestor(maker)
+    return not parent.is_ancestor(maker_of(value))
 
 
 def _is_kept(timepoint: SSAValue) -> bool:
@@ -277,10 +244,7 @@ def _is_kept(timepoint: SSAValue) -> bool:
 
 
 def _in_initializer(operation: Operation) -> bool:
-    scope: Operation | None = operation
-    while scope is not None and scope.name not in FUNCTIONS_AND_INITIALIZERS:
-        scope = scope.parent_op()
-    return scope is not None and scope.name == "util.initializer"
+    return any(scope.name == "util.initializer" for scope in enclosing(operation))
 
 
 def _ends_known(region: Region) -> bool:

@@ -15,7 +15,7 @@ from xdsl.irdl import IRDLOperation
 from ....dialects.stream.async_ops import AsyncDispatchOp
 from ....dialects.stream.commands import CmdCopyOp, CmdDispatchOp, CmdFillOp
 from ....dialects.stream.dispatch_syntax import ACCESS
-from ....ir.index import BuilderIndices, known
+from ....ir.index import BuilderIndices
 from ....ir.rules import Rules
 from ....ir.syntax.assembly_format import values
 from ..analysis.storage import is_resource, stored_in
@@ -41,20 +41,15 @@ class Translation:
 
     def offset(self, place: Storage, offset: SSAValue | int) -> SSAValue:
         """A byte of a resource as one of its storage."""
-        at = known(offset) if isinstance(offset, SSAValue) else offset
-        if at == 0:
-            return place.offset
-        if known(place.offset) == 0 and isinstance(offset, SSAValue):
-            return offset
         indices = BuilderIndices(self.outside)
-        return indices.index(indices.add(known(place.offset), at))
+        return indices.sum(place.offset, offset)
 
     def make(
         self,
         name: str,
         operands: Sequence[SSAValue | Sequence[SSAValue]],
         results: Sequence[Attribute | Sequence[Attribute]] = (),
-        **properties: Attribute,
+        **properties: Attribute | None,
     ) -> Operation:
         """An operation by its name."""
         made = cast("type[IRDLOperation]", self.context.get_op(name))

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ....dialects.stream.affinity import affinity_of
+from ....ir.call_graph import by_needs
 from ....ir.host_programs import CALLS
 from ....ir.regions import values_read
 from ..analysis.storage import STREAMABLE, is_resource, stored_in
@@ -82,19 +82,8 @@ class Partitioning:
 
     def ordered(self) -> Iterator[Group]:
         """All groups, each behind those that it needs, else as the program has them."""
-        waiting = {group: len(group.needs) for group in self._groups}
-        needed_by: dict[Group, list[Group]] = {group: [] for group in self._groups}
-        for group in self._groups:
-            for other in group.needs:
-                needed_by[other].append(group)
-        ready = [(group.number, group) for group, count in waiting.items() if not count]
-        while ready:
-            _, group = heappop(ready)
-            yield group
-            for other in needed_by[group]:
-                waiting[other] -= 1
-                if not waiting[other]:
-                    heappush(ready, (other.number, other))
+        needs = {group: group.needs for group in self._groups}
+        return by_needs(needs, lambda group: group.number)
 
     def _add(self, operation: Operation) -> None:
         needed = {self._group_of[each] for each in self._needs(operation)}

@@ -100,3 +100,18 @@ util.func private @transfers(%n: index, %v: i32, %x: !stream.resource<external>,
   %7 = stream.async.fill %v, %6[%c0 to %n for %n] : i32 -> %6 as !stream.resource<*>{%n}
   util.return %3 : i32
 }
+
+// -----
+
+// A global that is no resource has no lifetime.
+
+// CHECK: util.global private mutable @n : index
+// CHECK-LABEL: util.func private @count
+// CHECK-NEXT: util.global.load @n : index
+// CHECK-NEXT: util.global.store %{{.*}}, @n : index
+util.global private mutable @n : index
+util.func private @count() {
+  %0 = util.global.load @n : index
+  util.global.store %0, @n : index
+  util.return
+}

@@ -1,0 +1,135 @@
+"""Verify what programs have at each stage on their way from tensors to commands of devices.
+
+Nothing is changed. The words are those of iree-opt. What an operation that may not be there has
+inside is not looked at, and neither are executables: their code is lowered by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from ...dialects.stream.types import ResourceType
+from ...ir.diagnostics import OperationError, raise_all
+from ...ir.host_programs import EXECUTABLES
+from ...ir.regions import inner_blocks
+from .analysis.storage import FRESH, IN_PLACE
+
+PHASE = "illegal for this phase of lowering in the stream dialect"
+GONE = f"{PHASE}; expected to have been converted or removed"
+
+OF_TENSORS = ("flow.", "linalg.", "tensor.")
+"""How operations begin that `iree-stream-conversion` is for."""
+
+STAYS = frozenset(f"stream.tensor.{name}" for name in ("export", "import", "trace"))
+"""What callers give and see, which a runtime lowers."""
+
+REGIONS = frozenset({"stream.async.concurrent", "stream.async.execute"})
+
+PARAMETERS = frozenset(f"stream.async.parameter.{name}" for name in ("gather", "read", "scatter"))
+STREAMED = (
+    (FRESH | IN_PLACE | PARAMETERS | {"stream.async.parameter.write"}) - {"stream.async.alloca"}
+    | {f"flow.tensor.{name}" for name in ("alloca", "empty", "reshape", "splat")}
+    | {"flow.dispatch"}
+)
+"""What devices do by themselves, of which regions for devices are made."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """What may not be there."""
+
+    gone: tuple[str, ...]
+    """How the names of such operations begin."""
+    streams_in_regions: bool = False
+    """Whether what devices do by themselves must be in regions for them."""
+    lifetimes: bool = False
+    """Whether every resource must have a lifetime."""
+
+    def errors(self, operation: Operation) -> Iterator[OperationError]:
+        """An error for everything in an operation that may not be there."""
+        if operation.name in EXECUTABLES:
+            return
+        parent = operation.parent_op()
+        in_region = parent is not None and parent.name in REGIONS
+        is_gone = operation.name.startswith(self.gone) and operation.name not in STAYS
+        if self.streams_in_regions and operation.name in STREAMED and not in_region:
+            yield OperationError(operation, ": streamable op expected to be in an execution region")
+            is_gone = True
+        if is_gone:
+            yield OperationError(operation, GONE)
+            return
+        if self.lifetimes:
+            yield from _without_lifetime(operation)
+        for block in inner_blocks(operation):
+            for inner in block.ops:
+                yield from self.errors(inner)
+
+
+def _without_lifetime(operation: Operation) -> Iterator[OperationError]:
+    for kind, values in (("operand", operation.operands), ("result", operation.results)):
+        for index, value in enumerate(values):
+            if _is_open(value.type):
+                yield OperationError(operation, f"{kind} {index} type '{value.type}' {PHASE}")
+
+
+def _is_open(type_: Attribute) -> bool:
+    return isinstance(type_, ResourceType) and type_.lifetime.data == "*"
+
+
+class VerifyStagePass(ModulePass):
+    """Raise an error for everything that a stage may not have."""
+
+    STAGE: ClassVar[Stage]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        del ctx
+        raise_all(list(self.STAGE.errors(op)))
+
+
+@dataclass(frozen=True)
+class VerifyInputPass(VerifyStagePass):
+    """Verify that a program has nothing that cannot be turned into streams."""
+
+    name = "iree-stream-verify-input"
+    STAGE = Stage(
+        gone=("util.global.address", "util.global.load.indirect", "util.global.store.indirect")
+    )
+
+
+@dataclass(frozen=True)
+class VerifyLoweringToTensorsPass(VerifyStagePass):
+    """Verify that all tensors of the host have become resources."""
+
+    name = "iree-stream-verify-lowering-to-tensors"
+    STAGE = Stage(gone=OF_TENSORS)
+
+
+@dataclass(frozen=True)
+class VerifyLoweringToAsyncResourcesPass(VerifyStagePass):
+    """Verify that all operations on tensors have become such on bytes."""
+
+    name = "iree-stream-verify-lowering-to-async-resources"
+    STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor."))
+
+
+@dataclass(frozen=True)
+class VerifyLoweringToAsyncPass(VerifyStagePass):
+    """Verify that every resource has a lifetime, and what devices do is in regions for them."""
+
+    name = "iree-stream-verify-lowering-to-async"
+    STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor."), streams_in_regions=True, lifetimes=True)
+
+
+@dataclass(frozen=True)
+class VerifyLoweringToCmdPass(VerifyStagePass):
+    """Verify that all asynchronous operations have become commands."""
+
+    name = "iree-stream-verify-lowering-to-cmd"
+    STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor.", "stream.async."), lifetimes=True)
