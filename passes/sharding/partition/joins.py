@@ -24,9 +24,10 @@ from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import partition
+from .sections import fetch_sections
 from .shifted import Shift, operands_with_sections, shifts, windows_by_dimension
-from .slice_exchange import Interval, Section, cut_out, fetch_sections
-from .slices import slice_lists, slice_with
+from .slice_exchange import Interval, Section, cut_out
+from .slice_numbers import slice_lists, slice_with
 
 
 @partition("tensor.concat")
