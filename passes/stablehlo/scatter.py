@@ -107,22 +107,29 @@ class _Scatter:
         }
         """For batches that go with a dimension of the input that dimension."""
         if indices is not None:
-            self._share_counted(indices)
+            self._use_progressions(indices)
         if len(self.window) != len(self.windows) or len(self.batch) != len(self.batch_places):
             raise OperationError(e.origin, "has dimension numbers that do not fit its operands")
 
-    def _share_counted(self, indices: SSAValue) -> None:
-        """Let batches go with the dimensions along which their index counts."""
+    def _use_progressions(self, indices: SSAValue) -> None:
+        """Let batches go with the dimensions along which their index counts.
+
+        A window at 0 that is as wide as the tensor needs no index.
+        """
+        extents = shape(self.inputs[0])
         for number, dimension in tuple(self._indexed.items()):
             counted = index_progression(indices, self.vector, number)
-            if counted is None or counted.dimension is None or not counted.counts_up:
+            if counted is None or counted.first != 0 or extents[dimension] < 0:
                 continue
-            batch = self.batch_places.index(counted.dimension)
-            if dimension in self.window or batch in self.shared:
-                continue
-            if counted.count == shape(self.inputs[0])[dimension]:
-                self.shared[batch] = dimension
-                del self._indexed[number]
+            if counted.dimension is None and dimension in self.window:
+                if extents[dimension] == self._width(self.emit, dimension):
+                    del self._indexed[number]
+            elif counted.dimension is not None and dimension not in self.window:
+                batch = self.batch_places.index(counted.dimension)
+                is_all = counted.step == 1 and counted.count == extents[dimension]
+                if is_all and batch not in self.shared:
+                    self.shared[batch] = dimension
+                    del self._indexed[number]
 
     def loops(self) -> list[SSAValue]:
         """Loops over the elements, and for each over the index vectors that may be for it.
