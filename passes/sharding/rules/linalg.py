@@ -66,6 +66,8 @@ class _Loops:
     extents: Shape
     windowed: set[int]
     whole: set[int]
+    combines: bool
+    """Whether partial results of all reductions can be combined."""
 
     def dimension(
         self, expression: AffineExpr, extent: int | None, *, is_written: bool
@@ -88,10 +90,10 @@ class _Loops:
             ((loop, coefficient),) = moving.items()
             if coefficient == 1 and extent is not None and extent == self.extents[loop]:
                 return (loop,)
-        parallel = [d for d in moving if self.iterators[d] is IteratorType.PARALLEL]
+        # The longest is split: of the gradient of a kernel that is a loop over the image.
         leading = max(
-            parallel,
-            key=lambda d: abs(moving[d]) * (self.extents[d] or 1),
+            (d for d in moving if self._can_lead(d)),
+            key=lambda d: (abs(moving[d]) * (self.extents[d] or 1), self._is_parallel(d)),
             default=None,
         )
         self.whole |= moving.keys() - {leading}
@@ -105,6 +107,13 @@ class _Loops:
             return ()
         self.windowed.add(leading)
         return (leading,)
+
+    def _can_lead(self, loop: int) -> bool:
+        """Whether a window may slide along a loop, so that the loop can be split."""
+        return self._is_parallel(loop) or (self.combines and self.extents[loop] is not None)
+
+    def _is_parallel(self, loop: int) -> bool:
+        return self.iterators[loop] is IteratorType.PARALLEL
 
 
 def _factor(
@@ -177,7 +186,9 @@ def structured_rule(operation: Operation) -> FactorRule | None:
     view = structured_view(operation)
     if view is None:
         return None
-    loops = _Loops(view.iterators, view.loop_sizes(), set(), set())
+    outputs = range(len(view.outputs) if IteratorType.REDUCTION in view.iterators else 0)
+    combines = all(combiner_of(operation, output) is not None for output in outputs)
+    loops = _Loops(view.iterators, view.loop_sizes(), set(), set(), combines)
     values = (*view.inputs, *view.outputs)
     tensors = [
         _dimensions(loops, indexing, shape, is_written=index >= len(view.inputs))
