@@ -31,9 +31,18 @@ _RULES = (
         "reductions",
         "products",
     ),
-    *("indexing", "scatter", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
-    *("decompositions", "implicit_broadcasts", "parallel_programs", "quantised"),
-    *("collectives", "ragged_products"),
+    *(
+        "indexing",
+        "scatter",
+        "select_and_scatter",
+        "sorting",
+        "control_flow",
+        "calls",
+        "dynamic_calls",
+        "random_bits",
+    ),
+    *("dynamic_calls", "random_bits", "decompositions", "implicit_broadcasts"),
+    *("parallel_programs", "quantised", "collectives", "ragged_products"),
 )
 """The files that fill the tables."""
 
