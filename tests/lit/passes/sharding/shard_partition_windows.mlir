@@ -70,10 +70,10 @@ func.func @gradient(%x: tensor<16xf32>, %d: tensor<16xf32>) -> tensor<3xf32> {
 
 // -----
 
-// Rows that are cut out are read of what they are cut out of: row 3 to 14 at a distance of 1.
+// Elements that are cut out are read of what they are cut out of: 3 to 9 by the first process.
 
 // CHECK-LABEL: func.func @cut
-// CHECK:       shard.
+// CHECK:       shard.update_halo {{.*}} halo_sizes = [0, 2]
 // CHECK-NOT:   shard.
 // CHECK:       func.return
 shard.grid @g(shape = 2)
@@ -102,6 +102,7 @@ func.func @cut(%x: tensor<16xf32>, %w: tensor<3xf32>) -> tensor<10xf32> {
 // Rows that count are read along the loop: each process reads its own.
 
 // CHECK-LABEL: func.func @counted
+// CHECK:       linalg.index
 // CHECK-NOT:   shard.
 // CHECK:       func.return
 sdy.mesh @mesh = <["x"=4]>
