@@ -18,6 +18,7 @@ from mesh_opt.sharding.slice_exchange import (
     Part,
     SliceExchange,
     best_way,
+    plan_joined_exchange,
     plan_slice_exchange,
     window_bytes,
 )
