@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
@@ -90,12 +90,7 @@ class _Loops:
             ((loop, coefficient),) = moving.items()
             if coefficient == 1 and extent is not None and extent == self.extents[loop]:
                 return (loop,)
-        # The longest is split: of the gradient of a kernel that is a loop over the image.
-        leading = max(
-            (d for d in moving if self._can_lead(d)),
-            key=lambda d: (abs(moving[d]) * (self.extents[d] or 1), self._is_parallel(d)),
-            default=None,
-        )
+        leading = self._leading(moving)
         self.whole |= moving.keys() - {leading}
         if (
             leading is None
@@ -108,12 +103,23 @@ class _Loops:
         self.windowed.add(leading)
         return (leading,)
 
-    def _can_lead(self, loop: int) -> bool:
-        """Whether a window may slide along a loop, so that the loop can be split."""
-        return self._is_parallel(loop) or (self.combines and self.extents[loop] is not None)
+    def _leading(self, moving: Mapping[int, int]) -> int | None:
+        """The loop along which windows slide: it is split.
 
-    def _is_parallel(self, loop: int) -> bool:
-        return self.iterators[loop] is IteratorType.PARALLEL
+        Of the gradient of a convolution's kernel that is a longer one than those of the result: a
+        loop over the image, whose partial sums are added.
+        """
+        parallel = [d for d in moving if self.iterators[d] is IteratorType.PARALLEL]
+        leading = max(parallel, key=lambda d: abs(moving[d]) * (self.extents[d] or 1), default=None)
+        extents = {d: extent for d in moving if (extent := self.extents[d]) is not None}
+        if not self.combines or len(extents) < len(moving):
+            return leading
+        summed = max(
+            (d for d in moving if d not in parallel), key=extents.__getitem__, default=None
+        )
+        if summed is None or any(extents[d] >= extents[summed] for d in parallel):
+            return leading
+        return summed
 
 
 def _factor(
