@@ -129,6 +129,7 @@ def _given_offsets(
             if offsets is None or len(dimension) != 1:
                 continue
             row = rule.factors[dimension[0]]
-            if row.kind is not FactorKind.PERMUTATION or offsets[-1] == row.size:
+            is_open = row.size is None and row.kind is not FactorKind.PERMUTATION
+            if is_open or offsets[-1] == row.size:
                 found.setdefault((dimension[0], axes), offsets)
     return found

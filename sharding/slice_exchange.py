@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from .factors import Window
 from .local_shape import default_offsets
@@ -49,7 +49,7 @@ class Round:
 class SliceExchange:
     """How all processes come to their sections."""
 
-    own: Part
+    own: tuple[Part, ...]
     """What they hold themselves."""
     rounds: tuple[Round, ...]
 
@@ -65,6 +65,8 @@ class _Piece:
     receiver: int
     first: int
     end: int
+    place: int
+    """Where in the receiver's section it begins."""
 
     @property
     def length(self) -> int:
@@ -78,25 +80,42 @@ def plan_slice_exchange(
 
     `None` if a piece is longer than the smallest shard: all send as much.
     """
-    own: list[_Piece] = []
+    return plan_joined_exchange(owned, [[each] for each in wanted])
+
+
+def plan_joined_exchange(
+    owned: Sequence[Interval], wanted: Sequence[Sequence[Interval]]
+) -> SliceExchange | None:
+    """How processes come to sections that are several intervals, one behind the other.
+
+    `None` as for `plan_slice_exchange`.
+    """
+    own: list[list[_Piece]] = []
     pieces: list[_Piece] = []
-    for receiver, (first, end) in enumerate(wanted):
-        own.append(_Piece(receiver, receiver, first, first))
-        for sender, (start, stop) in enumerate(owned):
-            piece = _Piece(sender, receiver, max(first, start), min(end, stop))
-            if piece.length > 0 and sender == receiver:
-                own[receiver] = piece
-            elif piece.length > 0:
-                pieces.append(piece)
+    for receiver, intervals in enumerate(wanted):
+        own.append([])
+        place = 0
+        for first, end in intervals:
+            for sender, (start, stop) in enumerate(owned):
+                low, high = max(first, start), min(end, stop)
+                if low < high:
+                    piece = _Piece(sender, receiver, low, high, place + low - first)
+                    (own[receiver] if sender == receiver else pieces).append(piece)
+            place += max(end - first, 0)
     smallest = min(stop - start for start, stop in owned)
     if any(piece.length > smallest for piece in pieces):
         return None
-    held = Part(
-        tuple(p.first - owned[p.sender][0] if p.length else 0 for p in own),
-        tuple(p.length for p in own),
-        tuple(p.first - wanted[p.receiver][0] for p in own),
+    held = tuple(_held(each, owned) for each in zip_longest(*own))
+    return SliceExchange(held, tuple(_round(each, owned) for each in _rounds(pieces)))
+
+
+def _held(pieces: Sequence[_Piece | None], owned: Sequence[Interval]) -> Part:
+    """A piece of each process's own shard, or nothing of it."""
+    return Part(
+        tuple(0 if p is None else p.first - owned[p.sender][0] for p in pieces),
+        tuple(0 if p is None else p.length for p in pieces),
+        tuple(0 if p is None else p.place for p in pieces),
     )
-    return SliceExchange(held, tuple(_round(each, owned, wanted) for each in _rounds(pieces)))
 
 
 def _rounds(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
@@ -120,9 +139,7 @@ def _rounds(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
     return rounds
 
 
-def _round(
-    pieces: Sequence[_Piece], owned: Sequence[Interval], wanted: Sequence[Interval]
-) -> Round:
+def _round(pieces: Sequence[_Piece], owned: Sequence[Interval]) -> Round:
     width = max(piece.length for piece in pieces)
     count = len(owned)
     by_receiver = {piece.receiver: piece for piece in pieces}
@@ -146,7 +163,7 @@ def _round(
         sent[piece.sender] = begin
         first[receiver] = piece.first - start - begin
         lengths[receiver] = piece.length
-        places[receiver] = piece.first - wanted[receiver][0]
+        places[receiver] = piece.place
     return Round(
         width,
         tuple(receivers[process] for process in range(count)),

@@ -31,9 +31,18 @@ _RULES = (
         "reductions",
         "products",
     ),
-    *("indexing", "scatter", "sorting", "control_flow", "calls", "dynamic_calls", "random_bits"),
-    *("decompositions", "implicit_broadcasts", "parallel_programs", "quantised"),
-    *("collectives", "ragged_products"),
+    *(
+        "indexing",
+        "scatter",
+        "select_and_scatter",
+        "sorting",
+        "control_flow",
+        "calls",
+        "dynamic_calls",
+        "random_bits",
+    ),
+    *("dynamic_calls", "random_bits", "decompositions", "implicit_broadcasts"),
+    *("parallel_programs", "quantised", "collectives", "ragged_products"),
 )
 """The files that fill the tables."""
 
@@ -67,6 +76,7 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
 
     from ..imports.mhlo_shardings import import_mhlo_shardings
     from ..inline_calls import inline_small_calls
+    from .folding import drop_factors_of_one
     from .foreign_attributes import own_foreign_attributes
     from .lowering import convert_functions
 
@@ -74,6 +84,7 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     own_foreign_attributes(module)
     # Custom calls that say where values lie are converted to nothing.
     import_mhlo_shardings(module)
+    drop_factors_of_one(module)
     # JAX computes twice what two gradients have in common.
     cse(module)
     for name in _RULES:

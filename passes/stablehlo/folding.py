@@ -1,4 +1,4 @@
-"""Operations on known numbers of rank 0: comparisons of integers, and what is chosen by them.
+"""Operations on known numbers: comparisons of integers of rank 0, and what is chosen by them.
 
 `jnp.remainder` and `jnp.floor_divide` ask whether their divisor is 0. A known divisor stays a
 constant here, and kernels multiply instead of dividing.
@@ -8,18 +8,53 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import eq, ge, gt, le, lt, ne
+from typing import Any, cast
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType, i1
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
+from ...ir.attribute_access import attribute
 from .arithmetic import operand_kind, result_kind, word
-from .elements import converted
+from .elements import converted, is_computed
 from .emitter import Emitter, constant_of, number_of, shape
 
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     **{"EQ": eq, "NE": ne, "GE": ge, "GT": gt, "LE": le, "LT": lt}
 }
+
+
+def drop_factors_of_one(module: Operation) -> None:
+    """Let users of `1 * x` have `x`: the first gradient is 1, and JAX multiplies by it.
+
+    What is computed from both can then be found to be the same.
+    """
+    for operation in list(module.walk()):
+        if operation.name != "stablehlo.multiply" or operation.attributes:
+            continue
+        if is_computed(operation) or operand_kind(operation).name == "complex":
+            # A stored 1 is another number, and 1 times an infinite complex number is NaN.
+            continue
+        for one, other in (operation.operands, reversed(operation.operands)):
+            if _is_one(one) and other.type == operation.results[0].type:
+                Rewriter.replace_op(operation, [], [other])
+                break
+
+
+def _is_one(value: SSAValue) -> bool:
+    """Whether all numbers of a tensor are 1."""
+    while isinstance(owner := value.owner, Operation):
+        if owner.name == "stablehlo.constant":
+            held = attribute(owner, "value")
+            if not isinstance(held, DenseIntOrFPElementsAttr):
+                return False
+            numbers = cast("DenseIntOrFPElementsAttr[Any]", held)
+            return numbers.is_splat() and number_of(numbers) == 1
+        if owner.name != "stablehlo.broadcast_in_dim":
+            return False
+        value = owner.operands[0]
+    return False
 
 
 def folded(e: Emitter, op: Operation, operands: Sequence[SSAValue]) -> SSAValue | None:

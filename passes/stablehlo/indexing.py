@@ -13,6 +13,7 @@ from ...ir.index import IndexOrInt, known
 from .arithmetic import operand_kind
 from .emitter import Emitter, shape
 from .lowering import Lowering
+from .progressions import Progression, index_progression
 from .rules import tensor_rule
 from .shapes import clamp_index, index_values, result_sizes
 
@@ -71,6 +72,11 @@ def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOr
         for number, dimension in enumerate(numbers.integers("start_index_map")):
             if limits[dimension] == 0:
                 continue
+            counted = index_progression(op.operands[1], vector, number)
+            if counted is not None and _is_within(counted, limits[dimension]):
+                at = _counted(inner, counted, batch, batch_places)
+                indices[dimension] = inner.add(indices[dimension], at)
+                continue
             start = inner.element(starts, vector_index(batch, vector, number, starts))
             at = clamp_index(inner, start, found, limits[dimension])
             indices[dimension] = inner.add(indices[dimension], at)
@@ -85,6 +91,21 @@ def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOr
 
     empty = e.empty(result, element_type(source.type))
     return e.loops([], [], [empty], None, body)[0]
+
+
+def _is_within(counted: Progression, limit: IndexOrInt) -> bool:
+    """Whether all numbers are from 0 to a limit."""
+    return isinstance(limit, int) and counted.least >= 0 and counted.most <= limit
+
+
+def _counted(
+    e: Emitter, counted: Progression, batch: Sequence[SSAValue], batch_places: Sequence[int]
+) -> IndexOrInt:
+    """The number of a progression for an index vector."""
+    if counted.dimension is None:
+        return counted.first
+    loop = batch[batch_places.index(counted.dimension)]
+    return e.add(e.multiply(loop, counted.step), counted.first)
 
 
 def vector_index(

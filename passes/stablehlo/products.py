@@ -193,29 +193,30 @@ def convolve(
     numbers = convolution_numbers(op)
     kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
     image, kernel = operands
-    places = numbers.positions(0, "bf")[2:]
     turned = [numbers.data[1].index(n) for n, window in enumerate(windows) if window.reverse]
     if turned:
         kernel = reverse(e, kernel, turned)
         windows = [replace(window, reverse=False) for window in windows]
     if _has_phases(op, windows) and not padded:
         return _convolve_phases(e, op, (image, kernel), windows)
+    groups, batches = integer(op, "feature_group_count"), integer(op, "batch_group_count")
+    image_names = _names(numbers.data[0], "s", f="i")
+    kernel_names = _names(numbers.data[1], "w")
+    result_names = _names(numbers.data[2], "s", f="o")
+    if groups * batches > 1:
+        image = _split(e, image, image_names, "i" if groups > 1 else "b", groups * batches)
+    places = [image_names.index(f"s{n}") for n in range(len(windows))]
     if not padded:
         image = _padded(e, image, windows, places, kinds[0])
     counts = [
         window_count(e, e.size(image, place), e.size(kernel, numbers.data[1].index(n)), windows[n])
         for n, place in enumerate(places)
     ]
-    groups, batches = integer(op, "feature_group_count"), integer(op, "batch_group_count")
-    image_names = _names(numbers.data[0], "s", f="i")
-    kernel_names = _names(numbers.data[1], "w")
-    result_names = _names(numbers.data[2], "s", f="o")
     if result_names[-1] == "o" != kernel_names[-1]:
         # Rows of the result are made of rows of the kernel.
         order = sorted(range(len(kernel_names)), key=lambda each: kernel_names[each] == "o")
         kernel, kernel_names = transpose(e, kernel, order), [kernel_names[each] for each in order]
     if groups * batches > 1:
-        image = _split(e, image, image_names, "i" if groups > 1 else "b", groups * batches)
         kernel = _split(e, kernel, kernel_names, "o", groups * batches)
         result_names.insert(result_names.index("o"), "g")
     named = (image, image_names), (kernel, kernel_names)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.stablehlo.windows import Window, reduction_windows
 from ...ir.attribute_access import attribute, number_list
 from ...ir.diagnostics import OperationError
-from ...ir.index import IndexOrInt
 from .combiners import Combiner, combiner
 from .elements import Kind, kind
-from .emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
+from .emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from .lowering import Lowering
 from .rules import tensor_rule
 from .running_reductions import running_dimension, running_reduction
@@ -125,109 +123,3 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
         for value, start in zip(operands[:half], initial, strict=True)
     ]
     return combined.finish(e, combine_windows(e, combined, padded, windows, starts, given))
-
-
-# select_and_scatter ------------------------------------------------------------------------------
-
-
-@tensor_rule("stablehlo.select_and_scatter")
-def _select_and_scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """First where the chosen element of each window is, then what is scattered to each place."""
-    e = lowering.emit
-    combined = combiner(lowering, op, op.regions[1], 1, widen=False)
-    (start,) = combined.start(e, [e.element(operands[2])], element_kinds(op, 2, 1))
-    output = e.fill(start, e.sizes(operands[0]))
-    if 0 in (*shape(operands[0]), *shape(operands[1])):
-        return [output]
-    windows = windows_of(op)
-    chosen = _choose(lowering, op, operands[0], e.sizes(operands[1]), windows)
-    return [_scatter_chosen(e, combined, output, operands[1], chosen, windows)]
-
-
-def _choose(
-    lowering: Lowering,
-    op: Operation,
-    operand: SSAValue,
-    counts: Sequence[IndexOrInt],
-    windows: Sequence[Window],
-) -> SSAValue:
-    """The row-major position of each window's element; -1 for windows without elements.
-
-    Dimensions in which windows are single elements are read along the loops, and do not count.
-    """
-    e = lowering.emit
-    rank = len(windows)
-    element = kind(operand.type).type
-    sizes = [e.index(size) for size in e.sizes(operand)]
-    best = e.fill(e.constant(0, element), counts)
-    where = e.fill(e.constant(-1, i64), counts)
-
-    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        _, before, position = args
-        inside = inner.constant(1, BOOL)
-        indices: list[SSAValue] = []
-        linear: IndexOrInt = 0
-        for place, each in enumerate(windows):
-            if each.is_plain:
-                indices.append(inner.loop_index(place))
-                continue
-            index = inner.add(
-                inner.multiply(inner.loop_index(place), each.stride),
-                inner.loop_index(rank + place),
-            )
-            at = inner.index(inner.subtract(index, each.low))
-            is_one, bounded = inner.nearest(at, sizes[place])
-            inside = inner.both(inside, is_one)
-            indices.append(bounded)
-            linear = inner.add(inner.multiply(linear, sizes[place]), bounded)
-        value = inner.element(operand, indices)
-        kept = lowering.scalars(op.regions[0], [before, value], inner)[0]
-        empty = inner.compare_integers("slt", position, inner.constant(0, i64))
-        new = inner.both(inside, inner.either(empty, _negated(inner, kept)))
-        here = inner.from_index(inner.index(linear), i64)
-        return [inner.select(new, value, before), inner.select(new, here, position)]
-
-    return e.window_loops([w.size for w in windows], [best, where], body)[1]
-
-
-def _negated(e: Emitter, truth: SSAValue) -> SSAValue:
-    return e.op("arith.xori", truth, e.constant(1, BOOL))
-
-
-def _scatter_chosen(
-    e: Emitter,
-    combined: Combiner,
-    output: SSAValue,
-    source: SSAValue,
-    chosen: SSAValue,
-    windows: Sequence[Window],
-) -> SSAValue:
-    rank, sizes = len(windows), e.sizes(output)
-    given = element_kinds(combined.operation, 1, 1)
-    counts = [e.index(size) for size in e.sizes(source)]
-
-    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        hit = inner.constant(1, BOOL)
-        indices: list[SSAValue] = []
-        linear: IndexOrInt = 0
-        for place, each in enumerate(windows):
-            own = inner.loop_index(place)
-            if each.is_plain:
-                indices.append(own)
-                continue
-            linear = inner.add(inner.multiply(linear, sizes[place]), own)
-            # Windows are looked at from the first on: their offsets go down.
-            offset = inner.subtract(each.size - 1, inner.loop_index(rank + place))
-            distance = inner.index(inner.subtract(inner.add(own, each.low), offset))
-            stride = inner.index(each.stride)
-            inside, index = inner.strided_place(distance, stride, counts[place])
-            hit = inner.both(hit, inside)
-            indices.append(index)
-        here = inner.from_index(inner.index(linear), i64)
-        at = inner.element(chosen, indices)
-        hit = inner.both(hit, inner.compare_integers("eq", at, here))
-        value = inner.element(source, indices)
-        added = combined.combine(inner, [args[1]], [value], given)
-        return [inner.select(hit, added[0], args[1])]
-
-    return e.window_loops([w.size for w in windows], [output], body)[0]

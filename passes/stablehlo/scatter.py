@@ -19,6 +19,7 @@ from .elements import Kind, kind
 from .emitter import BOOL, INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from .indexing import vector_index
 from .lowering import Lowering
+from .progressions import index_progression
 from .reductions import element_kinds
 from .rules import tensor_rule
 
@@ -44,9 +45,8 @@ def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         raise OperationError(op, f"needs #stablehlo.scatter<...>, found {numbers}")
     count = (len(operands) - 1) // 2
     combined = combiner(lowering, op, op.regions[0], count, widen=False)
-    return scattered(
-        lowering.emit, operands, element_kinds(op, 0, len(operands)), numbers, combined
-    )
+    kinds, indices = element_kinds(op, 0, len(operands)), op.operands[count]
+    return scattered(lowering.emit, operands, kinds, numbers, combined, indices)
 
 
 def scattered(
@@ -55,9 +55,13 @@ def scattered(
     kinds: Sequence[Kind],
     numbers: ScatterAttr,
     combined: Combiner,
+    indices: SSAValue | None = None,
 ) -> Tensors:
-    """Tensors with updates at indices: the operands are tensors, indices, updates, as given."""
-    scatter = _Scatter(e, operands, kinds, numbers, combined)
+    """Tensors with updates at indices: the operands are tensors, indices, updates, as given.
+
+    `indices` are those of StableHLO, where that is known: which of them count along a dimension.
+    """
+    scatter = _Scatter(e, operands, kinds, numbers, combined, indices)
     if 0 in (*shape(scatter.updates[0]), *shape(scatter.inputs[0])):
         return scatter.inputs
     return scatter.updates_in_order() if scatter.is_large() else scatter.loops()
@@ -73,6 +77,7 @@ class _Scatter:
         kinds: Sequence[Kind],
         numbers: ScatterAttr,
         combined: Combiner,
+        indices: SSAValue | None,
     ) -> None:
         count = (len(operands) - 1) // 2
         self.emit, self.kinds, self.combined = e, kinds, combined
@@ -89,7 +94,8 @@ class _Scatter:
         update_rank = len(shape(self.updates[0]))
         self.batch = [i for i in range(update_rank) if i not in self.windows]
         self.vector = numbers.integer("index_vector_dim")
-        self._indexed = numbers.integers("scatter_dims_to_operand_dims")
+        self._indexed = dict(enumerate(numbers.integers("scatter_dims_to_operand_dims")))
+        """For numbers of index vectors the dimensions that they are for."""
         self.batch_places = [i for i in range(len(shape(self.starts))) if i != self.vector]
         pairs = zip(
             numbers.integers("scatter_indices_batching_dims"),
@@ -100,8 +106,30 @@ class _Scatter:
             self.batch_places.index(of_starts): of_input for of_starts, of_input in pairs
         }
         """For batches that go with a dimension of the input that dimension."""
+        if indices is not None:
+            self._use_progressions(indices)
         if len(self.window) != len(self.windows) or len(self.batch) != len(self.batch_places):
             raise OperationError(e.origin, "has dimension numbers that do not fit its operands")
+
+    def _use_progressions(self, indices: SSAValue) -> None:
+        """Let batches go with the dimensions along which their index counts.
+
+        A window at 0 that is as wide as the tensor needs no index.
+        """
+        extents = shape(self.inputs[0])
+        for number, dimension in tuple(self._indexed.items()):
+            counted = index_progression(indices, self.vector, number)
+            if counted is None or counted.first != 0 or extents[dimension] < 0:
+                continue
+            if counted.dimension is None and dimension in self.window:
+                if extents[dimension] == self._width(self.emit, dimension):
+                    del self._indexed[number]
+            elif counted.dimension is not None and dimension not in self.window:
+                batch = self.batch_places.index(counted.dimension)
+                is_all = counted.step == 1 and counted.count == extents[dimension]
+                if is_all and batch not in self.shared:
+                    self.shared[batch] = dimension
+                    del self._indexed[number]
 
     def loops(self) -> list[SSAValue]:
         """Loops over the elements, and for each over the index vectors that may be for it.
@@ -149,7 +177,7 @@ class _Scatter:
 
     def _is_whole(self, dimension: int) -> bool:
         """Whether windows are as wide as the tensor in a dimension that no index is for."""
-        if dimension in self._indexed:
+        if dimension in self._indexed.values():
             return False
         extent = shape(self.inputs[0])[dimension]
         place = self.windows[self.window.index(dimension)]
@@ -296,7 +324,7 @@ class _Scatter:
         kept = [sizes[place] for place in self.batch_places]
         sizes[self.vector] = 1
         found: list[SSAValue] = []
-        for number in range(len(self._indexed)):
+        for number in self._indexed:
             offsets = [number if place == self.vector else 0 for place in range(len(sizes))]
             part = self.starts
             if shape(self.starts)[self.vector] != 1:
@@ -308,7 +336,7 @@ class _Scatter:
         """The numbers of one index vector."""
         return [
             e.element(self.starts, vector_index(batch, self.vector, number, self.starts))
-            for number in range(len(self._indexed))
+            for number in self._indexed
         ]
 
     def _starts(
@@ -317,7 +345,7 @@ class _Scatter:
         """Where the window of an index vector begins; 0 where indices say nothing."""
         starts: list[IndexOrInt] = [0] * self.rank
         is_signed = self.kinds[self.count].name == "signed"
-        for number, dimension in zip(vector, self._indexed, strict=True):
+        for number, dimension in zip(vector, self._indexed.values(), strict=True):
             starts[dimension] = e.to_index(number, is_signed)
         for number, dimension in self.shared.items():
             starts[dimension] = e.index(batch[number])

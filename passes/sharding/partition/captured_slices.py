@@ -17,7 +17,8 @@ from ..rules.captured_reads import Along, loop_index, reads_along_loops
 from .gather_partition import Lookup, where_split
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
-from .slice_exchange import Interval, Section, fetch_sections
+from .sections import fetch_sections
+from .slice_exchange import Interval, Section
 
 HERE = "here"
 """A dimension that begins where this process's part of its loop does."""

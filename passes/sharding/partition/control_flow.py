@@ -18,7 +18,7 @@ from .by_rule import copy_with, run_whole
 from .local_types import local_type
 from .partitioner import Partitioner, normal
 from .registry import partition
-from .slices import slice_with
+from .slice_numbers import slice_with
 
 
 @partition(SHARDING, GET_SHARDING)

@@ -257,16 +257,11 @@ def emit_exchange(
     ]
     if len(received) == 1 and _is_all(exchange):
         return received[0]
-    lengths = [
-        sum(lengths)
-        for lengths in zip(
-            exchange.own.lengths, *(each.part.lengths for each in exchange.rounds), strict=True
-        )
-    ]
+    parts = [(value, each) for each in exchange.own]
+    parts += zip(received, (each.part for each in exchange.rounds), strict=True)
+    lengths = [sum(each) for each in zip(*(part.lengths for _, part in parts), strict=True)]
     sizes[dimension] = emitter.element(lengths, position)
     section = emitter.empty(_with_extent(tensor_type, dimension, lengths), sizes)
-    parts = [(value, exchange.own)]
-    parts += zip(received, (each.part for each in exchange.rounds), strict=True)
     for source, part in parts:
         if not any(part.lengths):
             continue
@@ -285,7 +280,7 @@ def _is_all(exchange: SliceExchange) -> bool:
     """Whether what is received in the only round is the section of every process."""
     (only,) = exchange.rounds
     return (
-        not any(exchange.own.lengths)
+        not any(any(each.lengths) for each in exchange.own)
         and set(only.part.lengths) == {only.width}
         and set(only.part.first) == {0}
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -14,19 +14,21 @@ from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked, shape_of
 from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
+from ....sharding.slice_exchange import MOST_PARTS, best_way, plan_joined_exchange
 from ..rules.builder import integer, integers
 from ..rules.tensor import fetched_part, kept_dimensions
 from .by_rule import choose, copy_with, record_sizes, run_whole, spread_by_rule
-from .emit_reshard import shard_interval
+from .emit_reshard import emit_exchange, shard_interval
 from .emitter import Emitter
 from .local_types import local_type, tensor_type_of, with_shape
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import partition
+from .sections import cut_from, fetch_sections
 from .shifted import Shift, operands_with_sections, shifts, windows_by_dimension
-from .slice_exchange import Interval, Section, cut_out, fetch_sections
-from .slices import slice_lists, slice_with
+from .slice_exchange import Interval, Section, cut_out
+from .slice_numbers import slice_lists, slice_with
 
 
 @partition("tensor.concat")
@@ -63,6 +65,9 @@ def _join_whole(
 
 
 def _joined_parts(partitioner: Partitioner, spread: OpSharding, split: Shift) -> SSAValue:
+    whole = _rotated(partitioner, spread, split)
+    if whole is not None:
+        return whole
     emitter, operation, dimension = partitioner.emitter, spread.operation, split.dimension
     parts: list[SSAValue] = []
     for index, (value, sharding) in enumerate(
@@ -82,6 +87,49 @@ def _joined_parts(partitioner: Partitioner, spread: OpSharding, split: Shift) ->
     extents[dimension] = None if None in sizes else sum(size or 0 for size in sizes)
     made = emitter.insert(ConcatOp(parts, dimension, with_shape(target, extents)))
     return emitter.cast(made, target)
+
+
+def _rotated(partitioner: Partitioner, spread: OpSharding, split: Shift) -> SSAValue | None:
+    """Parts of one tensor, joined anew: at once, if that is less than one part after the other.
+
+    Of rows that are moved on by one, the last to the front, each process sends one in a ring.
+    """
+    operation, dimension = spread.operation, split.dimension
+    found = [cut_from(operand, dimension) for operand in operation.operands]
+    source, sharding = found[0][0], spread.operand_shardings[0]
+    size, held = shape(source)[dimension], partitioner.sharding_of(source)
+    if size is None or any(each is not source for each, _ in found) or sharding.partials:
+        return None
+    if held is not None and held.offsets:
+        return None
+    sharding = replace(sharding, offsets=())
+    parts = [
+        [windows_by_dimension(spread, index)[dimension].read(*part) for part in split.parts]
+        for index in range(len(found))
+    ]
+    wanted = [
+        [
+            (first + start, first + end)
+            for (_, first), (start, end) in zip(found, intervals, strict=True)
+            if start < end
+        ]
+        for intervals in zip(*parts, strict=True)
+    ]
+    owned = list(pairwise(shard_offsets(size, sharding, dimension)))
+    exchange = plan_joined_exchange(owned, wanted) if len(owned) <= MOST_PARTS else None
+    apart = sum(
+        best_way(owned, [(a + first, b + first) if a < b else (0, 0) for a, b in intervals])[1]
+        for (_, first), intervals in zip(found, parts, strict=True)
+    )
+    if exchange is None or exchange.sent >= apart:
+        return None
+    value = partitioner.demand(source, sharding)
+    made = emit_exchange(
+        *(partitioner.emitter, value, tensor_type_of(value), dimension),
+        *(spread.grid, split.axes, exchange),
+    )
+    target = local_type(tensor_type_of(operation.results[0]), spread.result_shardings[0])
+    return partitioner.emitter.cast(made, target)
 
 
 @partition("tensor.insert_slice")

@@ -17,7 +17,8 @@ from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .reductions import finish_result
 from .registry import partition
-from .slice_exchange import Interval, Padding, Section, fetch_sections
+from .sections import fetch_sections
+from .slice_exchange import Interval, Padding, Section
 
 Read = Callable[[int, int, int], Interval]
 """`read(dimension, start, end)`: what an interval of the result is made from, in the operand."""

@@ -40,10 +40,10 @@ class Section:
     """Otherwise: where this process's section of a whole dimension begins, and its length."""
 
 
-def fetch_sections(
+def fetch_held_sections(
     partitioner: Partitioner, original: SSAValue, sharding: Sharding, sections: Sequence[Section]
 ) -> SSAValue:
-    """The part of a tensor that this process reads.
+    """The part of a tensor that this process reads, from where the tensor is held.
 
     `sharding` is how the tensor is split along the other dimensions, and along those of the
     sections by their axes.
@@ -107,7 +107,10 @@ def _cut(
     if isinstance(way, SliceExchange):
         held = tensor_type_of(value)
         axes = present.dimension_axes[dimension]
-        return emit_exchange(emitter, value, held, dimension, present.grid, axes, way)
+        return emitter.once(
+            ("exchange", value, dimension, present.grid, axes, way),
+            lambda: emit_exchange(emitter, value, held, dimension, present.grid, axes, way),
+        )
     if intervals is None:
         assert section.at_run_time is not None
         first, length = section.at_run_time(value)
@@ -117,7 +120,10 @@ def _cut(
         if way is not None:
             size = shape(original)[dimension]
             assert size is not None
-            value = _with_halos(partitioner, value, present, dimension, way)
+            value = emitter.once(
+                ("halo", value, dimension, present, way),
+                lambda held=value: _with_halos(partitioner, held, present, dimension, way),
+            )
             origins = [start - way[0] for start in shard_offsets(size, present, dimension)[:-1]]
         starts = [
             start - origin if start < end else 0

@@ -7,26 +7,26 @@ result, by an offset or by padding, the process fetches the section that it need
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i32
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Operation, SSAValue
 
 from ....dialects.shard.dialect import BroadcastOp
 from ....ir.index import IndexOrInt
-from ....ir.index_lists import SLICE_LISTS, index_array, mixed_list, split_list
+from ....ir.tensor_types import shape_of
 from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes
 from ..rules.builder import integers
 from .by_rule import copy_local, copy_with, local_part
-from .emit_reshard import shard_interval, shift_index
+from .emit_reshard import shard_interval
 from .local_types import local_type, tensor_type_of
 from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
+from .sections import PADDING, emit_padding, shift_body
 from .shifted import paddings_of, shifts, with_sections_of
+from .slice_numbers import slice_lists, slice_with
 
 
 @with_sections_of("tensor.extract_slice")
@@ -76,59 +76,15 @@ def _selected(spread: OpSharding) -> dict[int, tuple[int, int]]:
     }
 
 
-def slice_with(
-    operation: Operation,
-    dynamic: Sequence[SSAValue],
-    tensors: int,
-    sizes: Mapping[int, IndexOrInt],
-    offsets: Mapping[int, IndexOrInt] | None = None,
-) -> tuple[dict[str, Attribute], list[SSAValue]]:
-    """The properties and operands of a slice operation with other sizes and offsets.
-
-    `dynamic` are its operands after the first `tensors`; what is new is given by dimension.
-    """
-    lists = slice_lists(operation, dynamic)
-    for held, changed in zip(lists, (offsets or {}, sizes), strict=False):
-        for dimension, number in changed.items():
-            held[dimension] = number
-    properties = dict(operation.properties)
-    values: list[SSAValue] = []
-    counts = [1] * tensors
-    for name, entries in zip(SLICE_LISTS, lists, strict=True):
-        properties[name], found = index_array(entries), split_list(entries)[1]
-        counts.append(len(found))
-        values += found
-    if isinstance(properties.get("operandSegmentSizes"), DenseArrayBase):
-        properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
-    return properties, values
-
-
-def slice_lists(
-    operation: Operation, dynamic: Sequence[SSAValue], names: Sequence[str] = SLICE_LISTS
-) -> list[list[IndexOrInt]]:
-    """Lists of numbers, with values in the place of their marks: offsets, sizes and strides."""
-    values = iter(dynamic)
-    return [list(mixed_list(integers(operation, name) or (), values)) for name in names]
-
-
-_PADDING = ("static_low", "static_high")
-
-
 @with_sections_of("tensor.pad")
 def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """The padding of a split dimension belongs to the processes at its ends."""
     emitter, operation = partitioner.emitter, spread.operation
-    low, high = slice_lists(operation, operands[1:], _PADDING)
+    low, high = slice_lists(operation, operands[1:], PADDING)
     for padding in paddings_of(spread):
         position = emitter.position(spread.grid, padding.axes)
         low[padding.dimension] = emitter.element([a for a, _ in padding.widths], position)
         high[padding.dimension] = emitter.element([b for _, b in padding.widths], position)
-    properties = dict(operation.properties)
-    properties |= {"static_low": index_array(low), "static_high": index_array(high)}
-    below, above = split_list(low)[1], split_list(high)[1]
-    counts = [1, len(below), len(above)]
-    properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
-    made = copy_local(partitioner, spread, [operands[0], *below, *above], properties)
     starts: list[IndexOrInt] = []
     for dimension, (size, axes) in enumerate(
         zip(shape(operation.results[0]), spread.result_shardings[0].dimension_axes, strict=True)
@@ -141,8 +97,8 @@ def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) 
             )
             start = shard_interval(emitter, total, spread.result_shardings[0], dimension)[0]
         starts.append(start)
-    _shift_body(partitioner, made, starts)
-    return emitter.append(made).results[0]
+    extents = shape_of(local_type(tensor_type_of(operation.results[0]), spread.result_shardings[0]))
+    return emit_padding(partitioner, operation, operands[0], (low, high), starts, extents)
 
 
 @local_part("tensor.generate")
@@ -163,13 +119,5 @@ def generate(partitioner: Partitioner, spread: OpSharding, operands: list[SSAVal
         if local == DYNAMIC_INDEX:
             sizes.append(partitioner.emitter.index(length))
     made = copy_local(partitioner, spread, sizes)
-    _shift_body(partitioner, made, starts)
+    shift_body(partitioner, made, starts)
     return made
-
-
-def _shift_body(partitioner: Partitioner, made: Operation, starts: Sequence[IndexOrInt]) -> None:
-    """Let a body that is given local indices compute with those in the whole tensor."""
-    block = made.regions[0].blocks[0]
-    for argument, start in zip(block.args, starts, strict=True):
-        if argument.first_use is not None:
-            shift_index(partitioner.emitter, argument, start, InsertPoint.at_start(block))

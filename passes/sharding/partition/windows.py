@@ -22,8 +22,9 @@ from ..rules.linalg import linear_terms
 from .emit_reshard import shard_interval
 from .op_sharding import OpSharding
 from .partitioner import Partitioner
+from .sections import fetch_sections
 from .shifted import windows_by_dimension
-from .slice_exchange import Interval, Section, fetch_sections
+from .slice_exchange import Interval, Section
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
@@ -66,6 +66,8 @@ class _Loops:
     extents: Shape
     windowed: set[int]
     whole: set[int]
+    combines: bool
+    """Whether partial results of all reductions can be combined."""
 
     def dimension(
         self, expression: AffineExpr, extent: int | None, *, is_written: bool
@@ -88,12 +90,7 @@ class _Loops:
             ((loop, coefficient),) = moving.items()
             if coefficient == 1 and extent is not None and extent == self.extents[loop]:
                 return (loop,)
-        parallel = [d for d in moving if self.iterators[d] is IteratorType.PARALLEL]
-        leading = max(
-            parallel,
-            key=lambda d: abs(moving[d]) * (self.extents[d] or 1),
-            default=None,
-        )
+        leading = self._leading(moving)
         self.whole |= moving.keys() - {leading}
         if (
             leading is None
@@ -105,6 +102,24 @@ class _Loops:
             return ()
         self.windowed.add(leading)
         return (leading,)
+
+    def _leading(self, moving: Mapping[int, int]) -> int | None:
+        """The loop along which windows slide: it is split.
+
+        Of the gradient of a convolution's kernel that is a longer one than those of the result: a
+        loop over the image, whose partial sums are added.
+        """
+        parallel = [d for d in moving if self.iterators[d] is IteratorType.PARALLEL]
+        leading = max(parallel, key=lambda d: abs(moving[d]) * (self.extents[d] or 1), default=None)
+        extents = {d: extent for d in moving if (extent := self.extents[d]) is not None}
+        if not self.combines or len(extents) < len(moving):
+            return leading
+        summed = max(
+            (d for d in moving if d not in parallel), key=extents.__getitem__, default=None
+        )
+        if summed is None or any(extents[d] >= extents[summed] for d in parallel):
+            return leading
+        return summed
 
 
 def _factor(
@@ -177,7 +192,9 @@ def structured_rule(operation: Operation) -> FactorRule | None:
     view = structured_view(operation)
     if view is None:
         return None
-    loops = _Loops(view.iterators, view.loop_sizes(), set(), set())
+    outputs = range(len(view.outputs) if IteratorType.REDUCTION in view.iterators else 0)
+    combines = all(combiner_of(operation, output) is not None for output in outputs)
+    loops = _Loops(view.iterators, view.loop_sizes(), set(), set(), combines)
     values = (*view.inputs, *view.outputs)
     tensors = [
         _dimensions(loops, indexing, shape, is_written=index >= len(view.inputs))

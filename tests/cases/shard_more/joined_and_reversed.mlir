@@ -44,7 +44,7 @@ func.func @f(%x: tensor<8x3xi32>, %y: tensor<8x3xi32>) -> tensor<16x3xi32> {
 // -----
 
 // Half of each row rotated: slices and a join of split columns.
-// Collectives: 4 update_halo.
+// Collectives: 3 update_halo.
 shard.grid @g(shape = 2)
 func.func @f(%x: tensor<4x8xf32>, %c: tensor<4x8xf32>, %sn: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding

@@ -13,7 +13,7 @@ func.func @f(%x: tensor<2x16x8xf32>, %w: tensor<8x5xf32>) -> tensor<2x5xf32> {
 // -----
 
 // Rows moved on by one, the last to the front.
-// Collectives: 1 broadcast, 1 update_halo.
+// Collectives: 1 send.
 shard.grid @g(shape = 4)
 func.func @f(%x: tensor<16x3xf32>) -> tensor<16x3xf32> {
   %s = shard.sharding @g split_axes = [[0]] : !shard.sharding

@@ -18,6 +18,7 @@ from mesh_opt.sharding.slice_exchange import (
     Part,
     SliceExchange,
     best_way,
+    plan_joined_exchange,
     plan_slice_exchange,
     window_bytes,
 )
@@ -40,7 +41,8 @@ def sections(
             found[process][place + step] = held[first + step]
 
     for process, interval in enumerate(owned):
-        put(process, exchange.own, range(*interval))
+        for part in exchange.own:
+            put(process, part, range(*interval))
     for each in exchange.rounds:
         assert sorted(each.receivers) == sorted(each.senders) == list(range(count))
         for process, sender in enumerate(each.senders):
@@ -81,7 +83,34 @@ def test_a_reversal_is_one_round() -> None:
     assert exchange is not None
     assert [each.senders for each in exchange.rounds] == [(3, 2, 1, 0)]
     assert exchange.sent == 3
-    assert exchange.own.lengths == (0, 0, 0, 0)
+    assert exchange.own == ()
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_sections_of_several_intervals(seed: int) -> None:
+    """Intervals may overlap, and a process may hold several of its own."""
+    generator = random.Random(seed)
+    count = generator.randint(1, 6)
+    size = generator.randint(count, 30)
+    owned = owned_by(size, count)
+    wanted: list[list[Interval]] = []
+    for _ in range(count):
+        ends = [sorted(generator.randint(0, size) for _ in range(2)) for _ in range(3)]
+        wanted.append([(first, end) for first, end in ends[: generator.randint(0, 3)]])
+    exchange = plan_joined_exchange(owned, wanted)
+    if exchange is None:
+        return
+    for found, intervals in zip(sections(exchange, owned, count), wanted, strict=True):
+        places = [place for first, end in intervals for place in range(first, end)]
+        assert found == dict(enumerate(places))
+
+
+def test_a_rotation_is_one_round() -> None:
+    """The last element comes first: each process sends one in a ring."""
+    wanted = [[(15, 16), (0, 3)], [(3, 7)], [(7, 11)], [(11, 15)]]
+    exchange = plan_joined_exchange(owned_by(16, 4), wanted)
+    assert exchange is not None
+    assert [(each.width, each.senders) for each in exchange.rounds] == [(1, (3, 0, 1, 2))]
 
 
 def test_half_of_a_dimension() -> None:

@@ -123,3 +123,19 @@ func.func @resource() -> tensor<2xf32> {
 {-#
   dialect_resources: { builtin: { scale: "0x040000000000803F00000040" } }
 #-}
+
+// What is multiplied by 1 is computed once: the sums are of the same values.
+
+// CHECK-LABEL: func.func @factor_of_one(%a: tensor<4xf32>)
+// CHECK-COUNT-1: math.exp
+// CHECK-NOT: math.exp
+// CHECK-NOT: arith.mulf
+// CHECK: func.return
+func.func @factor_of_one(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %1 = stablehlo.multiply %0, %a : tensor<4xf32>
+  %2 = stablehlo.exponential %1 : tensor<4xf32>
+  %3 = stablehlo.exponential %a : tensor<4xf32>
+  return %2, %3 : tensor<4xf32>, tensor<4xf32>
+}

@@ -1,0 +1,220 @@
+"""What a process reads of a tensor that is another one, padded or cut: it is read of that one.
+
+A convolution that reads rows 3 to 9 of an image with a row of padding before it reads rows 2 to 8
+of the image. To split the padded image and to read of its parts would move rows twice: to where
+they are after the padding, and from there to where windows need them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ....ir.index import IndexOrInt
+from ....ir.index_lists import index_array, split_list
+from ....ir.tensor_types import shape_of
+from ....sharding.factors import Window
+from ....sharding.sharding import Sharding
+from ..annotations.access import SHARD
+from ..rules.builder import integers
+from ..rules.tensor import whole_dimensions
+from .by_rule import copy_with
+from .emit_reshard import shift_index
+from .local_types import local_type, tensor_type_of, with_shape
+from .partitioner import Partitioner, shape
+from .slice_exchange import Section, fetch_held_sections
+from .slice_numbers import slice_lists, slice_with
+
+PADDING = ("static_low", "static_high")
+
+
+def fetch_sections(
+    partitioner: Partitioner, original: SSAValue, sharding: Sharding, sections: Sequence[Section]
+) -> SSAValue:
+    """The part of a tensor that this process reads.
+
+    `sharding` is how the tensor is split along the other dimensions, and along those of the
+    sections by their axes.
+    """
+    operation = original.owner
+    while isinstance(operation, Operation) and operation.name == SHARD:
+        operation = operation.operands[0].owner
+    if isinstance(operation, Operation) and not sharding.partials:
+        windows = _shifted_reads(operation, sharding, sections)
+        if windows is not None:
+            emit = _padded if operation.name == "tensor.pad" else _cut
+            return emit(partitioner, operation, sharding, sections, windows)
+    return fetch_held_sections(partitioner, original, sharding, sections)
+
+
+def cut_from(original: SSAValue, dimension: int) -> tuple[SSAValue, int]:
+    """The tensor that one is cut out of along a dimension alone, and from which element on."""
+    first = 0
+    while isinstance(operation := original.owner, Operation):
+        if operation.name == "tensor.extract_slice":
+            source = operation.operands[0]
+            whole = whole_dimensions(operation, shape(source)) or []
+            offsets, strides = (
+                (integers(operation, f"static_{name}") or ())[dimension]
+                for name in ("offsets", "strides")
+            )
+            others = whole[:dimension] + whole[dimension + 1 :]
+            if len(shape(source)) != len(shape(original)) or not all(others):
+                break
+            if offsets < 0 or strides != 1:
+                break
+            first += offsets
+        elif operation.name != SHARD:
+            break
+        original = operation.operands[0]
+    return original, first
+
+
+def _shifted_reads(
+    operation: Operation, sharding: Sharding, sections: Sequence[Section]
+) -> dict[int, Window] | None:
+    """What a padded or cut tensor is of its source, by the dimensions of known sections.
+
+    `None` if it is neither, or is shifted along another split dimension.
+    """
+    if operation.name == "tensor.pad":
+        low, high = (integers(operation, name) or () for name in PADDING)
+        firsts = [-each if each >= 0 else None for each in low]
+        whole = [each == (0, 0) for each in zip(low, high, strict=True)]
+    elif operation.name == "tensor.extract_slice":
+        strides = integers(operation, "static_strides") or ()
+        offsets = integers(operation, "static_offsets") or ()
+        firsts = [
+            offset if offset >= 0 and stride == 1 else None
+            for offset, stride in zip(offsets, strides, strict=True)
+        ]
+        whole = whole_dimensions(operation, shape(operation.operands[0])) or []
+    else:
+        return None
+    extents = shape(operation.operands[0])
+    if len(extents) != len(shape(operation.results[0])) or len(whole) != len(extents):
+        return None
+    found: dict[int, Window] = {}
+    for section in sections:
+        first, extent = firsts[section.dimension], extents[section.dimension]
+        if first is None or extent is None or section.intervals is None:
+            return None
+        found[section.dimension] = Window(0, section.dimension, extent, first=first)
+    for dimension, axes in enumerate(sharding.dimension_axes):
+        if axes and dimension not in found and not whole[dimension]:
+            return None
+    return found
+
+
+def _fetched(
+    partitioner: Partitioner,
+    operation: Operation,
+    sharding: Sharding,
+    sections: Sequence[Section],
+    windows: Mapping[int, Window],
+) -> SSAValue:
+    """The part of the source that sections of the result are made of."""
+    inner = [
+        replace(
+            section,
+            intervals=[windows[section.dimension].read(*each) for each in section.intervals or ()],
+        )
+        for section in sections
+    ]
+    return fetch_sections(partitioner, operation.operands[0], sharding, inner)
+
+
+def _local_shape(
+    original: SSAValue, sharding: Sharding, sections: Sequence[Section]
+) -> list[int | None]:
+    """The extents of what each process reads, `None` where they are not the same."""
+    extents = list(shape_of(local_type(tensor_type_of(original), sharding)))
+    for section in sections:
+        lengths = {max(end - start, 0) for start, end in section.intervals or ()}
+        extents[section.dimension] = lengths.pop() if len(lengths) == 1 else None
+    return extents
+
+
+def _padded(
+    partitioner: Partitioner,
+    operation: Operation,
+    sharding: Sharding,
+    sections: Sequence[Section],
+    windows: Mapping[int, Window],
+) -> SSAValue:
+    """Sections of a padded tensor: what they have of the source, padded."""
+    emitter, result = partitioner.emitter, operation.results[0]
+    source = _fetched(partitioner, operation, sharding, sections, windows)
+    low, high = slice_lists(operation, _scalars(partitioner, operation), PADDING)
+    starts = [partitioner.shard_start(result, d, sharding) for d in range(sharding.rank)]
+    for section in sections:
+        dimension, intervals = section.dimension, section.intervals or ()
+        position = emitter.position(sharding.grid, section.axes)
+        widths = [windows[dimension].beyond(*each) for each in intervals]
+        low[dimension] = emitter.element([below for below, _ in widths], position)
+        high[dimension] = emitter.element([above for _, above in widths], position)
+        starts[dimension] = emitter.element([start for start, _ in intervals], position)
+    extents = _local_shape(result, sharding, sections)
+    return emit_padding(partitioner, operation, source, (low, high), starts, extents)
+
+
+def emit_padding(
+    partitioner: Partitioner,
+    operation: Operation,
+    source: SSAValue,
+    widths: tuple[Sequence[IndexOrInt], Sequence[IndexOrInt]],
+    starts: Sequence[IndexOrInt],
+    extents: Sequence[int | None],
+) -> SSAValue:
+    """A local `tensor.pad` by some widths, whose result begins at `starts` in the whole one."""
+    values = [split_list(each)[1] for each in widths]
+    properties = dict(operation.properties)
+    properties |= zip(PADDING, map(index_array, widths), strict=True)
+    counts = [1, *map(len, values)]
+    properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, counts)
+    made_type = with_shape(tensor_type_of(operation.results[0]), extents)
+    operands = [source, *values[0], *values[1]]
+    made = copy_with(partitioner, operation, operands, [made_type], properties)
+    shift_body(partitioner, made, starts)
+    return partitioner.emitter.append(made).results[0]
+
+
+def shift_body(partitioner: Partitioner, made: Operation, starts: Sequence[IndexOrInt]) -> None:
+    """Let a body that is given local indices compute with those in the whole tensor."""
+    block = made.regions[0].blocks[0]
+    for argument, start in zip(block.args, starts, strict=True):
+        if argument.first_use is not None:
+            shift_index(partitioner.emitter, argument, start, InsertPoint.at_start(block))
+
+
+def _cut(
+    partitioner: Partitioner,
+    operation: Operation,
+    sharding: Sharding,
+    sections: Sequence[Section],
+    windows: Mapping[int, Window],
+) -> SSAValue:
+    """Sections of a tensor that is cut out of another: of what they are, dimensions that are not
+    split are cut."""
+    source = _fetched(partitioner, operation, sharding, sections, windows)
+    sizes = {
+        dimension: partitioner.emitter.dimension(source, dimension)
+        for dimension, axes in enumerate(sharding.dimension_axes)
+        if axes or dimension in windows
+    }
+    scalars = _scalars(partitioner, operation)
+    offsets: dict[int, IndexOrInt] = dict.fromkeys(windows, 0)
+    properties, dynamic = slice_with(operation, scalars, 1, sizes, offsets)
+    extents = _local_shape(operation.results[0], sharding, sections)
+    made_type = with_shape(tensor_type_of(operation.results[0]), extents)
+    made = copy_with(partitioner, operation, [source, *dynamic], [made_type], properties)
+    return partitioner.emitter.append(made).results[0]
+
+
+def _scalars(partitioner: Partitioner, operation: Operation) -> list[SSAValue]:
+    """The numbers that an operation is given beside its source."""
+    return [partitioner.scalar(operand) for operand in operation.operands[1:]]
