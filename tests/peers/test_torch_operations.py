@@ -122,6 +122,15 @@ same(lambda x, y: torch.linalg.solve_triangular(x + 5 * torch.eye(4), y, upper=T
 
 
 ELEMENTS = """
+BESSEL = [*(f"bessel_{kind}{order}" for kind in "jy" for order in (0, 1)), "erfcx", "log_ndtr",
+          *(f"{kind}_k{order}" for kind in ("modified_bessel", "scaled_modified_bessel")
+            for order in (0, 1)),
+          "modified_bessel_i0", "modified_bessel_i1", "spherical_bessel_j0"]
+POLYNOMIALS = [f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_")
+               for kind in "tuvw"]
+POLYNOMIALS += ["hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
+                "legendre_polynomial_p"]
+
 # Division and extrema of numbers that are large, infinite or none, spread over each other.
 edge = torch.tensor([0.0, -0.0, 1, -1, 0.5, -2.5, 3, 1e30, -1e30, 1e-30, nan, inf, -inf])
 same(lambda x, y: (torch.fmod(x, y), torch.remainder(x, y), torch.remainder(x, 3), x // y, x // 3,
@@ -135,6 +144,21 @@ same(lambda x, y: (x << y, x >> y, x << 2), whole[:, None], whole)
 bessel = torch.tensor([0.0, 1, -2.5, 7.9, 8.1, -20, 80])
 for kind in (torch.float32, torch.float64):
     same(lambda x: (torch.i0(x), torch.special.i0e(x)), bessel.to(kind))
+
+    same(lambda x: [getattr(torch.special, name)(x) for name in BESSEL],
+         torch.cat([bessel, edge, torch.linspace(-9, 9, 37)]).to(kind))
+    same(lambda x: (torch.special.ndtri(x), torch.special.ndtri(x**20)),
+         tensor([0.0, 1e-3, 0.1, 0.3, 0.499, 0.5, 0.51, 0.9, 0.999, 1, -0.1, 1.1, nan]).to(kind))
+
+# Polynomials of a degree for each element, or of one.
+degree, place = tensor([-1, 0, 1, 2, 3.7, 9]), tensor([-3, -1, -0.7, 0, 0.2, 1, 2.5])[:, None]
+same(lambda x, n: [getattr(torch.special, name)(x, n) for name in POLYNOMIALS], place, degree)
+same(lambda x: (torch.special.legendre_polynomial_p(x, 4),
+                torch.special.hermite_polynomial_h(1.5, x)), degree)
+
+# Numbers without dimensions, of which torch-mlir mistakes the signs.
+same(lambda x: [x + f(torch.full((), each)) for f in (torch.sign, torch.trunc)
+                for each in (4.5, -4.5, nan)], degree)
 
 # Slices up to the end, of which torch-mlir makes the largest number and counts up to it.
 x = torch.randn(2, 8, 4)
