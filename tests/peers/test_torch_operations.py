@@ -160,6 +160,16 @@ same(lambda x: (torch.special.legendre_polynomial_p(x, 4),
 same(lambda x: [x + f(torch.full((), each)) for f in (torch.sign, torch.trunc)
                 for each in (4.5, -4.5, nan)], degree)
 
+# NaN is the largest number, wherever it stands.
+rows = tensor([[nan, -1.15, 3, nan], [0.5, nan, -0.0, 0], [inf, nan, 1, -inf], [4, 3, 2, 1]])
+for kind in (torch.float32, torch.float64, torch.bfloat16):
+    same(lambda x: [each for descending in (False, True) for dim in (0, -1)
+                    for each in torch.sort(x, stable=True, dim=dim, descending=descending)],
+         rows.to(kind))
+same(lambda x: [f(x, 3, 0).values for f in (torch.topk, torch.kthvalue)], rows)
+same(lambda x: (torch.topk(x, 3, largest=False).values, torch.nanmedian(x, 1).values,
+                torch.median(x, 1).values, torch.nanmedian(x)), rows)
+
 # Slices up to the end, of which torch-mlir makes the largest number and counts up to it.
 x = torch.randn(2, 8, 4)
 def assigned(x):
