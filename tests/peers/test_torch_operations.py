@@ -304,6 +304,12 @@ same(lambda x: (torch.std_mean(x, 0), torch.std_mean(x, True), torch.geqrf(x),
                 torch.linalg.householder_product(*torch.geqrf(x)),
                 torch.linalg.norm(x[0])), rows)
 same(lambda x: torch.linalg.pinv(x @ x.T, hermitian=True), torch.randn(4, 2))
+square = torch.randn(2, 4, 4)
+same(lambda x: (*torch.linalg.eig(x), torch.linalg.eigvals(x[0])), square)
+same(lambda x, y: [torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y, left=left, adjoint=adjoint)
+                   for left in (False, True) for adjoint in (False, True)], square, square.flip(0))
+same(lambda x, y: [torch.ormqr(*torch.geqrf(x[0]), y[0], left, transpose)
+                   for left in (False, True) for transpose in (False, True)], square, square.flip(0))
 
 # What crashes torch-mlir, and what it does not count or weigh.
 z = torch.randn(3, 4, dtype=torch.complex64)
