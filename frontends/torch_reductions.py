@@ -30,6 +30,18 @@ def as_integers(
     return tuple(each.to(x.dtype) if each.dtype == torch.int32 else each for each in found)
 
 
+def _ordered(torch: Any, x: Any, largest: bool) -> Any:
+    """Integers in the order of floats, with NaN at that end; torch-mlir takes a later place."""
+    wide = x if x.dtype == torch.float64 else x.to(torch.float32)
+    whole = torch.int64 if wide.dtype == torch.float64 else torch.int32
+    body = "%r = stablehlo.bitcast_convert %a0 : ({0}) -> {r}"
+    # There is one zero.
+    bits = carry(torch, body, x.shape, whole, wide + 0.0)
+    limits = torch.iinfo(whole)
+    found = torch.where(bits < 0, bits ^ limits.max, bits)
+    return torch.where(torch.isnan(wide), limits.max if largest else limits.min, found)
+
+
 def _reduction(name: str) -> None:
     @decomposition(name)
     def reduce(torch: Any, x: Any, *options: Any, **more: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
@@ -38,6 +50,8 @@ def _reduction(name: str) -> None:
             return operation(x.reshape(1), *options, **more).reshape(())
         if x.dtype in (torch.bool, torch.uint8):
             return as_integers(torch, operation, x, *options, **more)
+        if name.startswith("arg") and x.dtype.is_floating_point:
+            return operation(_ordered(torch, x, "max" in name), *options, **more)
         return NotImplemented
 
 
@@ -52,6 +66,10 @@ def _with_places(name: str) -> None:
             return x.clone(), torch.zeros_like(x, dtype=torch.int64)
         if x.dtype in (torch.bool, torch.uint8):
             return as_integers(torch, _operation(torch, name), x, *options, **more)
+        if x.dtype.is_floating_point:
+            extremum = name.partition(".")[0]
+            values = _operation(torch, f"a{extremum}.default")(x, *options, **more)
+            return values, getattr(torch, f"arg{extremum}")(x, *options, **more)
         return NotImplemented
 
 
