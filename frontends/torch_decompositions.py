@@ -10,8 +10,8 @@ from .torch_rules import Decompositions, table
 from .torch_spectra import composite_rule, composites
 
 _RULES = (
-    *("choices", "complex", "elements", "functions", "indices", "matrices", "orders", "places"),
-    *("pools", "products", "reductions", "resizes", "series", "spectra"),
+    *("bessel", "choices", "complex", "elements", "functions", "indices", "matrices", "orders"),
+    *("places", "polynomials", "pools", "products", "reductions", "resizes", "series", "spectra"),
 )
 """The files `torch_*` that fill the table of rules."""
 

@@ -108,12 +108,15 @@ def _of_lapack(
     results: Sequence[Sequence[int]],
     config: str = "",
     integers: Sequence[Sequence[int]] = (),
+    complexes: Sequence[Sequence[int]] = (),
 ) -> list[Any]:
-    """What a LAPACK call gives: results of these shapes, and behind them some of integers."""
+    """What a LAPACK call gives: results of these shapes, then complex ones, then integers."""
     x = operands[0]
     kind, letter = ("f32", "s") if x.dtype == torch.float32 else ("f64", "d")
-    shapes = [*results, *integers]
-    kinds = [*[kind] * len(results), *["i32"] * len(integers)]
+    shapes = [*results, *complexes, *integers]
+    counts = (len(results), len(complexes), len(integers))
+    kinds = _repeated((kind, f"complex<{kind}>", "i32"), counts)
+    dtypes = _repeated((x.dtype, x.dtype.to_complex(), torch.int32), counts)
     types = ", ".join(
         f"tensor<{'x'.join([*map(str, shape), each])}>"
         for shape, each in zip(shapes, kinds, strict=True)
@@ -128,9 +131,30 @@ def _of_lapack(
             f"{names} = stablehlo.custom_call @lapack_{letter}{call}_ffi({given}){options}"
             f" : ({given_types}) -> ({types})"
         )
-        dtype = x.dtype if index < len(results) else torch.int32
-        found.append(carry(torch, body, shape, dtype, *operands))
+        found.append(carry(torch, body, shape, dtypes[index], *operands))
     return found
+
+
+def _repeated(each: Sequence[Any], counts: Sequence[int]) -> list[Any]:
+    return [item for item, count in zip(each, counts, strict=True) for _ in range(count)]
+
+
+@decomposition("linalg_eig.default")
+def eig(torch: Any, x: Any) -> Any:
+    """Complex values, and vectors of which another multiple would do as well."""
+    if not _known(torch, x):
+        return NotImplemented
+    config = f"compute_left = {ord('N')} : ui8, compute_right = {ord('V')} : ui8"
+    real, imaginary, _, vectors, _ = _of_lapack(
+        torch, "geev", [x], [x.shape[:-1]] * 2, config, [x.shape[:-2]], [x.shape] * 2
+    )
+    return torch.complex(real, imaginary), vectors
+
+
+@decomposition("_linalg_eigvals.default", "linalg_eigvals.default")
+def eigvals(torch: Any, x: Any) -> Any:
+    found = eig(torch, x)
+    return found if found is NotImplemented else found[0]
 
 
 @decomposition("_linalg_eigh.default")
@@ -169,6 +193,16 @@ def householder_product(torch: Any, reflectors: Any, tau: Any) -> Any:
     if not _known(torch, reflectors, tau):
         return NotImplemented
     return _of_lapack(torch, "orgqr", [reflectors, tau], [reflectors.shape])[0]
+
+
+@decomposition("ormqr.default")
+def ormqr(
+    torch: Any, reflectors: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False
+) -> Any:
+    if not _known(torch, reflectors, tau, other):
+        return NotImplemented
+    config = f"left = {str(left).lower()}, transpose = {str(transpose).lower()}"
+    return _of_lapack(torch, "ormqr", [reflectors, tau, other], [other.shape], config)[0]
 
 
 @decomposition("linalg_qr.default")
@@ -275,12 +309,19 @@ def _order(torch: Any, pivots: Any, rows: int) -> Any:
 def lu_solve(
     torch: Any, lu: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False
 ) -> Any:
-    if not left or adjoint or not _known(torch, lu, y) or lu.shape[-1] > _MOST_SWAPS:
+    if not _known(torch, lu, y) or lu.shape[-1] > _MOST_SWAPS:
         return NotImplemented
+    if not left:
+        return lu_solve(torch, lu, pivots, y.mT, adjoint=not adjoint).mT
     order = _order(torch, pivots, lu.shape[-1])
-    y = y.gather(-2, order[..., None].expand(y.shape))
-    found = solve_triangular(torch, lu, y, upper=False, unitriangular=True)
-    return solve_triangular(torch, lu, found, upper=True)
+    if not adjoint:
+        y = y.gather(-2, order[..., None].expand(y.shape))
+        found = solve_triangular(torch, lu, y, upper=False, unitriangular=True)
+        return solve_triangular(torch, lu, found, upper=True)
+    found = solve_triangular(torch, lu.mT, y, upper=False)
+    found = solve_triangular(torch, lu.mT, found, upper=True, unitriangular=True)
+    places = torch.argsort(order, dim=-1)
+    return found.gather(-2, places[..., None].expand(found.shape))
 
 
 @decomposition("_linalg_det.default", "linalg_det.default", "det.default")

@@ -6,14 +6,82 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from .torch_carried import carry
+from .torch_reductions import as_integers
 from .torch_rules import decomposition
+
+_SORT = """
+{results} = "stablehlo.sort"(%a0, %a1) <{{{{dimension = {dim} : i64, is_stable = true}}}}> ({{{{
+^bb0(%x: {kind}, %y: {kind}, %i: tensor<i64>, %j: tensor<i64>):
+  {keys}
+  %first = stablehlo.compare {order}, %kx, %ky, TOTALORDER : ({kind}, {kind}) -> tensor<i1>
+  stablehlo.return %first : tensor<i1>
+}}}}) : ({{0}}, {{1}}) -> ({{0}}, {{1}})
+"""
+
+_KEY = """
+  %z{x} = stablehlo.constant dense<0.0> : {kind}
+  %n{x} = stablehlo.constant dense<{nan}> : {kind}
+  %zero{x} = stablehlo.compare EQ, %{x}, %z{x}, FLOAT : ({kind}, {kind}) -> tensor<i1>
+  %s{x} = stablehlo.select %zero{x}, %z{x}, %{x} : tensor<i1>, {kind}
+  %none{x} = stablehlo.compare NE, %{x}, %{x}, FLOAT : ({kind}, {kind}) -> tensor<i1>
+  %k{x} = stablehlo.select %none{x}, %n{x}, %s{x} : tensor<i1>, {kind}
+"""
+
+_NAN = {
+    "float16": ("f16", "0x7E00"),
+    "bfloat16": ("bf16", "0x7FC0"),
+    "float32": ("f32", "0x7FC00000"),
+    "float64": ("f64", "0x7FF8000000000000"),
+}
+"""NaN above infinity, by the types of PyTorch."""
+
+
+@decomposition("sort.default")
+def sort(torch: Any, x: Any, dim: int = -1, descending: bool = False) -> Any:
+    """NaN is the largest number; torch-mlir's comparison orders it nowhere."""
+    if not x.dim():
+        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+    if x.dtype in (torch.bool, torch.uint8):
+        return as_integers(torch, torch.ops.aten.sort.default, x, dim, descending)
+    if not x.dtype.is_floating_point:
+        return NotImplemented
+    dim %= x.dim()
+    element, nan = _NAN[str(x.dtype).removeprefix("torch.")]
+    kind = f"tensor<{element}>"
+    keys = "".join(_KEY.format(x=each, kind=kind, nan=nan) for each in "xy")
+    shape = [-1 if axis == dim else 1 for axis in range(x.dim())]
+    places = torch.arange(x.shape[dim]).view(shape).expand(x.shape)
+    order = "GT" if descending else "LT"
+    values, found = (
+        carry(
+            torch,
+            _SORT.format(results=results, dim=dim, kind=kind, keys=keys, order=order),
+            x.shape,
+            dtype,
+            x,
+            places,
+        )
+        for results, dtype in (("%r, %other", x.dtype), ("%other, %r", torch.int64))
+    )
+    return values, found
 
 
 @decomposition("sort.stable")
-def sort(torch: Any, x: Any, *, stable: Any = None, dim: int = -1, descending: bool = False) -> Any:
+def stable_sort(
+    torch: Any, x: Any, *, stable: Any = None, dim: int = -1, descending: bool = False
+) -> Any:
     # Our sorts are stable, whether they have to be or not.
     del stable
     return torch.ops.aten.sort.default(x, dim, descending)
+
+
+@decomposition("kthvalue.default")
+def kthvalue(torch: Any, x: Any, k: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    found = torch.ops.aten.sort.default(x, dim, False)
+    if x.dim():
+        found = tuple(each.narrow(dim, k - 1, 1) for each in found)
+    return found if keepdim or not x.dim() else tuple(each.squeeze(dim) for each in found)
 
 
 def _middle(torch: Any, x: Any, dim: int, keepdim: bool, ignores_nan: bool) -> Any:

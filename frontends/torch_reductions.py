@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .torch_carried import carry
 from .torch_complex import by_parts
 from .torch_rules import decomposition
 
@@ -19,7 +20,7 @@ def _operation(torch: Any, name: str) -> Any:
     return getattr(getattr(torch.ops.aten, base), overload)
 
 
-def _as_integers(
+def as_integers(
     torch: Any, operation: Callable[..., Any], x: Any, *options: Any, **more: Any
 ) -> Any:
     """What an operation makes of bytes or booleans; places stay as they are."""
@@ -29,6 +30,18 @@ def _as_integers(
     return tuple(each.to(x.dtype) if each.dtype == torch.int32 else each for each in found)
 
 
+def _ordered(torch: Any, x: Any, largest: bool) -> Any:
+    """Integers in the order of floats, with NaN at that end; torch-mlir takes a later place."""
+    wide = x if x.dtype == torch.float64 else x.to(torch.float32)
+    whole = torch.int64 if wide.dtype == torch.float64 else torch.int32
+    body = "%r = stablehlo.bitcast_convert %a0 : ({0}) -> {r}"
+    # There is one zero.
+    bits = carry(torch, body, x.shape, whole, wide + 0.0)
+    limits = torch.iinfo(whole)
+    found = torch.where(bits < 0, bits ^ limits.max, bits)
+    return torch.where(torch.isnan(wide), limits.max if largest else limits.min, found)
+
+
 def _reduction(name: str) -> None:
     @decomposition(name)
     def reduce(torch: Any, x: Any, *options: Any, **more: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
@@ -36,7 +49,9 @@ def _reduction(name: str) -> None:
         if not x.dim():
             return operation(x.reshape(1), *options, **more).reshape(())
         if x.dtype in (torch.bool, torch.uint8):
-            return _as_integers(torch, operation, x, *options, **more)
+            return as_integers(torch, operation, x, *options, **more)
+        if name.startswith("arg") and x.dtype.is_floating_point:
+            return operation(_ordered(torch, x, "max" in name), *options, **more)
         return NotImplemented
 
 
@@ -50,12 +65,36 @@ def _with_places(name: str) -> None:
         if not x.dim():
             return x.clone(), torch.zeros_like(x, dtype=torch.int64)
         if x.dtype in (torch.bool, torch.uint8):
-            return _as_integers(torch, _operation(torch, name), x, *options, **more)
+            return as_integers(torch, _operation(torch, name), x, *options, **more)
+        if x.dtype.is_floating_point:
+            extremum = name.partition(".")[0]
+            values = _operation(torch, f"a{extremum}.default")(x, *options, **more)
+            return values, getattr(torch, f"arg{extremum}")(x, *options, **more)
         return NotImplemented
 
 
-for _name in ("max.dim", "min.dim", "kthvalue.default", "sort.default"):
+for _name in ("max.dim", "min.dim"):
     _with_places(_name)
+
+
+def _narrowed(torch: Any, x: Any, k: Any, dim: int, largest: bool) -> Any:
+    """The first numbers of a sort, in which NaN is the largest."""
+    found = torch.ops.aten.sort.default(x, dim, largest)
+    return tuple(each.narrow(dim, 0, k) for each in found)
+
+
+def _largest(torch: Any, x: Any, k: Any, dim: int) -> Any:
+    """By an operation of CHLO for known sizes; torch-mlir's comparison orders NaN nowhere."""
+    if not all(isinstance(each, int) for each in (*x.shape, k)):
+        return _narrowed(torch, x, k, dim, True)
+    x = x.movedim(dim, -1)
+    shape = [*x.shape[:-1], k]
+    sizes = "x".join(map(str, shape))
+    types = f"({{{{0:{sizes}}}}}, tensor<{sizes}xi32>)"
+    body = f"{{}} = chlo.top_k(%a0, k = {k}) : {{{{0}}}} -> {types}"
+    values = carry(torch, body.format("%r, %other"), shape, x.dtype, x)
+    places = carry(torch, body.format("%other, %r"), shape, torch.int32, x)
+    return values.movedim(-1, dim), places.to(torch.int64).movedim(-1, dim)
 
 
 @decomposition("topk.default")
@@ -66,7 +105,9 @@ def topk(
     if not x.dim():
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     if x.dtype in (torch.bool, torch.uint8):
-        return _as_integers(torch, operation, x, k, dim, largest, True)
+        return as_integers(torch, operation, x, k, dim, largest, True)
+    if x.dtype.is_floating_point:
+        return _largest(torch, x, k, dim) if largest else _narrowed(torch, x, k, dim, False)
     # Any order will do where none is asked for; torch-mlir has only the sorted one.
     return NotImplemented if sorted else operation(x, k, dim, largest, True)
 
@@ -76,7 +117,7 @@ def _of_all(name: str) -> None:
     def reduce(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         if x.dtype not in (torch.bool, torch.uint8):
             return NotImplemented
-        return _as_integers(torch, _operation(torch, f"{name}.default"), x)
+        return as_integers(torch, _operation(torch, f"{name}.default"), x)
 
 
 for _name in ("max", "min"):

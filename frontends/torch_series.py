@@ -33,8 +33,8 @@ def _coefficients(function: Callable[[Any], Any], degree: int, far: bool) -> lis
     return [float(each) for each in chebyshev.chebinterpolate(far_off if far else near_by, degree)]
 
 
-def _series(torch: Any, coefficients: Sequence[float], t: Any) -> Any:
-    """The sum of a series at `t`, from its last term on (Clenshaw)."""
+def series(torch: Any, coefficients: Sequence[float], t: Any) -> Any:
+    """The sum of a Chebyshev series at `t`, from its last term on (Clenshaw)."""
     last, before = torch.zeros_like(t), torch.zeros_like(t)
     for each in reversed(coefficients[1:]):
         last, before = 2 * t * last - before + each, last
@@ -46,24 +46,25 @@ def _scaled_bessel(torch: Any, x: Any, function: Callable[[Any], Any]) -> Any:
     wide = x if x.dtype == torch.float64 else x.to(torch.float32)
     degrees = (36, 30) if wide.dtype == torch.float64 else (22, 12)
     size = torch.abs(wide)
-    near_by = _series(torch, _coefficients(function, degrees[0], False), size / 4 - 1)
+    near_by = series(torch, _coefficients(function, degrees[0], False), size / 4 - 1)
     beyond = torch.clamp(size, min=8)
-    far_off = _series(torch, _coefficients(function, degrees[1], True), 16 / beyond - 1)
+    far_off = series(torch, _coefficients(function, degrees[1], True), 16 / beyond - 1)
     found = torch.where(size <= 8, near_by, far_off / torch.sqrt(beyond))
     return torch.where(torch.isnan(wide), wide, found)
 
 
 @decomposition("special_i0e.default")
 def i0e(torch: Any, x: Any) -> Any:
-    return _scaled_bessel(torch, x, special.i0e).to(_real(torch, x))
+    return _scaled_bessel(torch, x, special.i0e).to(real_type(torch, x))
 
 
 @decomposition("i0.default", "special_i0.default")
 def i0(torch: Any, x: Any) -> Any:
-    return (_scaled_bessel(torch, x, special.i0e) * torch.exp(torch.abs(x))).to(_real(torch, x))
+    return (_scaled_bessel(torch, x, special.i0e) * torch.exp(torch.abs(x))).to(real_type(torch, x))
 
 
-def _real(torch: Any, x: Any) -> Any:
+def real_type(torch: Any, x: Any) -> Any:
+    """The type of what functions of real numbers give."""
     return x.dtype if x.dtype.is_floating_point else torch.get_default_dtype()
 
 

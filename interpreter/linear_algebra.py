@@ -256,7 +256,8 @@ def _ormqr(matrices: Matrices, options: Options) -> Sequence[Any]:
         transposed = "C" if _is_complex(matrix) else "T"
     function = _lapack(name, matrix)
     work = max(1, 64 * max(other.shape))
-    return (function(side, transposed, matrix, tau, other, work)[0],)
+    reflectors = matrix[:, : len(tau)]  # a wide matrix has columns without one
+    return (function(side, transposed, reflectors, tau, other, work)[0],)
 
 
 @call("syevd")

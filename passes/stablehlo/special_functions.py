@@ -160,7 +160,31 @@ for _name, _real_formula in (
 
 
 def _zeta(x: Number, q: Number) -> Number:
-    """Hurwitz's zeta function by Euler's and Maclaurin's formula."""
+    """Hurwitz's zeta function; below 0 of whole x only.
+
+    The sum over all whole numbers k of (k + q)**-x depends on the fraction of q alone. So what a
+    negative q adds to the sum of its fraction is a difference of two sums from positive numbers.
+    """
+    e = x.e
+    fraction = q - q.function("math.floor")
+    even = x.compare("oeq", 2.0 * (x * 0.5).function("math.floor"))
+    even = e.both(even, abs(x).compare("olt", math.inf))
+    added = _zeta_above_zero(x, 1.0 - fraction) - _zeta_above_zero(x, 1.0 - q)
+    negative = q.compare("olt", 0.0)
+    result = _zeta_above_zero(x, fraction.where(negative, q))
+    result = (result + added.where(even, -added)).where(negative, result)
+    nan = x.of(math.nan)
+    result = nan.where(x.compare("olt", 1.0), result)
+    whole = q.compare("oeq", q.function("math.floor"))
+    pole = e.both(q.compare("ole", 0.0), whole)
+    result = x.of(math.inf).where(e.both(pole, even), nan).where(pole, result)
+    between = e.both(negative, x.compare("one", x.function("math.floor")))
+    result = nan.where(between, result)
+    return x.of(math.inf).where(x.compare("oeq", 1.0), result)
+
+
+def _zeta_above_zero(x: Number, q: Number) -> Number:
+    """Hurwitz's zeta function of positive q by Euler's and Maclaurin's formula."""
     e = x.e
     zero = x.of(0.0)
     total = q.function("math.powf", -x)
@@ -190,17 +214,7 @@ def _zeta(x: Number, q: Number) -> Number:
         )
         tail = tail + factor * term / coefficient
         term = term * inverse
-    result = powers.where(negligible, total + tail)
-    nan = x.of(math.nan)
-    result = nan.where(x.compare("olt", 1.0), result)
-    whole = q.compare("oeq", q.function("math.floor"))
-    even = x.compare("oeq", 2.0 * (x * 0.5).function("math.floor"))
-    even = e.both(even, abs(x).compare("olt", math.inf))
-    pole = e.both(q.compare("ole", 0.0), whole)
-    result = x.of(math.inf).where(e.both(pole, even), nan).where(pole, result)
-    between = e.both(q.compare("olt", 0.0), x.compare("one", x.function("math.floor")))
-    result = nan.where(between, result)
-    return x.of(math.inf).where(x.compare("oeq", 1.0), result)
+    return powers.where(negligible, total + tail)
 
 
 def _polygamma(n: Number, x: Number) -> Number:

@@ -134,6 +134,15 @@ func.func @main() {
   check.expect_almost_eq_const %0, dense<[1.64493406, 0x7F800000, 0x7FC00000, 0x7FC00000]> : tensor<4xf32>
   return
 }""",
+    # Numbers of SciPy; the poles below 0 lie on both sides of these.
+    "zeta_of_negative_numbers": """
+func.func @main() {
+  %x = stablehlo.constant dense<[2.0, 2.0, 4.0, 3.0, 2.0]> : tensor<5xf32>
+  %q = stablehlo.constant dense<[-0.5, -7.25, -7.25, -100.75, -2.5]> : tensor<5xf32>
+  %0 = chlo.zeta %x, %q : tensor<5xf32>, tensor<5xf32> -> tensor<5xf32>
+  check.expect_almost_eq_const %0, dense<[8.9348022, 19.6103545, 259.756866, 62.0126021, 9.53924665]> : tensor<5xf32>
+  return
+}""",
     # The numbers of XLA: the lower word of the counter carries into the upper one.
     "philox_of_three_words": """
 func.func @main() {

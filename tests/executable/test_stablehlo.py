@@ -249,6 +249,16 @@ func.func @main() {
   check.expect_almost_eq_const %v#1, dense<0.0> : tensor<2xf32>
   return
 }""",
+    # A factorisation of three columns has two reflectors: this one swaps the first two numbers.
+    "reflectors_of_wide_matrices": """
+func.func @main() {
+  %a = stablehlo.constant dense<[[9.0, 9.0, 9.0], [-1.0, 9.0, 9.0]]> : tensor<2x3xf32>
+  %t = stablehlo.constant dense<[1.0, 0.0]> : tensor<2xf32>
+  %c = stablehlo.constant dense<[[3.0], [5.0]]> : tensor<2x1xf32>
+  %0 = stablehlo.custom_call @lapack_sormqr_ffi(%a, %t, %c) {mhlo.backend_config = {left = true, transpose = false}} : (tensor<2x3xf32>, tensor<2xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>
+  check.expect_almost_eq_const %0, dense<[[5.0], [3.0]]> : tensor<2x1xf32>
+  return
+}""",
 }
 
 

@@ -122,6 +122,15 @@ same(lambda x, y: torch.linalg.solve_triangular(x + 5 * torch.eye(4), y, upper=T
 
 
 ELEMENTS = """
+BESSEL = [*(f"bessel_{kind}{order}" for kind in "jy" for order in (0, 1)), "erfcx", "log_ndtr",
+          *(f"{kind}_k{order}" for kind in ("modified_bessel", "scaled_modified_bessel")
+            for order in (0, 1)),
+          "modified_bessel_i0", "modified_bessel_i1", "spherical_bessel_j0"]
+POLYNOMIALS = [f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_")
+               for kind in "tuvw"]
+POLYNOMIALS += ["hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
+                "legendre_polynomial_p"]
+
 # Division and extrema of numbers that are large, infinite or none, spread over each other.
 edge = torch.tensor([0.0, -0.0, 1, -1, 0.5, -2.5, 3, 1e30, -1e30, 1e-30, nan, inf, -inf])
 same(lambda x, y: (torch.fmod(x, y), torch.remainder(x, y), torch.remainder(x, 3), x // y, x // 3,
@@ -135,6 +144,35 @@ same(lambda x, y: (x << y, x >> y, x << 2), whole[:, None], whole)
 bessel = torch.tensor([0.0, 1, -2.5, 7.9, 8.1, -20, 80])
 for kind in (torch.float32, torch.float64):
     same(lambda x: (torch.i0(x), torch.special.i0e(x)), bessel.to(kind))
+
+    same(lambda x: [getattr(torch.special, name)(x) for name in BESSEL],
+         torch.cat([bessel, edge, torch.linspace(-9, 9, 37)]).to(kind))
+    same(lambda x: (torch.special.ndtri(x), torch.special.ndtri(x**20)),
+         tensor([0.0, 1e-3, 0.1, 0.3, 0.499, 0.5, 0.51, 0.9, 0.999, 1, -0.1, 1.1, nan]).to(kind))
+
+# Polynomials of a degree for each element, or of one.
+degree, place = tensor([-1, 0, 1, 2, 3.7, 9]), tensor([-3, -1, -0.7, 0, 0.2, 1, 2.5])[:, None]
+same(lambda x, n: [getattr(torch.special, name)(x, n) for name in POLYNOMIALS], place, degree)
+same(lambda x: (torch.special.legendre_polynomial_p(x, 4),
+                torch.special.hermite_polynomial_h(1.5, x)), degree)
+
+# Numbers without dimensions, of which torch-mlir mistakes the signs.
+same(lambda x: [x + f(torch.full((), each)) for f in (torch.sign, torch.trunc)
+                for each in (4.5, -4.5, nan)], degree)
+
+# NaN is the largest number, wherever it stands.
+rows = tensor([[nan, -1.15, 3, nan], [0.5, nan, -0.0, 0], [inf, nan, 1, -inf], [4, 3, 2, 1]])
+for kind in (torch.float32, torch.float64, torch.bfloat16):
+    same(lambda x: [each for descending in (False, True) for dim in (0, -1)
+                    for each in torch.sort(x, stable=True, dim=dim, descending=descending)],
+         rows.to(kind))
+for kind in (torch.float32, torch.float64, torch.bfloat16):
+    same(lambda x: [f(x, 1) for f in (torch.argmax, torch.argmin)]
+         + [each for f in (torch.max, torch.min) for each in f(x, 1)], rows.to(kind))
+same(lambda x: (torch.argmax(x), torch.argmin(x, 0, keepdim=True)), rows)
+same(lambda x: [f(x, 3, 0).values for f in (torch.topk, torch.kthvalue)], rows)
+same(lambda x: (torch.topk(x, 3, largest=False).values, torch.nanmedian(x, 1).values,
+                torch.median(x, 1).values, torch.nanmedian(x)), rows)
 
 # Slices up to the end, of which torch-mlir makes the largest number and counts up to it.
 x = torch.randn(2, 8, 4)
@@ -270,6 +308,12 @@ same(lambda x: (torch.std_mean(x, 0), torch.std_mean(x, True), torch.geqrf(x),
                 torch.linalg.householder_product(*torch.geqrf(x)),
                 torch.linalg.norm(x[0])), rows)
 same(lambda x: torch.linalg.pinv(x @ x.T, hermitian=True), torch.randn(4, 2))
+square = torch.randn(2, 4, 4)
+same(lambda x: (*torch.linalg.eig(x), torch.linalg.eigvals(x[0])), square)
+same(lambda x, y: [torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y, left=left, adjoint=adjoint)
+                   for left in (False, True) for adjoint in (False, True)], square, square.flip(0))
+same(lambda x, y: [torch.ormqr(*torch.geqrf(x[0]), y[0], left, transpose)
+                   for left in (False, True) for transpose in (False, True)], square, square)
 
 # What crashes torch-mlir, and what it does not count or weigh.
 z = torch.randn(3, 4, dtype=torch.complex64)
