@@ -27,6 +27,7 @@ _ARCHITECTURES = {
     "x86_64": Architecture.X86_64,
     "amd64": Architecture.X86_64,
     "aarch64": Architecture.AARCH64,
+    "aarch64_be": Architecture.AARCH64,
     "arm64": Architecture.AARCH64,
     "riscv64": Architecture.RISCV64,
     "riscv32": Architecture.RISCV32,
@@ -34,7 +35,7 @@ _ARCHITECTURES = {
 }
 
 _OTHERS_OF_64_BITS = re.compile(
-    r"(aarch64_be|arm64e|bpf|loongarch64|mips64|powerpc64|ppc64|s390x|sparc(v9|64)|spirv|wasm64).*"
+    r"(arm64e|bpf|loongarch64|mips64|powerpc64|ppc64|s390x|sparc(v9|64)|spirv|wasm64).*"
 )
 """Other architectures whose pointers have 64 bits; those of any that is not known have 32."""
 
