@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, NoneAttr, StringAttr
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -20,16 +20,18 @@ from xdsl.utils.exceptions import VerifyException
 from ..ir.flags import flags
 from ..ir.syntax.structs import parse_struct, print_struct
 from ..tiling.convolutions import convolution_layout
+from ..tiling.cpu_intrinsics import TiledCpuInstruction
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
-from ..tiling.solve import packed_layout
-from ..tiling.targets import Target, VmvxTarget, cpu_target, ukernels_enabled
-from .iree_codegen import described
+from ..tiling.solve import cpu_instruction_for, packed_layout
+from ..tiling.targets import CpuTarget, Target, VmvxTarget, cpu_target, ukernels_enabled
+from .iree_codegen import DescriptionAttribute, described
 from .iree_encoding.interfaces import (
     ContractionEncoding,
     ConvolutionEncoding,
     EncodingSolverInterface,
     Spelling,
     Tensor,
+    TiledOperation,
 )
 from .iree_encoding.packed_layout_dict import ENCODING_INFO, encoding_info, packed_layout_of
 
@@ -117,12 +119,32 @@ class CpuSolver(TileTableSolver, ABC):
         {"cpu_features", "target_triple", "ukernels", "enable_inner_tiled"}
     )
 
-    def target(self) -> Target:
+    def target(self) -> CpuTarget:
+        asked = self.entries().get("enable_inner_tiled")
         return cpu_target(
             self.text("target_triple"),
             self.text("cpu_features"),
             ukernels=self.text("ukernels"),
             scalable=flags().scalable_vectors,
+            inner_tiled=isinstance(asked, IntegerAttr) and asked.value.data != 0,
+        )
+
+    def inner_tiled(self, tensor: Tensor) -> TiledOperation | None:
+        target, encoding = self.target(), tensor.encoding
+        if not target.inner_tiled or not isinstance(encoding, ContractionEncoding):
+            return None
+        operand = encoding.contraction_operand()
+        roles = None if operand is None else operand.roles()
+        if operand is None or roles is None:
+            return None
+        tiled = cpu_instruction_for(target, operand, roles)
+        if tiled is None or not tiled.instruction.widens:
+            return None
+        return TiledOperation(
+            DataTiledMmaLayoutAttr.new([StringAttr(str(tiled))]),
+            MmaSemanticsAttr.new([StringAttr("")]),
+            tuple(one.name for one in tiled.instruction.types),
+            tuple(map(tiled.swizzle, range(3))),
         )
 
 
@@ -177,20 +199,39 @@ class VmvxEncodingSolverAttr(VmvxSolver):
     configuration: DictionaryAttr | NoneAttr
 
 
+@irdl_attr_definition
+class DataTiledMmaLayoutAttr(DescriptionAttribute):
+    """Matrix instructions side by side (`TiledCpuInstruction`)."""
+
+    name = "iree_cpu.data_tiled_mma_layout"
+
+    def instruction(self) -> TiledCpuInstruction | None:
+        """What is told, `None` if the instruction is not known."""
+        text = self.description
+        return TiledCpuInstruction.parse(text.data) if isinstance(text, StringAttr) else None
+
+
+@irdl_attr_definition
+class MmaSemanticsAttr(DescriptionAttribute):
+    """Of processors there is nothing to tell."""
+
+    name = "iree_cpu.mma_semantics"
+
+
 IreeCpu = Dialect(
     "iree_cpu",
     [],
     [
         CpuEncodingResolverAttr,
         CpuEncodingSolverAttr,
+        DataTiledMmaLayoutAttr,
+        MmaSemanticsAttr,
         VmvxEncodingResolverAttr,
         VmvxEncodingSolverAttr,
         *described(
             "iree_cpu",
-            "data_tiled_mma_layout",
             "inner_tile_alignments",
             "lowering_config",
-            "mma_semantics",
             "pipeline",
             "ukernel_provider",
         ),

@@ -111,6 +111,7 @@ class GpuEncodingResolverAttr(TileTableSolver):
             DataTiledMmaLayoutAttr.new([StringAttr(str(tiled))]),
             MmaSemanticsAttr.new([StringAttr("distributed = false, opaque = false")]),
             tuple(one.name for one in tiled.instruction.types),
+            tuple(map(tiled.swizzle, range(3))),
         )
 
     def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding | None:

@@ -20,7 +20,7 @@ from .tensor import filled_shape, slice_of
 @impl("iree_codegen.query_tile_sizes")
 def _query_tile_sizes(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """The tiles that hosts set storage aside for."""
-    return (LARGEST_DYNAMIC_TILE,) * len(op.results)
+    return (np.asarray(LARGEST_DYNAMIC_TILE),) * len(op.results)
 
 
 @impl("flow.tensor.reshape")

@@ -1,4 +1,4 @@
-"""`iree_codegen.inner_tiled`: products of tiles whose elements are as lanes hold them."""
+"""`iree_codegen.inner_tiled`: products of tiles whose elements are as instructions hold them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,24 @@ import numpy as np
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
+from ..dialects import iree_cpu, iree_gpu
 from ..dialects.iree_codegen import InnerTiledOp, loops_of
-from ..dialects.iree_gpu import DataTiledMmaLayoutAttr
+from ..dialects.iree_encoding.interfaces import Tensor
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value, integer_width, is_narrow_float, shape_text, wrap
+from ..ir.tensor_types import element_of
+from ..runtime.abi.values import (
+    Array,
+    Value,
+    integer_width,
+    is_narrow_float,
+    shape_text,
+    signed,
+    unsigned,
+    wrap,
+)
 from ..tiling.contractions import LHS, RESULT, RHS
+from ..tiling.cpu_intrinsics import TiledCpuInstruction
+from ..tiling.element_types import ElementKind, ElementType
 from ..tiling.gpu_intrinsics import TiledInstruction
 from ..tiling.packed_layouts import Swizzle
 from .frames import Frame
@@ -40,6 +53,10 @@ def _inner_tiled(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
             if extents.setdefault(letter, extent) != extent:
                 raise OperationError(op, f"has {extents[letter]} and {extent} tiles along one loop")
     left, right, start = tiles
+    left, right = (
+        _numbers(one, type_)
+        for one, type_ in zip((left, right), tiled.instruction.types, strict=False)
+    )
     width = integer_width(op.results[0].type)
     compute = np.dtype(np.int64) if width is not None else start.dtype
     if is_narrow_float(start.dtype):
@@ -51,14 +68,32 @@ def _inner_tiled(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     return (_in_memory(total, len(letters[RESULT]) - 2, tiled.swizzle(RESULT)),)
 
 
-def _instruction(op: InnerTiledOp) -> TiledInstruction:
-    text = op.kind.description if isinstance(op.kind, DataTiledMmaLayoutAttr) else None
-    found = TiledInstruction.parse(text.data) if isinstance(text, StringAttr) else None
+def _instruction(op: InnerTiledOp) -> TiledInstruction | TiledCpuInstruction:
+    found: TiledInstruction | TiledCpuInstruction | None = None
+    if isinstance(op.kind, iree_cpu.DataTiledMmaLayoutAttr):
+        found = op.kind.instruction()
+    elif isinstance(op.kind, iree_gpu.DataTiledMmaLayoutAttr):
+        text = op.kind.description
+        found = TiledInstruction.parse(text.data) if isinstance(text, StringAttr) else None
     if found is None or len(op.operands) != 3 or op.permutations is not None:
         raise OperationError(
             op, f"has no meaning here: no product by an instruction that is known, {op.kind}"
         )
+    types = tuple(element_of(cast(Tensor, operand.type)).name for operand in op.operands)
+    if types != (expected := tuple(one.name.lstrip("su") for one in found.instruction.types)):
+        raise OperationError(
+            op, f"expects elements of {', '.join(expected)}, found {', '.join(types)}"
+        )
     return found
+
+
+def _numbers(array: Array, type_: ElementType) -> Array:
+    """The elements as numbers, for those that are only bits."""
+    if type_.is_float:
+        return array
+    if type_.kind is ElementKind.UNSIGNED:
+        return unsigned(array, type_.bits)
+    return signed(array, type_.bits)
 
 
 def _check(op: Operation, array: Array, outer: int, swizzle: Swizzle) -> None:

@@ -15,7 +15,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
 from math import prod
 
 from .contractions import LHS, RESULT
@@ -192,7 +191,7 @@ class TiledInstruction:
             )
         else:
             if self.intrinsics_k > 1:
-                swizzle = _interleaved(_widened(swizzle, 1, _unrolled(self.intrinsics_k)))
+                swizzle = _interleaved(swizzle.widened(1, _unrolled(self.intrinsics_k)))
             if operand == LHS:
                 # Neighbours along N load the same rows.
                 rows, lanes = self.intrinsics_m, _lanes(self.subgroups_m, self.subgroups_n)
@@ -201,28 +200,8 @@ class TiledInstruction:
             wider = ((0, _unrolled(rows)), (0, lanes))
         for group, factor in wider:
             if factor.size > 1:
-                swizzle = _widened(swizzle, group, factor)
+                swizzle = swizzle.widened(group, factor)
         return swizzle
-
-
-def restricted(swizzle: Swizzle, kept: Sequence[bool]) -> Swizzle:
-    """The order of some dimensions of a tile: what is broadcast along the others has no factors."""
-    groups = swizzle.expand_shape
-    stays = [keep for keep, group in zip(kept, groups, strict=True) for _ in group]
-    places = list(accumulate(stays, initial=0))
-    return Swizzle(
-        tuple(group for keep, group in zip(kept, groups, strict=True) if keep),
-        tuple(places[index] for index in swizzle.permutation if stays[index]),
-    )
-
-
-def _widened(swizzle: Swizzle, group: int, factor: SwizzleDimension) -> Swizzle:
-    """A dimension with one more factor: the slowest of its own, and of all in memory."""
-    groups = list(swizzle.expand_shape)
-    place = list(accumulate(map(len, groups), initial=0))[group]
-    groups[group] = (factor, *groups[group])
-    moved = (index + (index >= place) for index in swizzle.permutation)
-    return Swizzle(tuple(groups), (place, *moved))
 
 
 def _interleaved(swizzle: Swizzle) -> Swizzle:

@@ -9,13 +9,13 @@ rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from .contractions import LHS, RESULT, RHS, ContractionOperand, Role
-from .gpu_intrinsics import TiledInstruction, Workgroup, restricted, tiled_instruction
+from .contractions import ContractionOperand, Role
+from .gpu_intrinsics import TiledInstruction, Workgroup, tiled_instruction
 from .packed_layouts import IDENTITY, PackedLayout
 from .targets import GpuTarget
-from .tiled_layouts import tiled_layout
+from .tiled_layouts import instruction_layout, tiled_layout
 from .tiles import Tile
 
 
@@ -49,7 +49,8 @@ def gpu_layout(
 ) -> PackedLayout:
     """The layout of one tensor of a contraction on a graphics processor."""
     if target.workgroup is not None:
-        return _instruction_layout(target.workgroup, operand, roles)
+        tiled = instruction_for(target.workgroup, operand, roles)
+        return IDENTITY if tiled is None else instruction_layout(tiled, operand, roles)
     left, right, _ = operand.element_types
     tiles = GPU_TILES.get(target.architecture, {}).get(left.name)
     if tiles is None or left != right:
@@ -64,10 +65,6 @@ def gpu_layout(
     return tiled_layout(operand, roles, tile, swap_result=False)
 
 
-SIDES = {LHS: (Role.M, Role.K), RHS: (Role.N, Role.K), RESULT: (Role.M, Role.N)}
-"""The roles of the two dimensions of a tile."""
-
-
 def instruction_for(
     workgroup: Workgroup, operand: ContractionOperand, roles: dict[int, Role]
 ) -> TiledInstruction | None:
@@ -76,21 +73,6 @@ def instruction_for(
         return None
     sizes = (operand.size(role, roles) for role in (Role.M, Role.N))
     return tiled_instruction(workgroup, operand.element_types, *sizes)
-
-
-def _instruction_layout(
-    workgroup: Workgroup, operand: ContractionOperand, roles: dict[int, Role]
-) -> PackedLayout:
-    """Tiles and swizzles of the matrix instructions; vectors have none."""
-    tiled = instruction_for(workgroup, operand, roles)
-    if tiled is None:
-        return IDENTITY
-    layout = tiled_layout(operand, roles, tiled.tile, swap_result=False)
-    if layout.is_identity:
-        return IDENTITY
-    sides = SIDES[operand.index]
-    kept = [operand.tiled_loop(role, roles) in operand.tensor_map for role in sides]
-    return replace(layout, swizzle=restricted(tiled.swizzle(operand.index), kept))
 
 
 CACHE_LINE_BYTES, CACHE_SET_LINES = 128, 4

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
 
 DYNAMIC_TILE = -(1 << 63)
@@ -45,6 +46,24 @@ class Swizzle:
         """The same in the order of memory."""
         sizes = self.sizes()
         return [sizes[index] for index in self.permutation]
+
+    def widened(self, group: int, factor: SwizzleDimension) -> Swizzle:
+        """The same with a dimension of one more factor: the slowest of its own, and of memory."""
+        groups = list(self.expand_shape)
+        place = sum(map(len, groups[:group]))
+        groups[group] = (factor, *groups[group])
+        moved = (index + (index >= place) for index in self.permutation)
+        return Swizzle(tuple(groups), (place, *moved))
+
+    def restricted(self, kept: Sequence[bool]) -> Swizzle:
+        """The order of some dimensions: what is broadcast along the others has no factors."""
+        groups = self.expand_shape
+        stays = [keep for keep, group in zip(kept, groups, strict=True) for _ in group]
+        places = list(accumulate(stays, initial=0))
+        return Swizzle(
+            tuple(group for keep, group in zip(kept, groups, strict=True) if keep),
+            tuple(places[index] for index in self.permutation if stays[index]),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from .contractions import ContractionOperand, Role, has_several
+from .cpu_intrinsics import TiledCpuInstruction, tiled_cpu_instruction
 from .gpu_layouts import gpu_layout
 from .packed_layouts import IDENTITY, PackedLayout
-from .targets import GpuTarget, Target
+from .targets import CpuTarget, GpuTarget, Target
 from .tile_tables import tile_family
-from .tiled_layouts import tiled_layout
+from .tiled_layouts import instruction_layout, tiled_layout
 from .tiles import choose_tile, fitting_tile, narrow_side
 
 _TILED = (Role.M, Role.N, Role.K)
@@ -25,6 +26,9 @@ def packed_layout(target: Target, operand: ContractionOperand) -> PackedLayout:
         return IDENTITY
     if isinstance(target, GpuTarget):
         return gpu_layout(target, operand, roles)
+    if isinstance(target, CpuTarget) and target.inner_tiled:
+        tiled = cpu_instruction_for(target, operand, roles)
+        return IDENTITY if tiled is None else instruction_layout(tiled, operand, roles)
     left, right, result = operand.element_types
     types = (left, right, result)
     if has_several(roles, _TILED):
@@ -38,3 +42,17 @@ def packed_layout(target: Target, operand: ContractionOperand) -> PackedLayout:
         tile = choose_tile(family, narrow)
         swap = narrow is not None and narrow.side is Role.N
     return IDENTITY if tile is None else tiled_layout(operand, roles, tile, swap_result=swap)
+
+
+def cpu_instruction_for(
+    target: CpuTarget, operand: ContractionOperand, roles: dict[int, Role]
+) -> TiledCpuInstruction | None:
+    """The instructions that compute a contraction, on a processor that is asked for them.
+
+    None do where nothing tells sizes, or where several loops have one role.
+    """
+    if not operand.iteration_sizes or has_several(roles, _TILED):
+        return None
+    left, right, result = operand.element_types
+    sizes = (operand.size(role, roles) for role in (Role.M, Role.N))
+    return tiled_cpu_instruction(target, (left, right, result), *sizes)

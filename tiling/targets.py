@@ -17,18 +17,27 @@ class Architecture(Enum):
     AARCH64 = auto()
     RISCV64 = auto()
     RISCV32 = auto()
+    X86_32 = auto()
+    """No tiles but those of its instructions."""
     OTHER = auto()
-    """Any other processor (32-bit x86, WebAssembly, ...): no tiles."""
+    """Any other processor (WebAssembly, ...): the same."""
 
 
 _ARCHITECTURES = {
     "x86_64": Architecture.X86_64,
     "amd64": Architecture.X86_64,
     "aarch64": Architecture.AARCH64,
+    "aarch64_be": Architecture.AARCH64,
     "arm64": Architecture.AARCH64,
     "riscv64": Architecture.RISCV64,
     "riscv32": Architecture.RISCV32,
+    **dict.fromkeys(("i386", "i486", "i586", "i686"), Architecture.X86_32),
 }
+
+_OTHERS_OF_64_BITS = re.compile(
+    r"(arm64e|bpf|loongarch64|mips64|powerpc64|ppc64|s390x|sparc(v9|64)|spirv|wasm64).*"
+)
+"""Other architectures whose pointers have 64 bits; those of any that is not known have 32."""
 
 _VECTOR_LENGTH = re.compile(r"zvl(\d+)b")
 
@@ -38,13 +47,16 @@ class CpuTarget:
     """A processor: its architecture and the features that are switched on.
 
     `features` has no signs (`avx512f`). `ukernels` says that microkernels are linked in.
-    `scalable` asks for scalable tiles where the machine has scalable vectors (AArch64 SVE).
+    `scalable` asks for scalable tiles where the machine has scalable vectors (AArch64 SVE),
+    `inner_tiled` for tiles of its matrix instructions instead of those of microkernels.
     """
 
     architecture: Architecture
     features: frozenset[str] = frozenset()
     ukernels: bool = False
     scalable: bool = False
+    inner_tiled: bool = False
+    pointer_bits: int = 64
 
     def has(self, *features: str) -> bool:
         return self.features.issuperset(features)
@@ -82,17 +94,28 @@ Target = CpuTarget | VmvxTarget | GpuTarget
 
 
 def cpu_target(
-    triple: str, features: str, *, ukernels: str = "none", scalable: bool = False
+    triple: str,
+    features: str,
+    *,
+    ukernels: str = "none",
+    scalable: bool = False,
+    inner_tiled: bool = False,
 ) -> CpuTarget:
     """A processor from LLVM's spelling: `x86_64-unknown-linux`, `+avx2,+fma,-avx512f`.
 
     Later features override earlier ones; one without a sign is switched on.
     """
+    name = triple.partition("-")[0]
+    architecture = _ARCHITECTURES.get(name, Architecture.OTHER)
+    known = (Architecture.X86_64, Architecture.AARCH64, Architecture.RISCV64)
+    wide = architecture in known or _OTHERS_OF_64_BITS.fullmatch(name) is not None
     return CpuTarget(
-        _ARCHITECTURES.get(triple.partition("-")[0], Architecture.OTHER),
+        architecture,
         parse_features(features.split(",")),
         ukernels_enabled(ukernels),
         scalable,
+        inner_tiled,
+        64 if wide else 32,
     )
 
 

@@ -132,7 +132,7 @@ def _cpu_family(target: CpuTarget, types: ElementTypes) -> tuple[Tile, ...]:
         case Architecture.RISCV32:
             rows = RISCV32_UKERNEL_TILES if target.ukernels else ()
             return _first_match(rows, target, types)
-        case Architecture.OTHER:
+        case Architecture.X86_32 | Architecture.OTHER:
             return ()
 
 

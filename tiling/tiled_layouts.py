@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from .contractions import RESULT, ContractionOperand, Role
-from .packed_layouts import IDENTITY, PackedLayout
+from dataclasses import replace
+from typing import Protocol
+
+from .contractions import LHS, RESULT, RHS, ContractionOperand, Role
+from .packed_layouts import IDENTITY, PackedLayout, Swizzle
 from .tiles import Tile
+
+SIDES = {LHS: (Role.M, Role.K), RHS: (Role.N, Role.K), RESULT: (Role.M, Role.N)}
+"""The roles of the two dimensions of a tile."""
+
+
+class TileInstruction(Protocol):
+    """What multiplies tiles, and how memory holds these."""
+
+    @property
+    def tile(self) -> Tile:
+        """The sides of the tiles of all three matrices."""
+        ...
+
+    def swizzle(self, operand: int) -> Swizzle:
+        """The order of one matrix's tile in memory."""
+        ...
 
 
 def tiled_layout(
@@ -40,3 +59,15 @@ def tiled_layout(
         outer_permutation=tuple(positions[loop] for loop in outer),
         scalable=scalable if any(scalable) else (),
     )
+
+
+def instruction_layout(
+    tiled: TileInstruction, operand: ContractionOperand, roles: dict[int, Role]
+) -> PackedLayout:
+    """The layout of a tensor in tiles as an instruction loads them."""
+    layout = tiled_layout(operand, roles, tiled.tile, swap_result=False)
+    if layout.is_identity:
+        return IDENTITY
+    sides = SIDES[operand.index]
+    kept = [operand.tiled_loop(role, roles) in operand.tensor_map for role in sides]
+    return replace(layout, swizzle=tiled.swizzle(operand.index).restricted(kept))

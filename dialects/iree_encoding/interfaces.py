@@ -22,7 +22,7 @@ from ...ir.index import emit_size
 from ...ir.tensor_types import element_of, shape_of
 from ...tiling.contractions import ContractionOperand
 from ...tiling.convolutions import ConvolutionOperand
-from ...tiling.packed_layouts import PackedLayout
+from ...tiling.packed_layouts import PackedLayout, Swizzle
 from ...tiling.storage_sizes import StorageFormula, dense_formula, storage_formula
 
 Spelling = Literal["today", "2024"]
@@ -105,7 +105,10 @@ class TiledOperation:
     kind: Attribute
     semantics: Attribute
     element_types: tuple[str, ...]
-    """Of the left, right and result tensors."""
+    """Of the left, right and result tensors; those of unsigned factors say so (`ui8`)."""
+
+    swizzles: tuple[Swizzle, ...]
+    """The order of the elements in a tile of each of them."""
 
 
 class EncodingSolverInterface(LayoutAttribute, ABC):

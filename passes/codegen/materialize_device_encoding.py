@@ -324,11 +324,12 @@ def _keep(kernel: KernelLowering, operation: Operation) -> None:
         for value, layout in zip(operation.operands, layouts, strict=True)
     ]
     barrier = values.builder.insert(rebuilt(operation, forms, [form.type for form in forms]))
-    for old, new, layout in zip(operation.results, barrier.results, layouts, strict=True):
+    for index, old in enumerate(operation.results):
         if ranked(old) is None:
-            old.replace_all_uses_with(new)
+            old.replace_all_uses_with(barrier.results[index])
         else:
-            kernel.replace_stored(old, layout, new)
+            values.dimensions.assume(old, values.sizes(operation.operands[index]))
+            kernel.replace_stored(old, layouts[index], barrier.results[index])
 
 
 # Tensors made of nothing

@@ -18,6 +18,8 @@ MAPS = """
 TARGETS = {
     "avx512": 'target_triple = "x86_64-none-elf", cpu_features = "+avx512f",'
     " iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>",
+    "instructions": 'target_triple = "x86_64-none-elf", cpu_features = "+avx512f",'
+    " enable_inner_tiled = true, iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>",
     "vmvx": 'ukernels = "none", iree.encoding.resolver = #iree_cpu.vmvx_encoding_resolver<>',
     "plain": "",
 }
@@ -249,10 +251,34 @@ def test_functions_pass_tensors_in_tiles(passed: str, target: str, dynamic: bool
         if target != "plain" or passed != "open":
             assert tiles[0].ndim > 2
         used = {op.name for op in program_.module.walk()}
-        assert ("iree_codegen.inner_tiled" in used) == (target == "gpu")
+        assert ("iree_codegen.inner_tiled" in used) == (target in ("gpu", "instructions"))
         (packed,) = program_["product"].run([*tiles, *sizes])
         (result,) = program_["unpack"].run([packed, *sizes])
         np.testing.assert_array_equal(result, x @ y + z)
+
+
+@pytest.mark.parametrize("target", ["avx512", "instructions", "vmvx"])
+def test_open_sizes_are_known_behind_a_barrier(target: str) -> None:
+    text = functions(None, target, dynamic=True).replace('"none"', '"all"')
+    head, _, _ = text.partition("func.func @pack_lhs")
+    tensor = "tensor<?x?xf32, #e2>"
+    dims = "encoding_dims{%m, %n, %k}"
+    text = f"""{head}
+func.func @main(%x: tensor<?x?xf32>, %m: index, %n: index, %k: index) -> tensor<?x?xf32>
+    attributes {{hal.executable.target = #target}} {{
+  %0 = iree_encoding.set_encoding %x {dims} : tensor<?x?xf32> -> {tensor}
+  %1 = util.optimization_barrier %0 : {tensor}
+  %2 = tensor.empty(%m, %n) : {tensor}
+  %3 = linalg.add ins(%1, %1 : {tensor}, {tensor}) outs(%2 : {tensor}) -> {tensor}
+  %4 = iree_encoding.unset_encoding %3 {dims} : {tensor} -> tensor<?x?xf32>{{%m, %n}}
+  return %4 : tensor<?x?xf32>
+}}
+"""
+    x = np.arange(17 * 9, dtype=np.float32).reshape(17, 9)
+    for backend in ("interpreter", "numba"):
+        program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
+        (found,) = program_["main"].run([x, 17, 9, 5])
+        np.testing.assert_array_equal(found, x + x)
 
 
 def test_a_size_of_what_is_passed_in_tiles_is_not_known() -> None:

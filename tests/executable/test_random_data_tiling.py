@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from breadth import cases
-from encoded_programs import PADDING
-from encoded_programs import TARGETS as ALL_TARGETS
+from encoded_chains import PADDING
+from encoded_chains import TARGETS as ALL_TARGETS
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
 from mesh_opt.passes.data_tile import DataTilePass

@@ -33,16 +33,19 @@ def lower_inner_tiled(
     `layouts` are those of the left, right and result tensors. `None` if the target has no
     instruction for it.
     """
-    if any(layout.swizzle is None for layout in layouts):
-        return None
     product = packed_product(operation, layouts)
-    if product is None or product.swapped or any(product.unsigned):
+    if product is None or product.swapped:
         return None
     view = product.view
     tensors = (*view.inputs, *view.outputs)
     tiled = solver.inner_tiled(cast(Tensor, tensors[-1].type))
-    types = tuple(element_of(cast(Tensor, tensor.type)).name for tensor in tensors)
-    if tiled is None or types != tiled.element_types:
+    if tiled is None or [layout.swizzle for layout in layouts] != list(tiled.swizzles):
+        return None
+    types = [element_of(cast(Tensor, tensor.type)).name for tensor in tensors]
+    unsigned = [one.startswith("u") for one in tiled.element_types]
+    if types != [one.lstrip("su") for one in tiled.element_types]:
+        return None
+    if list(product.unsigned) != unsigned[:-1]:
         return None
     if any(
         operand.tile(role) is None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import cast
 
 from xdsl.builder import Builder
@@ -281,13 +282,12 @@ class PackedValues:
             return value
         factors = swizzle.sizes()
         outer = packed[: cast(Tensor, value.type).get_num_dims() - len(factors)]
-        inverse = [swizzle.permutation.index(index) for index in range(len(factors))]
-        rank = len(outer)
-        order = [*range(rank), *(rank + index for index in inverse)]
-        element = cast(Tensor, value.type).element_type
-        empty = self.empty_of(element, [*outer, *factors])
-        moved = self.builder.insert(TransposeOp(value, empty, order)).results[0]
-        return self.collapse(moved, [*outer, *layout.inner_tiles], _factor_groups(rank, layout))
+        groups = _groups_in_order(len(outer), layout)
+        if groups is None:
+            inverse = [swizzle.permutation.index(index) for index in range(len(factors))]
+            value = self._transposed(value, outer, factors, inverse)
+            groups = _factor_groups(len(outer), layout)
+        return self.collapse(value, [*outer, *layout.inner_tiles], groups)
 
     def to_memory(self, value: SSAValue, packed: Sequence[Size], layout: PackedLayout) -> SSAValue:
         """Tiles with their elements in the swizzled order of memory; `packed` as above."""
@@ -295,18 +295,27 @@ class PackedValues:
         if swizzle is None:
             return value
         outer = packed[: cast(Tensor, value.type).get_num_dims() - len(layout.inner_tiles)]
-        factors = swizzle.sizes()
-        element = cast(Tensor, value.type).element_type
-        rank = len(outer)
-        expanded = self.expand(value, [*outer, *factors], _factor_groups(rank, layout))
-        order = [*range(rank), *(rank + index for index in swizzle.permutation)]
-        empty = self.empty_of(element, [*outer, *swizzle.memory_sizes()])
-        return self.builder.insert(TransposeOp(expanded, empty, order)).results[0]
+        sizes = swizzle.memory_sizes()
+        if (groups := _groups_in_order(len(outer), layout)) is not None:
+            return self.expand(value, [*outer, *sizes], groups)
+        groups = _factor_groups(len(outer), layout)
+        expanded = self.expand(value, [*outer, *swizzle.sizes()], groups)
+        return self._transposed(expanded, outer, sizes, swizzle.permutation)
+
+    def _transposed(
+        self, value: SSAValue, outer: Sequence[Size], inner: Sequence[int], order: Sequence[int]
+    ) -> SSAValue:
+        """A tensor with its dimensions behind the outer ones in another order, of sizes `inner`."""
+        empty = self.empty_of(cast(Tensor, value.type).element_type, [*outer, *inner])
+        permutation = [*range(len(outer)), *(len(outer) + index for index in order)]
+        return self.builder.insert(TransposeOp(value, empty, permutation)).results[0]
 
     def expand(
         self, value: SSAValue, shape: Sequence[Size], groups: Sequence[Sequence[int]]
     ) -> SSAValue:
         """A tensor with dimensions split into several."""
+        if len(groups) == len(shape):
+            return value
         result = typed(cast(Tensor, value.type).element_type, shape)
         return self.builder.insert(ExpandShapeOp(value, shape, groups, result)).result
 
@@ -314,6 +323,8 @@ class PackedValues:
         self, value: SSAValue, shape: Sequence[Size | None], groups: list[list[int]]
     ) -> SSAValue:
         """A tensor with groups of dimensions joined to one each; `None` is any dynamic size."""
+        if len(groups) == sum(map(len, groups)):
+            return value
         result = typed(cast(Tensor, value.type).element_type, shape)
         return self.builder.insert(collapse_shape(value, groups, result)).result
 
@@ -350,6 +361,31 @@ def memory_type(tensor: Tensor, layout: PackedLayout) -> Tensor:
 def typed(element: Attribute, shape: Sequence[Size | None]) -> Tensor:
     """The type of a tensor of some sizes."""
     return TensorType(element, [size if isinstance(size, int) else DYNAMIC_INDEX for size in shape])
+
+
+def _groups_in_order(rank: int, layout: PackedLayout) -> list[list[int]] | None:
+    """Which dimensions in memory each packed one is split into, behind `rank` outer ones.
+
+    `None` if memory has the elements of a tile in another order.
+    """
+    swizzle = layout.swizzle
+    if swizzle is None:
+        return None
+    sizes, factors = swizzle.memory_sizes(), swizzle.sizes()
+    moved = [index for index in swizzle.permutation if factors[index] > 1]
+    if moved != sorted(moved):
+        return None
+    groups = [[dimension] for dimension in range(rank)]
+    place = 0
+    for tile in layout.inner_tiles:
+        start = place
+        while place == start or (place < len(sizes) and prod(sizes[start:place]) < tile):
+            place += 1
+        if place > len(sizes) or prod(sizes[start:place]) != tile:
+            return None
+        groups.append(list(range(rank + start, rank + place)))
+    groups[-1] = list(range(groups[-1][0], rank + len(sizes)))
+    return groups
 
 
 def _factor_groups(rank: int, layout: PackedLayout) -> list[list[int]]:

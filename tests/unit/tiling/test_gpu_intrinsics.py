@@ -8,7 +8,6 @@ from mesh_opt.tiling.gpu_intrinsics import (
     TiledInstruction,
     Workgroup,
     instruction,
-    restricted,
     tiled_instruction,
 )
 from mesh_opt.tiling.packed_layouts import PackedLayout, Swizzle
@@ -201,8 +200,8 @@ def test_the_order_of_a_broadcast_operand() -> None:
     assert tiled is not None
     swizzle = tiled.swizzle(RESULT)
     assert text(swizzle) == "T2 I4 T4 E4 x T2 I4 T16 [0,4,1,5,2,6,3]"
-    assert text(restricted(swizzle, [True, False])) == "T2 I4 T4 E4 [0,1,2,3]"
-    assert text(restricted(swizzle, [False, True])) == "T2 I4 T16 [0,1,2]"
+    assert text(swizzle.restricted([True, False])) == "T2 I4 T4 E4 [0,1,2,3]"
+    assert text(swizzle.restricted([False, True])) == "T2 I4 T16 [0,1,2]"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,279 @@
+"""Matrix instructions of processors, and the tiles that they multiply.
+
+An instruction is told by its name: `MMA_X86_AVX512_1x16x1_F32_F32` multiplies 1x1 by 1x16 and adds
+that to 1x16. A tile has as many instructions side by side as registers hold of all three matrices,
+M and N as even as they can be. `MMA_GENERIC_SCALAR_1x1x1_REG16` is no instruction, but any product
+in 16 registers: it is taken where the types have no other.
+
+A tile is in memory as the instructions load it: first which instruction, then the elements of one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .contractions import LHS, RESULT, RHS
+from .element_types import ElementKind, ElementType, element_type
+from .packed_layouts import Swizzle, SwizzleDimension
+from .targets import Architecture, CpuTarget
+from .tiles import Tile
+
+Types = tuple[ElementType, ElementType, ElementType]
+"""Left, right and result."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionRow:
+    """An instruction of a table: where it is, its shape and its types."""
+
+    family: str
+    features: tuple[str, ...]
+    shape: tuple[int, int, int]
+    types: tuple[str, str, str]
+    cast: str = ""
+    """The type that factors are widened to first, in the name."""
+
+
+X86_INSTRUCTIONS = (
+    InstructionRow("X86_AVX2_FMA", ("avx2", "fma"), (1, 8, 1), ("f32", "f32", "f32")),
+    InstructionRow("X86_AVX512", ("avx512f",), (1, 8, 1), ("f64", "f64", "f64")),
+    InstructionRow("X86_AVX512", ("avx512f",), (1, 16, 1), ("f32", "f32", "f32")),
+    InstructionRow("X86_AVX512", ("avx512f",), (1, 16, 1), ("f16", "f16", "f32"), "F32"),
+    InstructionRow("X86_AVX512", ("avx512f",), (1, 16, 2), ("i16", "i16", "i32")),
+    InstructionRow("X86_AVX512", ("avx512f",), (1, 16, 2), ("i8", "i8", "i32"), "I16"),
+    InstructionRow("X86_AVX512FP16", ("avx512fp16",), (1, 32, 1), ("f16", "f16", "f16")),
+    InstructionRow("X86_AVX512BF16", ("avx512bf16",), (1, 16, 2), ("bf16", "bf16", "f32")),
+    InstructionRow("X86_AVX512VNNI", ("avx512vnni",), (1, 16, 2), ("i16", "i16", "i32")),
+    InstructionRow("X86_AVX512VNNI", ("avx512vnni",), (1, 16, 2), ("i8", "i8", "i32"), "I16"),
+    InstructionRow("X86_AVX512VNNI", ("avx512vnni",), (1, 16, 4), ("ui8", "i8", "i32")),
+    InstructionRow("X86_AVX512VNNI", ("avx512vnni",), (16, 16, 2), ("i8", "i8", "i32"), "I16"),
+)
+
+RISCV_WORDS = 8
+"""A group of RISC-V registers has eight times as many elements as a register has double words."""
+
+RISCV_INSTRUCTIONS = (
+    InstructionRow("RISCV_V_VFMACC", ("v",), (1, RISCV_WORDS, 1), ("f32", "f32", "f32")),
+    InstructionRow("RISCV_V_VFMACC", ("v", "zvfh"), (1, RISCV_WORDS, 1), ("f16", "f16", "f16")),
+)
+
+REGISTER_BITS = {"X86_AVX2_FMA": 16 * 256}
+"""All vector registers of a family; of others of x86 these are 32 of 512 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuInstruction:
+    """An instruction: its shape, its types, and the register space for its matrices.
+
+    `vector_length` is told of RISC-V only, else 0. A generic one counts registers instead of bits.
+    """
+
+    name: str
+    m: int
+    n: int
+    k: int
+    types: Types
+    registers: int
+    vector_length: int = 0
+
+    @property
+    def is_generic(self) -> bool:
+        return self.name.startswith(GENERIC)
+
+    @property
+    def volume(self) -> int:
+        return self.m * self.n * self.k
+
+    @property
+    def widens(self) -> bool:
+        """Whether factors are numbers of the result's kind, and none is wider than it."""
+        left, right, result = self.types
+        return all(
+            one.is_float == result.is_float and one.bits <= result.bits for one in (left, right)
+        )
+
+    def register_space(self, operand: int) -> int:
+        """What one instruction's matrix takes of the registers."""
+        sides = {LHS: self.m * self.k, RHS: self.n * self.k, RESULT: self.m * self.n}
+        return sides[operand] * (1 if self.is_generic else self.types[operand].bits)
+
+    def swizzle(self, operand: int) -> Swizzle:
+        """How memory holds a matrix: in rows, but for the result of the 16x16 instruction."""
+        if operand == RESULT and self.m == self.n == 16:
+            return Swizzle(((_inside(4),) * 2,) * 2, (1, 2, 0, 3))
+        rows, columns = {LHS: (self.m, self.k), RHS: (self.n, self.k), RESULT: (self.m, self.n)}[
+            operand
+        ]
+        return Swizzle(((_inside(rows),), (_inside(columns),)), (0, 1))
+
+
+def _inside(size: int) -> SwizzleDimension:
+    return SwizzleDimension("Internal", size, "One")
+
+
+GENERIC = "MMA_GENERIC_SCALAR_1x1x1_REG"
+
+
+def generic_instruction(registers: int, types: Types) -> CpuInstruction:
+    """Any product of numbers in so many registers."""
+    return CpuInstruction(f"{GENERIC}{registers}", 1, 1, 1, types, registers)
+
+
+def _instruction(row: InstructionRow, length: int, *, swapped: bool) -> CpuInstruction:
+    """The instruction of a row, or its twin for the transposed product; `length` is of RISC-V."""
+    left, right, result = (element_type(name) for name in row.types)
+    m, n, k = row.shape
+    group = RISCV_WORDS if length else 0
+    words = ["8VLs" if side == group else str(side) for side in row.shape]
+    registers = 32 * length if length else REGISTER_BITS.get(row.family, 32 * 512)
+    if length:
+        n = n * length // 64
+    if swapped:
+        left, right, m, n, words = right, left, n, m, [words[1], words[0], words[2]]
+    factors = dict.fromkeys((left.name.upper(), right.name.upper()))
+    suffix = "_".join([result.name.upper(), *factors, *([f"CAST{row.cast}"] if row.cast else [])])
+    name = f"MMA_{row.family}_{'x'.join(words)}_{suffix}"
+    return CpuInstruction(name, m, n, k, (left, right, result), registers, length)
+
+
+def _both(row: InstructionRow, length: int) -> Iterator[CpuInstruction]:
+    yield _instruction(row, length, swapped=False)
+    if row.shape[0] != row.shape[1]:
+        yield _instruction(row, length, swapped=True)
+
+
+def instructions_of(target: CpuTarget, types: Types) -> Iterator[CpuInstruction]:
+    """What a processor has for products of some types, the generic product last."""
+    rows, length = (), 0
+    if target.architecture in (Architecture.X86_64, Architecture.X86_32):
+        rows = X86_INSTRUCTIONS
+    elif target.architecture is Architecture.RISCV64:
+        rows, length = RISCV_INSTRUCTIONS, target.vector_length
+    for row in rows:
+        if target.has(*row.features):
+            yield from (one for one in _both(row, length) if one.types == types)
+    if all(one.kind not in (ElementKind.COMPLEX, ElementKind.INDEX) for one in types):
+        yield generic_instruction(16 if target.pointer_bits == 64 else 8, types)
+
+
+_COUNTS = ("intrinsics_m", "intrinsics_n", "intrinsics_k")
+_TYPES = ("lhs_type", "rhs_type", "acc_type")
+
+
+@dataclass(frozen=True, slots=True)
+class TiledCpuInstruction:
+    """Instructions side by side."""
+
+    instruction: CpuInstruction
+    intrinsics_m: int
+    intrinsics_n: int
+    intrinsics_k: int
+
+    def __str__(self) -> str:
+        """As `#iree_cpu.data_tiled_mma_layout` writes it: counts of 1 are left out."""
+        one = self.instruction
+        counts = ((count, getattr(self, count)) for count in _COUNTS)
+        told = [f"{count} = {value}" for count, value in counts if value > 1]
+        if one.is_generic:
+            told += [f"{key} = {type_}" for key, type_ in zip(_TYPES, one.types, strict=True)]
+        if one.vector_length:
+            told.append(f"vlen = {one.vector_length}")
+        return ", ".join([f"intrinsic = {one.name}", *told])
+
+    @staticmethod
+    def parse(text: str) -> TiledCpuInstruction | None:
+        """What such a text stands for; `None` if the instruction is not known."""
+        entries: dict[str, str] = {}
+        for entry in text.split(", "):
+            key, _, value = entry.partition(" = ")
+            entries[key] = value
+        name = entries.pop("intrinsic", "")
+        length = _number(entries.pop("vlen", "0"))
+        types = [entries.pop(key, None) for key in _TYPES]
+        counts = [_number(entries.pop(count, "1")) for count in _COUNTS]
+        one = None if length is None else _named(name, length, types)
+        m, n, k = counts
+        if one is None or entries or not m or not n or not k:
+            return None
+        return TiledCpuInstruction(one, m, n, k)
+
+    @property
+    def tile(self) -> Tile:
+        one = self.instruction
+        return Tile(one.m * self.intrinsics_m, one.n * self.intrinsics_n, one.k * self.intrinsics_k)
+
+    def swizzle(self, operand: int) -> Swizzle:
+        """The order of one matrix's tile in memory."""
+        m, n, k = self.intrinsics_m, self.intrinsics_n, self.intrinsics_k
+        rows, columns = {LHS: (m, k), RHS: (n, k), RESULT: (m, n)}[operand]
+        swizzle = self.instruction.swizzle(operand)
+        for group, count in ((1, columns), (0, rows)):
+            if count > 1:
+                swizzle = swizzle.widened(group, SwizzleDimension("CrossIntrinsic", count))
+        return swizzle
+
+
+def _number(text: str) -> int | None:
+    found = re.fullmatch(r"0|[1-9]\d{0,5}", text)
+    return None if found is None else int(found[0])
+
+
+def _named(name: str, length: int, types: list[str | None]) -> CpuInstruction | None:
+    """The instruction of a name; `types` are told of the generic one only."""
+    if (found := re.fullmatch(rf"{GENERIC}(8|16)", name)) and not length:
+        try:
+            left, right, result = (element_type(one or "") for one in types)
+        except ValueError:
+            return None
+        return generic_instruction(int(found[1]), (left, right, result))
+    rows = RISCV_INSTRUCTIONS if length else X86_INSTRUCTIONS
+    if any(types) or length % 64:
+        return None
+    return next((one for row in rows for one in _both(row, length) if one.name == name), None)
+
+
+@lru_cache
+def tiled_cpu_instruction(
+    target: CpuTarget, types: Types, m: int | None, n: int | None
+) -> TiledCpuInstruction | None:
+    """The tile for products of some types and sizes; `None` if nothing multiplies the types.
+
+    The instruction is taken that does most at once of what the product has, and of equal ones the
+    largest. Sizes are `None` if not known.
+    """
+
+    def useful(one: CpuInstruction) -> tuple[int, int]:
+        rows = one.m if m is None else min(one.m, m)
+        columns = one.n if n is None else min(one.n, n)
+        return rows * columns * one.k, one.volume
+
+    one = max(instructions_of(target, types), key=useful, default=None)
+    if one is None:
+        return None
+    return TiledCpuInstruction(one, *_unrolling(one, m, n))
+
+
+def _unrolling(one: CpuInstruction, m: int | None, n: int | None) -> tuple[int, int, int]:
+    """How many instructions lie along M, N and K: as even as registers allow, none in vain.
+
+    Along K there are more than one only where a row of one instruction is no whole byte.
+    """
+    k = 1
+    while one.is_generic and any(k * factor.bits % 8 for factor in one.types[:RESULT]):
+        k *= 2
+    left, right, result = (one.register_space(operand) for operand in range(3))
+    left, right = left * k, right * k
+    most_m = one.registers if m is None else max(1, -(-m // one.m))
+    most_n = one.registers if n is None else max(1, -(-n // one.n))
+    best, best_m, best_n = 0.0, 1, 1
+    for along_m in range(1, most_m + 1):
+        along_n = min(most_n, (one.registers - along_m * left) // (along_m * result + right))
+        if along_n < 1:
+            break
+        rows, columns = along_m * one.m, along_n * one.n
+        if (intensity := rows * columns / (rows + columns)) > best:
+            best, best_m, best_n = intensity, along_m, along_n
+    return best_m, best_n, k
