@@ -57,6 +57,7 @@ _PASSES = {
     "iree-stream-fold-uniform-operands": "stream.fold_uniform_operands",
     "iree-stream-fuse-dispatch-bindings": "stream.fuse_dispatch_bindings",
     "iree-stream-layout-slices": "stream.layout_slices",
+    "iree-stream-materialize-builtins": "stream.materialize_builtins",
     "iree-stream-materialize-copy-on-write": "stream.materialize_copy_on_write",
     "iree-stream-materialize-encodings": "stream.materialize_encodings",
     "iree-stream-pack-constants": "stream.pack_constants",
