@@ -51,6 +51,8 @@ _NUMBERS = (
     "min_buffer_range_alignment",
     "index_bits",
 )
+_DEFAULTS = {"index_bits": 32}
+"""What a number is that is not given; the others are 0, which says nothing."""
 _ALIAS = "alias_mutable_bindings"
 _MODEL = "memory_model"
 MEMORY_MODELS = ("Discrete", "Unified")
@@ -68,6 +70,7 @@ class ResourceConfigAttr(ParametrizedAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         found: dict[str, Attribute] = {
+            **{name: IntegerAttr.from_index_int_value(_DEFAULTS.get(name, 0)) for name in _NUMBERS},
             _ALIAS: IntegerAttr(0, i1),
             _MODEL: StringAttr(MEMORY_MODELS[0]),
         }
@@ -87,11 +90,7 @@ class ResourceConfigAttr(ParametrizedAttribute):
                 found[key] = IntegerAttr.from_index_int_value(number)
 
         with parser.in_angle_brackets():
-            position = parser.pos
             parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_field)
-        missing = [name for name in _NUMBERS if name not in found]
-        if missing:
-            parser.raise_error(f"expected {', '.join(missing)} as well", position)
         return [ArrayAttr(found[name] for name in _NUMBERS), found[_ALIAS], found[_MODEL]]
 
     def print_parameters(self, printer: Printer) -> None:

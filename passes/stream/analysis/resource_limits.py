@@ -39,7 +39,7 @@ def resource_limits(operation: Operation) -> ResourceLimits:
         if isinstance(config, ResourceConfigAttr):
             largest, alignment, *_, index_bits = (each.value.data for each in config.numbers)
             aliases = config.alias_mutable_bindings.value.data != 0
-            return ResourceLimits(largest, alignment, index_bits, aliases)
+            return ResourceLimits(largest or None, alignment or ALIGNMENT, index_bits, aliases)
     asked = flags()
     return ResourceLimits(
         asked.largest_allocation,

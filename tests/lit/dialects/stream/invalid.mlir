@@ -104,11 +104,6 @@ func.func private @favor() attributes {a = #stream.partitioning_config<"speed">}
 
 // -----
 
-// expected-error @+1 {{expected max_buffer_range, min_buffer_range_alignment, index_bits as well}}
-func.func private @config() attributes {a = #stream.resource_config<{max_allocation_size = 1, min_buffer_offset_alignment = 16}>}
-
-// -----
-
 util.func private @f(%r: !stream.resource<*>, %n: index) {
   // expected-error @+1 {{undefined external call: f}}
   %0 = stream.async.call @f(%r[%n to %n for %n]) : (!stream.resource<*>{%n}) -> !stream.resource<*>{%n}

@@ -1,0 +1,54 @@
+"""Say in the reflection of functions how much transient storage they need, where that is constant.
+
+    util.func public @f(...) attributes {iree.reflection = {iree.abi.transients.size = @f$size}}
+
+gets `iree.abi.transients.size.constant = 256 : index` beside it, if `@f$size` returns 256 whatever
+it is given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, SymbolRefAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ...ir.attribute_access import constant_integer, symbol_name
+from ...ir.host_programs import FUNCTIONS, RETURNS
+
+REFLECTION = "iree.reflection"
+SIZE = "iree.abi.transients.size"
+
+
+@dataclass(frozen=True)
+class AnnotateConstantTransientSizePass(ModulePass):
+    """Say how much transient storage functions need, where that is constant."""
+
+    name = "iree-stream-annotate-constant-transient-size"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = {symbol_name(each): each for each in op.body.block.ops}
+        for function in tuple(functions.values()):
+            told = function.attributes.get(REFLECTION)
+            if function.name not in FUNCTIONS or not isinstance(told, DictionaryAttr):
+                continue
+            query = told.data.get(SIZE)
+            if isinstance(query, SymbolRefAttr):
+                size = _constant_result(functions.get(query.root_reference.data))
+                if size is not None:
+                    number = IntegerAttr.from_index_int_value(size)
+                    function.attributes[REFLECTION] = DictionaryAttr(
+                        {**told.data, f"{SIZE}.constant": number}
+                    )
+
+
+def _constant_result(function: Operation | None) -> int | None:
+    """What a function of one block always returns."""
+    blocks = function.regions[0].blocks if function is not None and function.regions else ()
+    if len(blocks) != 1 or (last := blocks[0].last_op) is None:
+        return None
+    if last.name not in RETURNS or len(last.operands) != 1:
+        return None
+    return constant_integer(last.operands[0])

@@ -1,0 +1,258 @@
+"""Say what devices are asked to do: how many transfers and dispatches, on how much memory.
+
+What only the run knows counts as 0 bytes, `?` in a workload, and makes the sum of transient storage
+a minimum.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, ShapedType
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from ...dialects.stream.commands import CmdDispatchOp, CmdExecuteOp
+from ...dialects.stream.executables import ExecutableExportOp, ExecutableOp
+from ...dialects.stream.types import ResourceType
+from ...ir.attribute_access import constant_integer, symbol_name
+from ...ir.diagnostics import OperationError, report
+from ...ir.host_programs import host_operations
+from ...ir.syntax.assembly_format import values
+from .kernels.exports import entry_points
+
+RULE, THIN_RULE = (f"//{line * 76}//" for line in "=-")
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class DumpStatisticsPass(ModulePass):
+    """Print how much devices are asked to do, and on how much memory."""
+
+    name = "iree-stream-dump-statistics"
+
+    output_format: Literal["pretty", "verbose", "csv"] = "pretty"
+    """`pretty` for people, `csv` for spreadsheets; `verbose` is as `pretty`."""
+
+    output_file: str = ""
+    """A file for the statistics; `-` for standard output, nothing for standard error."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        usage = Usage.of(op)
+        lines = _csv(usage) if self.output_format == "csv" else _pretty(usage)
+        text = "\n".join(lines) + "\n"
+        if not self.output_file:
+            report(text)
+        elif self.output_file == "-":
+            sys.stdout.write(text)
+        else:
+            try:
+                Path(self.output_file).write_text(text, encoding="utf-8")
+            except OSError as problem:
+                reason = problem.strerror or problem
+                message = f"statistics cannot be written to '{self.output_file}': {reason}"
+                raise OperationError(op, message) from problem
+
+
+@dataclass
+class Usage:
+    """What a program has of resources, and what it does with them."""
+
+    module: ModuleOp
+    constants: int = 0
+    variables: int = 0
+    constant_bytes: int = 0
+    transient_bytes: int = 0
+    transient_is_open: bool = False
+    """Whether the size of some transient storage is not known."""
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+    """Operations of the host program by name."""
+    executes: list[CmdExecuteOp] = field(default_factory=list[CmdExecuteOp])
+    executables: list[ExecutableOp] = field(default_factory=list[ExecutableOp])
+
+    @classmethod
+    def of(cls, module: ModuleOp) -> Usage:
+        usage = cls(module)
+        usage.executables = [
+            each for each in module.body.block.ops if isinstance(each, ExecutableOp)
+        ]
+        for operation in host_operations(module):
+            usage._add(operation)
+        return usage
+
+    def count(self, name: str) -> int:
+        """How many operations of the stream dialect have a name."""
+        return self.counts.get(f"stream.{name}", 0)
+
+    def _add(self, operation: Operation) -> None:
+        self.counts[operation.name] = self.counts.get(operation.name, 0) + 1
+        if operation.name == "util.global":
+            type_ = operation.properties["type"]
+            lifetime = type_.lifetime.data if isinstance(type_, ResourceType) else ""
+            self.constants += lifetime == "constant"
+            self.variables += lifetime == "variable"
+        elif operation.name == "util.buffer.constant":
+            self.constant_bytes += _bytes_of(operation)
+        elif operation.name == "stream.resource.alloca":
+            size = constant_integer(values(operation, "storage_size")[0])
+            self.transient_bytes += size or 0
+            self.transient_is_open |= size is None
+        elif isinstance(operation, CmdExecuteOp):
+            self.executes.append(operation)
+
+
+def _bytes_of(constant: Operation) -> int:
+    """The size of what a buffer holds, as far as its type tells."""
+    value = constant.properties["value"]
+    type_ = getattr(value, "type", None)
+    if not isinstance(type_, ShapedType) or not type_.has_static_shape():
+        return 0
+    width = getattr(getattr(type_, "element_type", None), "bitwidth", 0)
+    return prod(type_.get_shape()) * (-(-width // 8))
+
+
+def _pretty(usage: Usage) -> Iterator[str]:
+    yield from _heading("Aggregate Statistics (static, whole-program)")
+    minimum = "minimum " if usage.transient_is_open else ""
+    transient, constant = usage.transient_bytes, usage.constant_bytes
+    rows = (
+        ("Constants", f"{usage.constants}, estimated storage of {_size(constant)}"),
+        ("Variables", f"{usage.variables}, (TBD) {_size(0)}"),
+        ("D->H Syncs", str(usage.count("timepoint.await"))),
+        ("Submissions", f"{len(usage.executes)}, using cumulative {minimum}{_size(transient)}"),
+        ("DMA Fills", str(usage.count("cmd.fill"))),
+        ("DMA Copies", str(usage.count("cmd.copy"))),
+        ("Collectives", str(usage.count("cmd.collective"))),
+        ("Dispatches", str(usage.count("cmd.dispatch"))),
+        ("Async Calls", str(usage.count("cmd.call"))),
+        ("Executables", f"{len(usage.executables)}{_reuse(usage)}"),
+    )
+    yield "//"
+    yield from (f"// {name:>11}: {text}" for name, text in rows)
+    yield "//"
+    for title in ("Constants / Variables", "Synchronization", "Streams"):
+        yield from (*_heading(title), *_NOTHING_MORE)
+    for execute in usage.executes:
+        parent = execute.parent_op()
+        title = f"stream.cmd.execute {'' if parent is None else parent.name}"
+        yield from (*_heading(title, THIN_RULE), f"// {_path(execute)}", *_NOTHING_MORE)
+    yield from (*_heading("Executables"), *_NOTHING_MORE)
+    for executable in usage.executables:
+        for export in _exports(executable):
+            title = f"{export.name} @{symbol_name(executable)}::@{export.sym_name.data}"
+            path = _path(export.function() or export)
+            yield from (*_heading(title, THIN_RULE), f"// {path}", *_NOTHING_MORE[:2])
+        yield "//"
+
+
+_NOTHING_MORE = ("//", "// TODO", "//")
+"""What iree-opt says where it has nothing to say."""
+
+
+def _heading(title: str, rule: str = RULE) -> tuple[str, str, str]:
+    return rule, f"// {title}", rule
+
+
+def _size(count: int) -> str:
+    return f"{count} B ({count / MEBIBYTE:.2f} MiB)"
+
+
+def _reuse(usage: Usage) -> str:
+    """How many of the dispatches run a kernel of an executable that another one has run."""
+    dispatches = usage.count("cmd.dispatch")
+    if not dispatches:
+        return ""
+    return f", {round((1 - len(usage.executables) / dispatches) * 100)}% reuse"
+
+
+def _exports(executable: Operation) -> Iterator[ExecutableExportOp]:
+    for block in executable.regions[0].blocks:
+        yield from (each for each in block.ops if isinstance(each, ExecutableExportOp))
+
+
+def _path(operation: Operation) -> str:
+    """What is around an operation, from the module on."""
+    names: list[str] = []
+    scope: Operation | None = operation
+    while scope is not None:
+        symbol = symbol_name(scope)
+        names.append(scope.name if symbol is None else f"{scope.name} @{symbol}")
+        scope = scope.parent_op()
+    return " > ".join(reversed(names))
+
+
+def _csv(usage: Usage) -> Iterator[str]:
+    yield from _csv_heading("Aggregate Statistics (static, whole-program)")
+    columns = {
+        "Constants": usage.constants,
+        "Constant Size": usage.constant_bytes,
+        "Variables": usage.variables,
+        "Variable Size": 0,
+        "Awaits": usage.count("timepoint.await"),
+        "Submissions": len(usage.executes),
+        "Transient Size": usage.transient_bytes,
+        "Fills": usage.count("cmd.fill"),
+        "Copies": usage.count("cmd.copy"),
+        "Dispatches": usage.count("cmd.dispatch"),
+        "Async Calls": usage.count("cmd.call"),
+        "Executables": len(usage.executables),
+    }
+    yield _quoted(columns)
+    yield ",".join(map(str, columns.values()))
+    yield ""
+    yield from _csv_heading("Execution")
+    for execute in usage.executes:
+        yield f"; {_path(execute)}"
+        yield _quoted(_COMMAND_COLUMNS)
+        yield from _commands(execute.body.block, 0)
+        yield ""
+
+
+_COMMAND_COLUMNS = (
+    "Depth",
+    "Command",
+    "Symbol",
+    "Length",
+    "Invocations",
+    "Workload",
+    "Operands",
+    "Resources",
+)
+
+
+def _csv_heading(title: str) -> tuple[str, ...]:
+    return ";", f"; {title}", ";", ""
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ",".join(f'"{name}"' for name in names)
+
+
+def _commands(block: Block, depth: int) -> Iterator[str]:
+    """A row for each fill, copy and dispatch."""
+    for command in block.ops:
+        for region in command.regions:
+            for inner in region.blocks:
+                yield from _commands(inner, depth + 1)
+        if command.name in ("stream.cmd.fill", "stream.cmd.copy"):
+            name = command.name.rpartition(".")[2]
+            lengths = (*values(command, "target_length"), *values(command, "length"))
+            yield f'{depth},"{name}",,{constant_integer(lengths[0]) or 0},,,,'
+        elif isinstance(command, CmdDispatchOp):
+            numbers = [constant_integer(each) for each in command.workload]
+            invocations = prod(1 if number is None else number for number in numbers)
+            workload = ";".join("?" if number is None else str(number) for number in numbers)
+            counts = f"{len(command.uniform_operands)},{len(command.resources)}"
+            yield f'{depth},"dispatch","{_kernel(command)}",,{invocations},"{workload}",{counts}'
+
+
+def _kernel(command: CmdDispatchOp) -> str:
+    """The first kernel that a dispatch may run."""
+    entry = next(entry_points(command))
+    return "::".join(f"@{each.data}" for each in (entry.root_reference, *entry.nested_references))

@@ -1,0 +1,148 @@
+"""Let kernels write to the place that their results are copied to.
+
+    %1 = stream.async.dispatch @ex::@f(...) : (...) -> !stream.resource<*>{%length}
+    %2 = stream.async.update %1, %0[%a to %b] : ... -> %0 as !stream.resource<*>{%size}
+
+becomes one dispatch that is given `%0[%a to %b for %length]` behind its other operands and gives
+`%2` in its place, if nothing else reads `%1`. What tells the place is moved in front of the
+dispatch. Kernels have results behind operands, in order: the results in front of one that is
+emplaced are emplaced as well, or in storage of operands already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.traits import is_side_effect_free
+
+from ...dialects.stream.affinity import affinity_of
+from ...dialects.stream.async_ops import AsyncDispatchOp
+from ...ir.host_programs import host_operations
+from ...ir.locations import replace_by
+from ...ir.regions import values_read
+from ...ir.syntax.assembly_format import values
+from ...ir.syntax.resource_directives import UNTIED, tied_operands, ties_of
+
+UPDATE = "stream.async.update"
+MOVABLE = frozenset(
+    f"stream.async.{name}"
+    for name in ("alloca", "clone", "constant", "copy", "dispatch", "fill", "slice", "splat")
+) | {UPDATE}
+
+
+@dataclass(frozen=True)
+class EmplaceAllocationsPass(ModulePass):
+    """Let kernels write to the place that their results are copied to."""
+
+    name = "iree-stream-emplace-allocations"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for operation in tuple(host_operations(op)):
+            if isinstance(operation, AsyncDispatchOp):
+                _emplace(operation)
+
+
+def _emplace(dispatch: AsyncDispatchOp) -> None:
+    """Give a dispatch the places of its first results, as far as they have one each."""
+    updates: dict[int, Operation] = {}
+    for index, tie in enumerate(ties_of(dispatch, len(dispatch.results))):
+        if tie != UNTIED:
+            continue
+        update = _only_update(dispatch.results[index])
+        if update is None or not _bring_forward(dispatch, update):
+            break
+        updates[index] = update
+    if not updates:
+        return
+    made = _with_places(dispatch, updates)
+    replace_by(dispatch, made)
+    for index, update in updates.items():
+        update.results[0].replace_all_uses_with(made.results[index])
+        Rewriter.erase_op(update)
+
+
+def _only_update(result: OpResult) -> Operation | None:
+    """The update that is all that reads the result of a dispatch, and is done there, too."""
+    uses = list(result.uses)
+    update = uses[0].operation if len(uses) == 1 else None
+    if update is None or update.name != UPDATE or update.parent is not result.op.parent:
+        return None
+    same_type = update.results[0].type == result.type
+    is_update = values(update, "update")[0] is result
+    return update if is_update and same_type and _runs_with(update, result.op) else None
+
+
+def _runs_with(update: Operation, dispatch: Operation) -> bool:
+    return affinity_of(update) == affinity_of(dispatch)
+
+
+def _place(update: Operation) -> tuple[SSAValue, ...]:
+    """The target of an update, its bytes, and the range in it with its length."""
+    names = ("target", "target_size", "target_offset", "target_end", "update_size")
+    return tuple(values(update, name)[0] for name in names)
+
+
+def _bring_forward(dispatch: Operation, update: Operation) -> bool:
+    """Move what tells the place of an update in front of a dispatch, if it does not need it."""
+    block = dispatch.parent
+    assert block is not None
+    order = {each: number for number, each in enumerate(block.ops)}
+    found: set[Operation] = set()
+    pending = list(_place(update))
+    while pending:
+        maker = pending.pop().owner
+        if not isinstance(maker, Operation) or maker.parent is not block or maker in found:
+            continue
+        if order[maker] < order[dispatch]:
+            continue
+        if maker is dispatch or not _is_movable(maker):
+            return False
+        found.add(maker)
+        pending += values_read(maker)
+    for each in sorted(found, key=order.__getitem__):
+        each.detach()
+        block.insert_op_before(each, dispatch)
+    return True
+
+
+def _is_movable(maker: Operation) -> bool:
+    """Whether an operation only makes a value; asynchronous ones do, before copies on write."""
+    return maker.name in MOVABLE or is_side_effect_free(maker)
+
+
+def _with_places(dispatch: AsyncDispatchOp, updates: dict[int, Operation]) -> AsyncDispatchOp:
+    """A dispatch that writes some of its results where updates would put them."""
+    places = {index: _place(update) for index, update in updates.items()}
+    columns = list(zip(*places.values(), strict=True))
+    ties = list(ties_of(dispatch, len(dispatch.results)))
+    for number, index in enumerate(places):
+        ties[index] = len(dispatch.resource_operands) + number
+    untouched: Iterable[tuple[int, SSAValue]] = enumerate(dispatch.result_sizes)
+    sizes = [places[index][1] if index in places else size for index, size in untouched]
+    return AsyncDispatchOp.build(
+        operands=[
+            dispatch.workload,
+            [*dispatch.resource_operands, *columns[0]],
+            [*dispatch.resource_operand_sizes, *columns[1]],
+            [*dispatch.resource_operand_offsets, *columns[2]],
+            [*dispatch.resource_operand_ends, *columns[3]],
+            [*dispatch.resource_operand_lengths, *columns[4]],
+            sizes,
+        ],
+        result_types=[dispatch.result_types],
+        properties={
+            **{name: value for name, value in dispatch.properties.items() if _is_kept(name)},
+            "tied_operands": tied_operands(ties),
+        },
+        attributes=dict(dispatch.attributes),
+    )
+
+
+def _is_kept(name: str) -> bool:
+    return name not in ("tied_operands", "operandSegmentSizes")

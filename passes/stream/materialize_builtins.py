@@ -1,0 +1,123 @@
+"""Give patterns of 64 bits to kernels: what devices fill by themselves has at most 32.
+
+    %0 = stream.async.splat %pattern : i64 -> !stream.resource<*>{%size}
+
+becomes a dispatch of `@__builtin_splat_i64`, and a fill one of `@__builtin_fill_i64` on its range;
+their executables are put in front of the program. A pattern that repeats half of it stays a fill
+once it is canonical.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp, DivUIOp
+from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp, SymbolRefAttr, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.stream.affinity import own_affinity
+from ...dialects.stream.async_ops import AsyncDispatchOp
+from ...ir.attribute_access import symbol_name
+from ...ir.host_programs import host_operations
+from ...ir.locations import builder_before, replace_by
+from ...ir.syntax.assembly_format import values
+from ...ir.syntax.resource_directives import UNTIED, tied_operands
+from ...ir.text.parser import parse_module
+from ...ir.text.source import Source
+
+SPLAT, FILL = "stream.async.splat", "stream.async.fill"
+PATTERN_BYTES = 8
+
+_ARGUMENTS = {
+    "splat": "%value: i64, %count: index, %binding: !stream.binding",
+    "fill": "%binding: !stream.binding, %value: i64, %count: index",
+}
+"""What kernels take, as dispatches give it."""
+
+_KERNEL = """
+stream.executable private @__builtin_{name}_i64 {{
+  stream.executable.export public @__builtin_{name}_i64 workgroups(%count: index) -> (index, index, index) {{
+    %x, %y, %z = iree_tensor_ext.dispatch.workgroup_count_from_slice(%count)
+    stream.return %x, %y, %z : index, index, index
+  }}
+  builtin.module {{
+    func.func @__builtin_{name}_i64({arguments}) {{
+      %c0 = arith.constant 0 : index
+      %n = iree_tensor_ext.dispatch.workload.ordinal %count, 0 : index
+      %out = stream.binding.subspan %binding[%c0] : !stream.binding -> !iree_tensor_ext.dispatch.tensor<writeonly:tensor<?xi64>>{{%n}}
+      %empty = tensor.empty(%n) : tensor<?xi64>
+      %filled = linalg.fill ins(%value : i64) outs(%empty : tensor<?xi64>) -> tensor<?xi64>
+      iree_tensor_ext.dispatch.tensor.store %filled, %out, offsets = [0], sizes = [%n], strides = [1]
+        : tensor<?xi64> -> !iree_tensor_ext.dispatch.tensor<writeonly:tensor<?xi64>>{{%n}}
+      return
+    }}
+  }}
+}}
+"""  # noqa: E501
+
+
+@dataclass(frozen=True)
+class MaterializeBuiltinsPass(ModulePass):
+    """Give patterns of 64 bits to kernels."""
+
+    name = "iree-stream-materialize-builtins"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        used: dict[str, None] = {}
+        for operation in tuple(host_operations(op)):
+            if operation.name in (SPLAT, FILL) and values(operation, "value")[0].type == i64:
+                used[_dispatch(operation)] = None
+        _add_kernels(ctx, op, sorted(used))
+
+
+def _dispatch(operation: Operation) -> str:
+    """Let a kernel do what an operation does; the kernel's name."""
+    name = operation.name.rpartition(".")[2]
+    symbol = f"__builtin_{name}_i64"
+    affinity = own_affinity(operation)
+    place = () if name == "splat" else values(operation, "target")
+    columns = [
+        [values(operation, f"target_{part}")[0]] if place else []
+        for part in ("size", "offset", "end", "length")
+    ]
+    length = columns[-1][0] if place else values(operation, "result_size")[0]
+    count = _count(operation, length)
+    dispatch = AsyncDispatchOp.build(
+        operands=[
+            [count],
+            [*place, values(operation, "value")[0], count],
+            *columns,
+            values(operation, "target_size" if place else "result_size"),
+        ],
+        result_types=[operation.result_types],
+        properties={
+            "entry_points": ArrayAttr([SymbolRefAttr(symbol, [symbol])]),
+            "tied_operands": tied_operands([0 if place else UNTIED]),
+            **({} if affinity is None else {"affinity": affinity}),
+        },
+    )
+    replace_by(operation, dispatch)
+    return name
+
+
+def _count(operation: Operation, length: SSAValue) -> SSAValue:
+    """How many patterns a length has."""
+    builder = builder_before(operation)
+    width = builder.insert(ConstantOp.from_int_and_width(PATTERN_BYTES, IndexType()))
+    return builder.insert(DivUIOp(length, width.result)).result
+
+
+def _add_kernels(context: Context, module: ModuleOp, names: list[str]) -> None:
+    """Put executables in front of a program that has none of their names."""
+    there = {symbol_name(each) for each in module.body.block.ops}
+    first = module.body.block.first_op
+    for name in names:
+        if f"__builtin_{name}_i64" in there or first is None:
+            continue
+        text = _KERNEL.format(name=name, arguments=_ARGUMENTS[name])
+        made = parse_module(context, Source(text, f"<__builtin_{name}_i64>")).body.block.ops
+        for each in tuple(made):
+            each.detach()
+            module.body.block.insert_op_before(each, first)

@@ -1,0 +1,54 @@
+"""Let the device do a transfer that it exports the result of.
+
+    %1 = stream.async.transfer %0 : ... from(A) -> to(B) !stream.resource<external>{%size}
+    %2 = stream.tensor.export on(B) %1 : ...
+
+gets `on(B)`: what is exported has to be in memory of that device. Exports are found behind
+operations that keep the storage, loops, branches and calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from ...dialects.stream.async_ops import AsyncTransferOp
+from ...ir.host_programs import host_operations
+from ...ir.value_flow import forwarded_to
+from .analysis.storage import storage_flow
+
+EXPORT = "stream.tensor.export"
+
+
+@dataclass(frozen=True)
+class PlaceTransferExecutionsPass(ModulePass):
+    """Let the device do a transfer that it exports the result of."""
+
+    name = "iree-stream-place-transfer-executions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for operation in host_operations(op):
+            if not isinstance(operation, AsyncTransferOp) or "affinity" in operation.properties:
+                continue
+            source, target = operation.source_affinity, operation.target_affinity
+            if target is not None and source != target and _is_exported(operation.result):
+                operation.properties["affinity"] = target
+
+
+def _is_exported(transferred: SSAValue) -> bool:
+    """Whether a resource is exported as it is, or after it was written to in place."""
+    names = {transferred: None}
+    pending = [transferred]
+    for name in pending:
+        for use in name.uses:
+            if use.operation.name == EXPORT:
+                return True
+            found = [*forwarded_to(use.operation, use.index)]
+            found += [result for given, result in storage_flow(use.operation) if given is name]
+            pending += [each for each in found if each not in names]
+            names |= dict.fromkeys(found)
+    return False
