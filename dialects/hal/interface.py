@@ -22,7 +22,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax
-from ...ir.syntax.attribute_format import KINDS, FormattedAttribute, Kind, StructAttribute
+from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, FormattedAttribute, Kind
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.rows import SIGNLESS_SCALAR
 
@@ -38,7 +38,7 @@ class PipelineBindingAttr(FormattedAttribute):
 
 
 @irdl_attr_definition
-class PipelineLayoutAttr(StructAttribute):
+class PipelineLayoutAttr(FieldsAttribute):
     """`<constants = 2, bindings = [...]>`: everything that a kernel is given."""
 
     name = "hal.pipeline.layout"

@@ -26,7 +26,7 @@ from xdsl.parser import AttrParser
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import known_sizes, parse_sizes, print_sizes
-from ...ir.syntax.attribute_format import KINDS, Kind, StructAttribute
+from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, Kind
 from ...ir.tensor_types import element_named, element_of, shape_of
 from ...tiling.contractions import RESULT, ContractionOperand, DimensionMap, Role
 from ...tiling.convolutions import ConvolutionOperand, LinearMap
@@ -58,7 +58,7 @@ def _parse_operation_type(parser: AttrParser) -> StringAttr:
 
 
 @irdl_attr_definition
-class EncodingAttr(StructAttribute, ContractionEncoding, ConvolutionEncoding):
+class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
     """Which operand of which operation a tensor is, and perhaps the targets it is laid out for."""
 
     name = "iree_encoding.encoding"

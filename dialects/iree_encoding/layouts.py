@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import known_sizes, parse_sizes, print_sizes
-from ...ir.syntax.attribute_format import KINDS, FormattedAttribute, Kind, StructAttribute
+from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, FormattedAttribute, Kind
 from ...ir.syntax.structs import OneParameter
 from ...ir.tensor_types import element_of, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
@@ -259,7 +259,7 @@ class SpecializationResolverAttr(FormattedAttribute, EncodingSolverInterface):
 
 
 @irdl_attr_definition
-class TestingAttr(StructAttribute, TensorEncoding):
+class TestingAttr(FieldsAttribute, TensorEncoding):
     """`testing<layouts = [...]>`: an encoding for tests that keeps whatever solvers choose."""
 
     name = "iree_encoding.testing"

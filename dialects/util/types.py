@@ -12,7 +12,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ...ir.dialect_extension import plain_attribute, plain_type
-from ...ir.syntax.attribute_format import FormattedAttribute, Kind, StructAttribute, print_number
+from ...ir.syntax.attribute_format import FieldsAttribute, FormattedAttribute, Kind, print_number
 from ...ir.syntax.structs import OneParameter
 
 BufferType = plain_type("util.buffer", "Bytes in host memory.")
@@ -98,7 +98,7 @@ _NATURAL: Kind = (
 
 
 @irdl_attr_definition
-class IntAssumptionAttr(StructAttribute):
+class IntAssumptionAttr(FieldsAttribute):
     """`<umin = 0, umax = 9, udiv = 4>`: what is known of an unsigned number."""
 
     name = "util.int.assumption"

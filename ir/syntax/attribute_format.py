@@ -116,7 +116,7 @@ class FormattedAttribute(ParametrizedAttribute):
         return not any(isinstance(getattr(self, name), NoneAttr) for name in names)
 
 
-class StructAttribute(ParametrizedAttribute):
+class FieldsAttribute(ParametrizedAttribute):
     """An attribute of fields with names, `<a = 1, b = "text">`, each of which may be absent."""
 
     FIELDS: ClassVar[Mapping[str, Kind]]
