@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .torch_rules import decomposition
+from .torch_rules import decomposition, only_if
 
 
 def _starts(torch: Any, x: Any) -> Any:
@@ -32,8 +32,7 @@ def unique(
     """What is not asked for has no elements."""
     del sorted
     flat = x.reshape(-1)
-    if not x.numel():
-        return NotImplemented
+    only_if(x.numel())
     kind = torch.uint8 if x.dtype == torch.bool else x.dtype
     ordered, places = torch.ops.aten.sort.default(flat.to(kind), 0, False)
     values, numbers, counts = _runs(torch, ordered, _starts(torch, ordered))
@@ -70,8 +69,7 @@ def unique_dim(
 ) -> Any:
     """Rows in the order of the first elements in which they differ."""
     del sorted
-    if not x.numel():
-        return NotImplemented
+    only_if(x.numel())
     rows = _rows(torch, x, dim)
     differ = (rows[:, None] != rows).to(torch.int32)
     # Equal rows differ nowhere, and are compared at the first element.
@@ -93,8 +91,7 @@ def unique_consecutive(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    if not x.numel():
-        return NotImplemented
+    only_if(x.numel())
     if dim is not None:
         starts, numbers = _starts(torch, _rows(torch, x, dim)), torch.arange(x.shape[dim])
         values, inverse, counts = _chosen(torch, x, dim, starts, numbers, return_inverse)
@@ -112,14 +109,14 @@ def unique_consecutive(
 @decomposition("nonzero.default")
 def nonzero(torch: Any, x: Any) -> Any:
     """torch-mlir crashes on a number, whose places have no coordinates."""
-    return NotImplemented if x.dim() else torch.nonzero(x.reshape(1))[:, :0]
+    only_if(not x.dim())
+    return torch.nonzero(x.reshape(1))[:, :0]
 
 
 @decomposition("nonzero_static.default")
 def nonzero_static(torch: Any, x: Any, *, size: int, fill_value: int = -1) -> Any:
     """The first `size` places of elements that are not 0, and rows of `fill_value` behind them."""
-    if not x.dim() or not x.numel():
-        return NotImplemented
+    only_if(x.dim() and x.numel())
     hits = (x != 0).reshape(-1)
     # Numbers of the elements that count, and behind them those of the others.
     _, order = torch.ops.aten.sort.stable(hits.to(torch.int32), stable=True, dim=0, descending=True)
@@ -137,16 +134,14 @@ def nonzero_static(torch: Any, x: Any, *, size: int, fill_value: int = -1) -> An
 def repeat_interleave(torch: Any, repeats: Any, *, output_size: Any = None) -> Any:
     """Each number as often as `repeats` says."""
     ends = torch.cumsum(repeats, 0)
-    if output_size is None:
-        return NotImplemented
+    only_if(output_size is not None)
     return torch.searchsorted(ends, torch.arange(output_size), right=True).to(repeats.dtype)
 
 
 @decomposition("bincount.default")
 def bincount(torch: Any, x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """torch-mlir counts, and does not weigh."""
-    if weights is None:
-        return NotImplemented
+    only_if(weights is not None)
     counts = torch.ops.aten.bincount.default(x, None, minlength)
     zeros = torch.zeros_like(counts, dtype=weights.dtype)
     return zeros.index_add(0, x.to(torch.int64), weights)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .torch_carried import carry
-from .torch_rules import decomposition
+from .torch_rules import decomposition, of_each, only_if
 
 
 @decomposition("complex.default")
@@ -40,8 +40,7 @@ def view_as_real(torch: Any, x: Any) -> Any:
 def converted(torch: Any, x: Any, *, dtype: Any = None, **options: Any) -> Any:
     """torch-mlir takes True for -1 here."""
     del options
-    if dtype is None or not dtype.is_complex:
-        return NotImplemented
+    only_if(dtype is not None and dtype.is_complex)
     # What keeps its type is copied all the same.
     return x.clone() if x.dtype == dtype else _as_complex(torch, x, dtype)
 
@@ -56,7 +55,8 @@ def angle(torch: Any, x: Any) -> Any:
 
 @decomposition("_conj.default", "conj_physical.default", "_conj_physical.default")
 def conjugate(torch: Any, x: Any) -> Any:
-    return complex_of(torch, x.real, -x.imag) if x.is_complex() else NotImplemented
+    only_if(x.is_complex())
+    return complex_of(torch, x.real, -x.imag)
 
 
 def _as_complex(torch: Any, x: Any, dtype: Any) -> Any:
@@ -78,8 +78,7 @@ def _arithmetic(name: str, operation: str) -> None:
     @decomposition(f"{name}.Tensor", f"{name}.Scalar")
     def rule(torch: Any, x: Any, y: Any, alpha: Any = 1) -> Any:  # pyright: ignore[reportUnusedFunction]
         dtype = torch.result_type(x, y)
-        if not dtype.is_complex:
-            return NotImplemented
+        only_if(dtype.is_complex)
         y = y if alpha == 1 else y * alpha
         x, y = torch.broadcast_tensors(_as_complex(torch, x, dtype), _as_complex(torch, y, dtype))
         return carry(torch, f"%r = stablehlo.{operation} %a0, %a1 : {{r}}", x.shape, dtype, x, y)
@@ -94,56 +93,33 @@ for _name, _operation in (
     _arithmetic(_name, _operation)
 
 
+@of_each("mm.default", "bmm.default", "mv.default", "dot.default")
 def _products(torch: Any, product: Any, x: Any, y: Any) -> Any:
     """A product of matrices by those of the parts."""
     dtype = torch.promote_types(x.dtype, y.dtype)
-    if not dtype.is_complex:
-        return NotImplemented
+    only_if(dtype.is_complex)
     x, y = _as_complex(torch, x, dtype), _as_complex(torch, y, dtype)
     real = product(x.real, y.real) - product(x.imag, y.imag)
     return complex_of(torch, real, product(x.real, y.imag) + product(x.imag, y.real))
 
 
-def _contraction(name: str) -> None:
-    @decomposition(f"{name}.default")
-    def rule(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        return _products(torch, getattr(torch.ops.aten, name).default, x, y)
-
-
-for _name in ("mm", "bmm", "mv", "dot"):
-    _contraction(_name)
-
-
+@of_each("sum.default", "sum.dim_IntList", "mean.default", "mean.dim")
 def by_parts(
     torch: Any, operation: Any, x: Any, *options: Any, dtype: Any = None, **more: Any
 ) -> Any:
     """What an operation makes of the real and of the imaginary parts; torch-mlir crashes.
 
-    `NotImplemented` where the result is not complex.
+    Leaves it as it is where the result is not complex.
     """
     kind = x.dtype if dtype is None else dtype
-    if not kind.is_complex:
-        return NotImplemented
+    only_if(kind.is_complex)
     x = _as_complex(torch, x, kind)
     return complex_of(torch, *(operation(part, *options, **more) for part in (x.real, x.imag)))
 
 
-def _of_parts(name: str) -> None:
-    @decomposition(name)
-    def rule(torch: Any, x: Any, *options: Any, **more: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        base, _, overload = name.partition(".")
-        operation = getattr(getattr(torch.ops.aten, base), overload)
-        return by_parts(torch, operation, x, *options, **more)
-
-
-for _name in ("sum.default", "sum.dim_IntList", "mean.default", "mean.dim"):
-    _of_parts(_name)
-
-
 @decomposition("constant_pad_nd.default")
 def pad(torch: Any, x: Any, pads: Any, value: Any = 0) -> Any:
-    if not x.is_complex():
-        return NotImplemented
+    only_if(x.is_complex())
     operation, filled = torch.ops.aten.constant_pad_nd.default, complex(value)
     real = operation(x.real, pads, filled.real)
     return complex_of(torch, real, operation(x.imag, pads, filled.imag))
@@ -152,8 +128,7 @@ def pad(torch: Any, x: Any, pads: Any, value: Any = 0) -> Any:
 @decomposition("where.self")
 def where(torch: Any, condition: Any, x: Any, y: Any) -> Any:
     dtype = torch.promote_types(x.dtype, y.dtype)
-    if not dtype.is_complex:
-        return NotImplemented
+    only_if(dtype.is_complex)
     x, y = _as_complex(torch, x, dtype), _as_complex(torch, y, dtype)
     real = torch.where(condition, x.real, y.real)
     return complex_of(torch, real, torch.where(condition, x.imag, y.imag))
@@ -161,8 +136,7 @@ def where(torch: Any, condition: Any, x: Any, y: Any) -> Any:
 
 @decomposition("masked_fill.Scalar")
 def masked_fill(torch: Any, x: Any, mask: Any, value: Any) -> Any:
-    if not x.is_complex():
-        return NotImplemented
+    only_if(x.is_complex())
     return where(torch, mask, torch.full((), complex(value), dtype=x.dtype), x)
 
 
@@ -170,14 +144,14 @@ def masked_fill(torch: Any, x: Any, mask: Any, value: Any) -> Any:
 def full(torch: Any, size: Any, value: Any, *, dtype: Any = None, **options: Any) -> Any:
     """torch-mlir has no constants of complex numbers, nor of bytes."""
     del options
-    if dtype is None and isinstance(value, complex):
-        dtype = torch.get_default_dtype().to_complex()
+    if dtype is None:
+        dtype = torch.get_default_dtype()
+        dtype = dtype.to_complex() if isinstance(value, complex) else dtype
     if dtype == torch.uint8 and all(isinstance(each, int) for each in size):
         number: Any = value
         body = f"%r = stablehlo.constant dense<{int(number) % 256}> : {{r}}"
         return carry(torch, body, size, dtype, torch.zeros(()))
-    if dtype is None or not dtype.is_complex:
-        return NotImplemented
+    only_if(dtype.is_complex)
     parts, kind = complex(value), dtype.to_real()
     real = torch.full(size, parts.real, dtype=kind)
     return complex_of(torch, real, torch.full(size, parts.imag, dtype=kind))
@@ -188,8 +162,7 @@ def _like(name: str, value: int) -> None:
     def make(torch: Any, x: Any, *, dtype: Any = None, **options: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         del options
         kind = x.dtype if dtype is None else dtype
-        if kind != torch.uint8 and not kind.is_complex:
-            return NotImplemented
+        only_if(kind == torch.uint8 or kind.is_complex)
         return torch.full(x.shape, value, dtype=kind)
 
 
@@ -223,8 +196,7 @@ _OF_ELEMENTS = {
 def _function(name: str, operation: str) -> None:
     @decomposition(f"{name}.default")
     def rule(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        if not x.is_complex():
-            return NotImplemented
+        only_if(x.is_complex())
         return carry(torch, f"%r = stablehlo.{operation} %a0 : {{r}}", x.shape, x.dtype, x)
 
 
@@ -235,8 +207,7 @@ for _name, _operation in _OF_ELEMENTS.items():
 @decomposition("reciprocal.default")
 def reciprocal(torch: Any, x: Any) -> Any:
     """torch-mlir refuses zeros among whole numbers when the program runs."""
-    if x.dtype.is_floating_point:
-        return NotImplemented
+    only_if(not x.dtype.is_floating_point)
     if x.is_complex():
         return torch.ones_like(x) / x
     return 1.0 / x.to(torch.get_default_dtype())
@@ -245,27 +216,27 @@ def reciprocal(torch: Any, x: Any) -> Any:
 @decomposition("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")
 def power(torch: Any, x: Any, y: Any) -> Any:
     dtype = torch.result_type(x, y)
-    if not dtype.is_complex:
-        return NotImplemented
+    only_if(dtype.is_complex)
     x, y = torch.broadcast_tensors(_as_complex(torch, x, dtype), _as_complex(torch, y, dtype))
     return carry(torch, "%r = stablehlo.power %a0, %a1 : {r}", x.shape, dtype, x, y)
 
 
 @decomposition("sigmoid.default")
 def sigmoid(torch: Any, x: Any) -> Any:
-    return torch.reciprocal(1 + torch.exp(-x)) if x.is_complex() else NotImplemented
+    only_if(x.is_complex())
+    return torch.reciprocal(1 + torch.exp(-x))
 
 
 @decomposition("silu.default")
 def silu(torch: Any, x: Any) -> Any:
-    return x * torch.sigmoid(x) if x.is_complex() else NotImplemented
+    only_if(x.is_complex())
+    return x * torch.sigmoid(x)
 
 
 @decomposition("logaddexp.default")
 def logaddexp(torch: Any, x: Any, y: Any) -> Any:
     """The smaller real part is the exponent, which torch-mlir crashes on."""
-    if not torch.result_type(x, y).is_complex:
-        return NotImplemented
+    only_if(torch.result_type(x, y).is_complex)
     first = x.real >= y.real
     most, least = torch.where(first, x, y), torch.where(first, y, x)
     return most + torch.log(1 + torch.exp(least - most))
@@ -277,8 +248,7 @@ def cumprod(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
     kind = x.dtype if dtype is None else dtype
     if kind == torch.uint8:
         return torch.cumprod(x, dim, dtype=torch.int32).to(kind)
-    if not kind.is_complex:
-        return NotImplemented
+    only_if(kind.is_complex)
     found = _as_complex(torch, x, kind)
     step = 1
     while x.dim() and step < x.shape[dim]:

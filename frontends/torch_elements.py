@@ -7,7 +7,7 @@ from typing import Any
 
 from .torch_carried import carry
 from .torch_complex import compared
-from .torch_rules import decomposition
+from .torch_rules import decomposition, only_if
 
 
 @decomposition("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
@@ -43,8 +43,7 @@ def assert_metadata(torch: Any, x: Any, *options: Any, **more: Any) -> None:
 @decomposition("roll.default")
 def roll(torch: Any, x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
     """Without dimensions, all elements one after the other."""
-    if dims:
-        return NotImplemented
+    only_if(not dims)
     return torch.roll(x.reshape(-1), shifts, [0]).reshape(x.shape)
 
 
@@ -61,8 +60,7 @@ def scatter_reduce(
     torch: Any, x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
     """torch-mlir crashes on dimensions that count from the end."""
-    if dim >= 0:
-        return NotImplemented
+    only_if(dim < 0)
     operation = torch.ops.aten.scatter_reduce.two
     return operation(x, dim + x.dim(), index, source, reduce, include_self=include_self)
 
@@ -83,8 +81,7 @@ def _comparison(name: str) -> None:
         """torch-mlir folds comparisons of constant floats with whole numbers to anything."""
         if torch.result_type(x, y).is_complex:
             return compared(torch, name, x, y)
-        if not x.dtype.is_floating_point or not isinstance(y, int):
-            return NotImplemented
+        only_if(x.dtype.is_floating_point and isinstance(y, int))
         return getattr(torch.ops.aten, name).Scalar(x, float(y))
 
 
@@ -105,7 +102,8 @@ def magnitude(torch: Any, x: Any) -> Any:
     if x.is_complex():
         body = "%r = stablehlo.abs %a0 : ({0}) -> {r}"
         return carry(torch, body, x.shape, x.dtype.to_real(), x)
-    return NotImplemented if x.dtype.is_signed else x.clone()
+    only_if(not x.dtype.is_signed)
+    return x.clone()
 
 
 # Division ----------------------------------------------------------------------------------------
@@ -125,8 +123,7 @@ def _broadcast(torch: Any, x: Any, y: Any) -> tuple[Any, Any]:
 def fmod(torch: Any, x: Any, y: Any) -> Any:
     """Exact; torch-mlir's is `x - trunc(x / y) * y`, wrong for large and infinite numbers."""
     x, y = _broadcast(torch, x, y)
-    if not x.dtype.is_floating_point:
-        return NotImplemented
+    only_if(x.dtype.is_floating_point)
     return carry(torch, "%r = stablehlo.remainder %a0, %a1 : {r}", x.shape, x.dtype, x, y)
 
 
@@ -134,8 +131,7 @@ def fmod(torch: Any, x: Any, y: Any) -> Any:
 def floor_divide(torch: Any, x: Any, y: Any) -> Any:
     """As Python divides: what is left of the dividend counts, not what a quotient rounds to."""
     x, y = _broadcast(torch, x, y)
-    if not x.dtype.is_floating_point:
-        return NotImplemented
+    only_if(x.dtype.is_floating_point)
     rest = fmod(torch, x, y)
     quotient = (x - rest) / y
     quotient = torch.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
@@ -146,7 +142,8 @@ def floor_divide(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("div.Tensor_mode", "div.Scalar_mode")
 def div_mode(torch: Any, x: Any, y: Any, *, rounding_mode: str | None) -> Any:
-    return floor_divide(torch, x, y) if rounding_mode == "floor" else NotImplemented
+    only_if(rounding_mode == "floor")
+    return floor_divide(torch, x, y)
 
 
 # Extrema -----------------------------------------------------------------------------------------

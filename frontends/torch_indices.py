@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
-from .torch_rules import decomposition
+from .torch_rules import decomposition, of_each, only_if
 
 
 @decomposition("as_strided.default")
@@ -20,19 +20,13 @@ def as_strided(
     known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
     packed = [1, *accumulate(reversed(size[1:]), operator.mul)][::-1]
     start = x.storage_offset()
-    same_count = known(x.numel() == size[0] * packed[0]) if size else x.numel() == 1
-    if (
-        same_count
-        and x.is_contiguous()
-        # How far apart the elements of a dimension are does not matter if there is one.
-        and all(
-            known(count == 1) or known(a == b)
-            for count, a, b in zip(size, stride, packed, strict=True)
-        )
-        and known((start if storage_offset is None else storage_offset) == start)
-    ):
-        return torch.ops.aten.view.default(x, size)
-    return NotImplemented
+    has_same_count = known(x.numel() == size[0] * packed[0]) if size else x.numel() == 1
+    only_if(has_same_count and x.is_contiguous())
+    # How far apart the elements of a dimension are does not matter if there is one.
+    for count, a, b in zip(size, stride, packed, strict=True):
+        only_if(known(count == 1) or known(a == b))
+    only_if(known((start if storage_offset is None else storage_offset) == start))
+    return torch.ops.aten.view.default(x, size)
 
 
 @decomposition("take.default")
@@ -65,7 +59,10 @@ def _masked(torch: Any, x: Any, indices: Sequence[Any]) -> Any:
 
 
 def _put_by_mask(torch: Any, x: Any, indices: Sequence[Any], values: Any, adds: bool) -> Any:
-    """What a mask puts, without places that data counts: each element takes its own value."""
+    """What a mask puts, without places that data counts: each element takes its own value.
+
+    `None` for values that only such places can tell apart.
+    """
     (dimension,) = [at for at, index in enumerate(indices) if index is not None]
     mask = indices[dimension] != 0
     rank = x.dim() - dimension - mask.dim()
@@ -75,7 +72,7 @@ def _put_by_mask(torch: Any, x: Any, indices: Sequence[Any], values: Any, adds: 
         count = values.shape[at]
         if not isinstance(count, int):
             if not dimension:
-                return NotImplemented
+                return None
             # There may be none, from which nothing can be taken.
             values = torch.nn.functional.pad(values, [0, 0] * rank + [0, 1])
         if isinstance(count, int) and count == 1:
@@ -98,30 +95,24 @@ _in_rule: ContextVar[bool] = ContextVar("in_rule", default=False)
 """Whether indices count from the start already: what the rule itself wrote is left as it is."""
 
 
-def _from_the_start(name: str) -> None:
-    @decomposition(name)
-    def rule(torch: Any, x: Any, indices: Sequence[Any], *others: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        """Indices that count from the end, which torch-mlir's StableHLO takes for others."""
-        given = [index for index in indices if index is not None]
-        if len(given) == 1 and given[0].dtype in (torch.bool, torch.uint8):
-            if name == "index.Tensor":
-                return _masked(torch, x, indices)
-            found = _put_by_mask(torch, x, indices, *(*others, False)[:2])
-            if found is not NotImplemented:
-                return found
-        if _in_rule.get():
-            return NotImplemented
-        base, _, overload = name.partition(".")
-        operation = getattr(getattr(torch.ops.aten, base), overload)
-        token = _in_rule.set(True)
-        try:
-            return operation(x, _counted(torch, x, indices), *others)
-        finally:
-            _in_rule.reset(token)
-
-
-for _name in ("index.Tensor", "index_put.default"):
-    _from_the_start(_name)
+@of_each("index.Tensor", "index_put.default")
+def _from_the_start(
+    torch: Any, operation: Any, x: Any, indices: Sequence[Any], *others: Any
+) -> Any:
+    """Indices that count from the end, which torch-mlir's StableHLO takes for others."""
+    given = [index for index in indices if index is not None]
+    if len(given) == 1 and given[0].dtype in (torch.bool, torch.uint8):
+        if operation is torch.ops.aten.index.Tensor:
+            return _masked(torch, x, indices)
+        found = _put_by_mask(torch, x, indices, *(*others, False)[:2])
+        if found is not None:
+            return found
+    only_if(not _in_rule.get())
+    token = _in_rule.set(True)
+    try:
+        return operation(x, _counted(torch, x, indices), *others)
+    finally:
+        _in_rule.reset(token)
 
 
 @decomposition("embedding_bag.padding_idx")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .torch_carried import carry
-from .torch_rules import decomposition
+from .torch_rules import decomposition, only_if
 
 
 def _known(torch: Any, *operands: Any) -> bool:
@@ -25,18 +25,12 @@ def _none_failed(torch: Any, x: Any) -> Any:
     return torch.zeros(x.shape[:-2], dtype=torch.int32)
 
 
-def _with_errors(torch: Any, x: Any, found: Any) -> Any:
-    """What the variant of an operation gives that tells which matrices of a batch failed."""
-    return found if found is NotImplemented else (found, _none_failed(torch, x))
-
-
 # Triangles ---------------------------------------------------------------------------------------
 
 
 @decomposition("cholesky.default", "linalg_cholesky.default")
 def cholesky(torch: Any, x: Any, upper: bool = False) -> Any:
-    if not _known(torch, x):
-        return NotImplemented
+    only_if(_known(torch, x))
     body = "%r = stablehlo.cholesky %a0, lower = true : {r}"
     found = carry(torch, body, x.shape, x.dtype, x).tril()
     return found.mT if upper else found
@@ -45,15 +39,14 @@ def cholesky(torch: Any, x: Any, upper: bool = False) -> Any:
 @decomposition("linalg_cholesky_ex.default")
 def cholesky_ex(torch: Any, x: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     del check_errors
-    return _with_errors(torch, x, cholesky(torch, x, upper))
+    return cholesky(torch, x, upper), _none_failed(torch, x)
 
 
 @decomposition("linalg_solve_triangular.default")
 def solve_triangular(
     torch: Any, x: Any, y: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
-    if not _known(torch, x, y):
-        return NotImplemented
+    only_if(_known(torch, x, y))
     batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     x, y = x.expand(*batch, *x.shape[-2:]), y.expand(*batch, *y.shape[-2:])
     options = (
@@ -80,13 +73,12 @@ def triangular_solve(
     found = solve_triangular(
         torch, turned, y, upper=upper != transpose, unitriangular=unitriangular
     )
-    return found if found is NotImplemented else (found, x.clone())
+    return found, x.clone()
 
 
 @decomposition("cholesky_solve.default")
 def cholesky_solve(torch: Any, y: Any, factor: Any, upper: bool = False) -> Any:
-    if not _known(torch, y, factor):
-        return NotImplemented
+    only_if(_known(torch, y, factor))
     lower = factor.mT if upper else factor
     found = solve_triangular(torch, lower, y, upper=False)
     return solve_triangular(torch, lower.mT, found, upper=True)
@@ -142,8 +134,7 @@ def _repeated(each: Sequence[Any], counts: Sequence[int]) -> list[Any]:
 @decomposition("linalg_eig.default")
 def eig(torch: Any, x: Any) -> Any:
     """Complex values, and vectors of which another multiple would do as well."""
-    if not _known(torch, x):
-        return NotImplemented
+    only_if(_known(torch, x))
     config = f"compute_left = {ord('N')} : ui8, compute_right = {ord('V')} : ui8"
     real, imaginary, _, vectors, _ = _of_lapack(
         torch, "geev", [x], [x.shape[:-1]] * 2, config, [x.shape[:-2]], [x.shape] * 2
@@ -153,14 +144,12 @@ def eig(torch: Any, x: Any) -> Any:
 
 @decomposition("_linalg_eigvals.default", "linalg_eigvals.default")
 def eigvals(torch: Any, x: Any) -> Any:
-    found = eig(torch, x)
-    return found if found is NotImplemented else found[0]
+    return eig(torch, x)[0]
 
 
 @decomposition("_linalg_eigh.default")
 def eigh(torch: Any, x: Any, uplo: str = "L", compute_v: bool = True) -> Any:
-    if not _known(torch, x):
-        return NotImplemented
+    only_if(_known(torch, x))
     config = f"mode = {ord('V')} : ui8, uplo = {ord(uplo.upper())} : ui8"
     shapes = [x.shape, x.shape[:-1]]
     vectors, values, _ = _of_lapack(torch, "syevd", [x], shapes, config, [x.shape[:-2]])
@@ -177,8 +166,7 @@ def svd(
     driver: Any = None,
 ) -> Any:
     del driver
-    if not _known(torch, x):
-        return NotImplemented
+    only_if(_known(torch, x))
     *batch, rows, columns = x.shape
     least = min(rows, columns)
     left, right = (rows, columns) if full_matrices else (least, least)
@@ -190,8 +178,7 @@ def svd(
 
 @decomposition("linalg_householder_product.default", "orgqr.default")
 def householder_product(torch: Any, reflectors: Any, tau: Any) -> Any:
-    if not _known(torch, reflectors, tau):
-        return NotImplemented
+    only_if(_known(torch, reflectors, tau))
     return _of_lapack(torch, "orgqr", [reflectors, tau], [reflectors.shape])[0]
 
 
@@ -199,16 +186,14 @@ def householder_product(torch: Any, reflectors: Any, tau: Any) -> Any:
 def ormqr(
     torch: Any, reflectors: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False
 ) -> Any:
-    if not _known(torch, reflectors, tau, other):
-        return NotImplemented
+    only_if(_known(torch, reflectors, tau, other))
     config = f"left = {str(left).lower()}, transpose = {str(transpose).lower()}"
     return _of_lapack(torch, "ormqr", [reflectors, tau, other], [other.shape], config)[0]
 
 
 @decomposition("linalg_qr.default")
 def qr(torch: Any, x: Any, mode: str = "reduced") -> Any:
-    if not _known(torch, x) or mode != "reduced":
-        return NotImplemented
+    only_if(_known(torch, x) and mode == "reduced")
     least = min(x.shape[-2:])
     packed, tau = geqrf(torch, x)
     q = householder_product(torch, packed[..., :least], tau)
@@ -219,16 +204,10 @@ def qr(torch: Any, x: Any, mode: str = "reduced") -> Any:
 def pinv(torch: Any, x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """Singular values up to `atol`, or `rtol` of the largest one, count as 0."""
     if hermitian:
-        found = eigh(torch, x)
-        if found is NotImplemented:
-            return NotImplemented
-        values, u = found
+        values, u = eigh(torch, x)
         s, v = torch.abs(values), (u * torch.sign(values)[..., None, :]).mT
     else:
-        found = svd(torch, x)
-        if found is NotImplemented:
-            return NotImplemented
-        u, s, v = found
+        u, s, v = svd(torch, x)
     if rtol is None:
         rtol = 0.0 if atol is not None else torch.finfo(x.dtype).eps * max(x.shape[-2:])
     least = s.amax(-1, keepdim=True) * _column(rtol)
@@ -245,8 +224,7 @@ def _column(tolerance: Any) -> Any:
 @decomposition("geqrf.default")
 def geqrf(torch: Any, x: Any) -> Any:
     """Reflectors and their factors."""
-    if not _known(torch, x):
-        return NotImplemented
+    only_if(_known(torch, x))
     return tuple(_of_lapack(torch, "geqrf", [x], [x.shape, (*x.shape[:-2], min(x.shape[-2:]))]))
 
 
@@ -258,8 +236,7 @@ _MOST_SWAPS = 64
 
 @decomposition("linalg_lu_factor.default")
 def lu_factor(torch: Any, x: Any, *, pivot: bool = True) -> Any:
-    if not _known(torch, x) or not pivot:
-        return NotImplemented
+    only_if(_known(torch, x) and pivot)
     *batch, rows, columns = x.shape
     integers = [(*batch, min(rows, columns)), batch]
     lu, pivots, _ = _of_lapack(torch, "getrf", [x], [x.shape], integers=integers)
@@ -269,25 +246,21 @@ def lu_factor(torch: Any, x: Any, *, pivot: bool = True) -> Any:
 @decomposition("linalg_lu_factor_ex.default")
 def lu_factor_ex(torch: Any, x: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     del check_errors
-    found = lu_factor(torch, x, pivot=pivot)
-    return found if found is NotImplemented else (*found, _none_failed(torch, x))
+    return *lu_factor(torch, x, pivot=pivot), _none_failed(torch, x)
 
 
 @decomposition("linalg_lu.default")
 def lu(torch: Any, x: Any, *, pivot: bool = True) -> Any:
-    found = lu_factor(torch, x, pivot=pivot)
-    return found if found is NotImplemented else lu_unpack(torch, *found)
+    return lu_unpack(torch, *lu_factor(torch, x, pivot=pivot))
 
 
 @decomposition("lu_unpack.default")
 def lu_unpack(
     torch: Any, lu: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    if not (unpack_data and unpack_pivots) or not _known(torch, lu):
-        return NotImplemented
+    only_if(unpack_data and unpack_pivots and _known(torch, lu))
     rows, least = lu.shape[-2], min(lu.shape[-2:])
-    if least > _MOST_SWAPS:
-        return NotImplemented
+    only_if(least <= _MOST_SWAPS)
     order = _order(torch, pivots, rows)
     permutation = (torch.arange(rows)[:, None] == order[..., None, :]).to(lu.dtype)
     lower = lu[..., :least].tril(-1) + torch.eye(rows, least, dtype=lu.dtype)
@@ -309,8 +282,7 @@ def _order(torch: Any, pivots: Any, rows: int) -> Any:
 def lu_solve(
     torch: Any, lu: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False
 ) -> Any:
-    if not _known(torch, lu, y) or lu.shape[-1] > _MOST_SWAPS:
-        return NotImplemented
+    only_if(_known(torch, lu, y) and lu.shape[-1] <= _MOST_SWAPS)
     if not left:
         return lu_solve(torch, lu, pivots, y.mT, adjoint=not adjoint).mT
     order = _order(torch, pivots, lu.shape[-1])
@@ -328,7 +300,8 @@ def lu_solve(
 def det(torch: Any, x: Any) -> Any:
     """Of no rows and columns; torch-mlir crashes."""
     del torch
-    return x.new_ones(x.shape[:-2]) if not x.shape[-1] else NotImplemented
+    only_if(not x.shape[-1])
+    return x.new_ones(x.shape[:-2])
 
 
 # Solved by QR ------------------------------------------------------------------------------------
@@ -341,21 +314,19 @@ def _solved(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("linalg_inv.default", "inverse.default")
 def inverse(torch: Any, x: Any) -> Any:
-    if not _known(torch, x):
-        return NotImplemented
+    only_if(_known(torch, x))
     return _solved(torch, x, torch.eye(x.shape[-1], dtype=x.dtype).expand(x.shape))
 
 
 @decomposition("linalg_inv_ex.default")
 def inv_ex(torch: Any, x: Any, *, check_errors: bool = False) -> Any:
     del check_errors
-    return _with_errors(torch, x, inverse(torch, x))
+    return inverse(torch, x), _none_failed(torch, x)
 
 
 @decomposition("linalg_solve.default")
 def solve(torch: Any, x: Any, y: Any, *, left: bool = True) -> Any:
-    if not _known(torch, x, y):
-        return NotImplemented
+    only_if(_known(torch, x, y))
     vector = y.dim() == 1 or y.shape == x.shape[:-1]
     y = y.unsqueeze(-1) if vector else y
     found = _solved(torch, x, y) if left else _solved(torch, x.mT, y.mT).mT
@@ -365,4 +336,4 @@ def solve(torch: Any, x: Any, y: Any, *, left: bool = True) -> Any:
 @decomposition("linalg_solve_ex.default")
 def solve_ex(torch: Any, x: Any, y: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     del check_errors
-    return _with_errors(torch, x, solve(torch, x, y, left=left))
+    return solve(torch, x, y, left=left), _none_failed(torch, x)

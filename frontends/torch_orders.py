@@ -8,7 +8,7 @@ from typing import Any
 
 from .torch_carried import carry
 from .torch_reductions import as_integers
-from .torch_rules import decomposition
+from .torch_rules import decomposition, only_if
 
 _SORT = """
 {results} = "stablehlo.sort"(%a0, %a1) <{{{{dimension = {dim} : i64, is_stable = true}}}}> ({{{{
@@ -42,10 +42,8 @@ def sort(torch: Any, x: Any, dim: int = -1, descending: bool = False) -> Any:
     """NaN is the largest number; torch-mlir's comparison orders it nowhere."""
     if not x.dim():
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    if x.dtype in (torch.bool, torch.uint8):
-        return as_integers(torch, torch.ops.aten.sort.default, x, dim, descending)
     if not x.dtype.is_floating_point:
-        return NotImplemented
+        return as_integers(torch, torch.ops.aten.sort.default, x, dim, descending)
     dim %= x.dim()
     element, nan = _NAN[str(x.dtype).removeprefix("torch.")]
     kind = f"tensor<{element}>"
@@ -162,8 +160,7 @@ def _running(torch: Any, x: Any, dim: int, beats: Callable[[Any, Any], Any]) -> 
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     size = x.shape[dim]
-    if not isinstance(size, int):
-        return NotImplemented
+    only_if(isinstance(size, int))
     shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
     values, places = x, torch.arange(size).reshape(shape).expand(x.shape)
     # After each step an element knows about twice as many before it.
@@ -196,8 +193,7 @@ def cummin(torch: Any, x: Any, dim: int) -> Any:
 def logsumexp(torch: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
     """Of one number, which has no dimension."""
     del dim, keepdim
-    if x.dim():
-        return NotImplemented
+    only_if(not x.dim())
     real = x.dtype.is_floating_point or x.is_complex()
     return x.clone() if real else x.to(torch.get_default_dtype())
 
@@ -208,8 +204,7 @@ def logcumsumexp(torch: Any, x: Any, dim: int) -> Any:
     if x.dim() == 0:
         return x.clone()
     size = x.shape[dim]
-    if not isinstance(size, int) or x.is_complex():
-        return NotImplemented
+    only_if(isinstance(size, int) and not x.is_complex())
     found, step = x, 1
     while step < size:
         before, after = found.narrow(dim, 0, size - step), found.narrow(dim, step, size - step)

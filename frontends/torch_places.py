@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from .torch_rules import decomposition
+from .torch_rules import decomposition, only_if
 
 
 @decomposition("slice_scatter.default")
@@ -29,12 +29,10 @@ def slice_scatter(
     Its conversion to StableHLO makes a list of all indices before it looks at the size.
     """
     size = x.shape[dim]
-    if not all(isinstance(each, int) for each in (size, start or 0, end or 0)):
-        return NotImplemented
+    only_if(all(isinstance(each, int) for each in (size, start or 0, end or 0)))
     first, last, _ = slice(start, end).indices(size)
     last = max(first, last)
-    if (start, end) == (first, last):
-        return NotImplemented
+    only_if((start, end) != (first, last))
     return torch.ops.aten.slice_scatter.default(x, part, dim, first, last, step)
 
 
@@ -144,8 +142,7 @@ def _adaptive(name: str, rank: int) -> None:
     def pool(torch: Any, x: Any, counts: Sequence[int]) -> Any:  # pyright: ignore[reportUnusedFunction]
         sizes = x.shape[-rank:]
         known = all(isinstance(each, int) for each in (*sizes, *counts))
-        if not known or not x.dtype.is_floating_point or 0 in (*sizes, *counts):
-            return NotImplemented
+        only_if(known and x.dtype.is_floating_point and 0 not in (*sizes, *counts))
         counts = list(counts) * (rank // len(counts))
         # [..., count, widest, count, widest, ...], and all places of a window at the end.
         inside, flat = torch.ones((), dtype=torch.bool), torch.zeros((), dtype=torch.int64)

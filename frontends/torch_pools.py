@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .torch_rules import decomposition
+from .torch_rules import decomposition, only_if
 
 
 def _pool(name: str, rank: int) -> None:
@@ -28,8 +28,7 @@ def _pool(name: str, rank: int) -> None:
             options = (window, stride, padding, dilation, ceil_mode)
             return _of_integers(torch, name, x, *options)
         # torch-mlir rounds sizes down, whatever it is told.
-        if not ceil_mode or not all(isinstance(size, int) for size in sizes):
-            return NotImplemented
+        only_if(ceil_mode and all(isinstance(size, int) for size in sizes))
         ends = _ends(sizes, window, stride, padding, dilation)
         pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
         least = -torch.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min

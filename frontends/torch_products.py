@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from .torch_carried import carry
-from .torch_rules import decomposition
+from .torch_rules import decomposition, only_if
 from .torch_spectra import composite_rule
 
 
@@ -22,9 +22,8 @@ def matmul(torch: Any, x: Any, y: Any) -> Any:
         return _dot(torch, x, y)
     if _is_open(x) and x.dim() > 2 and y.dim() == 2:
         return _dot(torch, x, y)
-    if batching and max(x.dim(), y.dim()) > 3:
-        # torch-mlir's conversion to StableHLO keeps batch dimensions.
-        return NotImplemented
+    # torch-mlir's conversion to StableHLO keeps batch dimensions.
+    only_if(not batching or max(x.dim(), y.dim()) <= 3)
     return _taken_apart(torch, "matmul", x, y)
 
 
@@ -41,8 +40,9 @@ def _is_open(x: Any) -> bool:
 
 
 def _taken_apart(torch: Any, name: str, *arguments: Any) -> Any:
-    rule = composite_rule(torch, getattr(torch.ops.aten, name).default)
-    return NotImplemented if rule is None else rule(*arguments)
+    rule: Any = composite_rule(torch, getattr(torch.ops.aten, name).default)
+    only_if(rule is not None)
+    return rule(*arguments)
 
 
 def _dot(torch: Any, x: Any, y: Any) -> Any:

@@ -12,18 +12,18 @@ from typing import Any
 
 from .torch_carried import carry
 from .torch_complex import by_parts
-from .torch_rules import decomposition
+from .torch_rules import decomposition, of_each, only_if
 
 
-def _operation(torch: Any, name: str) -> Any:
-    base, _, overload = name.partition(".")
-    return getattr(getattr(torch.ops.aten, base), overload)
+def _is_small(torch: Any, x: Any) -> bool:
+    return x.dtype in (torch.bool, torch.uint8)
 
 
 def as_integers(
     torch: Any, operation: Callable[..., Any], x: Any, *options: Any, **more: Any
 ) -> Any:
     """What an operation makes of bytes or booleans; places stay as they are."""
+    only_if(_is_small(torch, x))
     found = operation(x.to(torch.int32), *options, **more)
     if isinstance(found, torch.Tensor):
         return found.to(x.dtype) if found.dtype == torch.int32 else found
@@ -42,39 +42,40 @@ def _ordered(torch: Any, x: Any, largest: bool) -> Any:
     return torch.where(torch.isnan(wide), limits.max if largest else limits.min, found)
 
 
-def _reduction(name: str) -> None:
-    @decomposition(name)
-    def reduce(torch: Any, x: Any, *options: Any, **more: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        operation = _operation(torch, name)
-        if not x.dim():
-            return operation(x.reshape(1), *options, **more).reshape(())
-        if x.dtype in (torch.bool, torch.uint8):
-            return as_integers(torch, operation, x, *options, **more)
-        if name.startswith("arg") and x.dtype.is_floating_point:
-            return operation(_ordered(torch, x, "max" in name), *options, **more)
-        return NotImplemented
+@of_each("amax.default", "amin.default")
+def reduction(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
+    if not x.dim():
+        return operation(x.reshape(1), *options, **more).reshape(())
+    return as_integers(torch, operation, x, *options, **more)
 
 
-for _name in ("amax", "amin", "argmax", "argmin"):
-    _reduction(f"{_name}.default")
+@of_each("argmax.default", "argmin.default")
+def place(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
+    if x.dim() and x.dtype.is_floating_point:
+        is_largest = operation is torch.ops.aten.argmax.default
+        return operation(_ordered(torch, x, is_largest), *options, **more)
+    return reduction(torch, operation, x, *options, **more)
 
 
-def _with_places(name: str) -> None:
-    @decomposition(name)
-    def order(torch: Any, x: Any, *options: Any, **more: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        if not x.dim():
-            return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-        if x.dtype in (torch.bool, torch.uint8):
-            return as_integers(torch, _operation(torch, name), x, *options, **more)
-        if x.dtype.is_floating_point:
-            extremum = name.partition(".")[0]
-            values = _operation(torch, f"a{extremum}.default")(x, *options, **more)
-            return values, getattr(torch, f"arg{extremum}")(x, *options, **more)
-        return NotImplemented
+def _extremum(torch: Any, name: str, x: Any, *options: Any, **more: Any) -> Any:
+    if not x.dim():
+        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+    if _is_small(torch, x):
+        operation = getattr(torch.ops.aten, name).dim
+        return as_integers(torch, operation, x, *options, **more)
+    only_if(x.dtype.is_floating_point)
+    values = getattr(torch, f"a{name}")(x, *options, **more)
+    return values, getattr(torch, f"arg{name}")(x, *options, **more)
 
 
-for _name in ("max.dim", "min.dim"):
-    _with_places(_name)
+@decomposition("max.dim")
+def largest(torch: Any, x: Any, *options: Any, **more: Any) -> Any:
+    return _extremum(torch, "max", x, *options, **more)
+
+
+@decomposition("min.dim")
+def least(torch: Any, x: Any, *options: Any, **more: Any) -> Any:
+    return _extremum(torch, "min", x, *options, **more)
 
 
 def _narrowed(torch: Any, x: Any, k: Any, dim: int, largest: bool) -> Any:
@@ -97,46 +98,36 @@ def _largest(torch: Any, x: Any, k: Any, dim: int) -> Any:
     return values.movedim(-1, dim), places.to(torch.int64).movedim(-1, dim)
 
 
-@decomposition("topk.default")
+@of_each("topk.default")
 def topk(
-    torch: Any, x: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
+    torch: Any,
+    operation: Any,
+    x: Any,
+    k: Any,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
 ) -> Any:
-    operation = torch.ops.aten.topk.default
     if not x.dim():
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    if x.dtype in (torch.bool, torch.uint8):
-        return as_integers(torch, operation, x, k, dim, largest, True)
     if x.dtype.is_floating_point:
         return _largest(torch, x, k, dim) if largest else _narrowed(torch, x, k, dim, False)
+    if _is_small(torch, x):
+        return as_integers(torch, operation, x, k, dim, largest, True)
     # Any order will do where none is asked for; torch-mlir has only the sorted one.
-    return NotImplemented if sorted else operation(x, k, dim, largest, True)
+    only_if(not sorted)
+    return operation(x, k, dim, largest, True)
 
 
-def _of_all(name: str) -> None:
-    @decomposition(f"{name}.default")
-    def reduce(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        if x.dtype not in (torch.bool, torch.uint8):
-            return NotImplemented
-        return as_integers(torch, _operation(torch, f"{name}.default"), x)
+of_each("max.default", "min.default")(as_integers)
 
 
-for _name in ("max", "min"):
-    _of_all(_name)
-
-
-def _question(name: str) -> None:
-    @decomposition(name)
-    def ask(torch: Any, x: Any, *options: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        """Of bytes the answer is a byte, of complex numbers it takes both parts."""
-        if x.dtype != torch.uint8 and not x.is_complex():
-            return NotImplemented
-        found = _operation(torch, name)(x != 0, *options)
-        return found.to(x.dtype) if x.dtype == torch.uint8 else found
-
-
-for _name in ("any", "all"):
-    for _overload in ("default", "dim", "dims"):
-        _question(f"{_name}.{_overload}")
+@of_each("any.default", "any.dim", "any.dims", "all.default", "all.dim", "all.dims")
+def ask(torch: Any, operation: Any, x: Any, *options: Any) -> Any:
+    """Of bytes the answer is a byte, of complex numbers it takes both parts."""
+    only_if(x.dtype == torch.uint8 or x.is_complex())
+    found = operation(x != 0, *options)
+    return found.to(x.dtype) if x.dtype == torch.uint8 else found
 
 
 @decomposition("cumsum.default")
@@ -148,25 +139,19 @@ def cumsum(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
     return by_parts(torch, operation, x, dim, dtype=dtype)
 
 
-def _of_numbers(name: str) -> None:
-    @decomposition(name)
-    def reduce(torch: Any, x: Any, *options: Any, **more: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        operation = _operation(torch, name)
-        if not x.dim():
-            return operation(x.reshape(1), *options, **more).reshape(())
-        # Norms have to do with how large numbers are.
-        return operation(torch.abs(x), *options, **more) if x.is_complex() else NotImplemented
-
-
-for _name in ("linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar"):
-    _of_numbers(_name)
+@of_each("linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar")
+def norm(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
+    if not x.dim():
+        return operation(x.reshape(1), *options, **more).reshape(())
+    # Norms have to do with how large numbers are.
+    only_if(x.is_complex())
+    return operation(torch.abs(x), *options, **more)
 
 
 def _product(torch: Any, x: Any, dim: int, dtype: Any) -> Any:
     """Of complex numbers, which torch-mlir crashes on."""
     kind = x.dtype if dtype is None else dtype
-    if not kind.is_complex:
-        return NotImplemented
+    only_if(kind.is_complex)
     if not x.shape[dim]:
         return torch.ones_like(x.sum(dim), dtype=kind)
     return torch.cumprod(x, dim, dtype=kind).select(dim, -1)
@@ -184,4 +169,4 @@ def prod_of_dimension(
     if not x.dim():
         return torch.prod(x.reshape(1), 0, dtype=dtype)
     found = _product(torch, x, dim, dtype)
-    return found.unsqueeze(dim) if keepdim and found is not NotImplemented else found
+    return found.unsqueeze(dim) if keepdim else found

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from .torch_rules import decomposition
+from .torch_rules import decomposition, only_if
 
 
 def _linear(torch: Any, x: Any) -> Any:
@@ -114,8 +114,7 @@ def _antialiased(name: str, function: Callable[..., Any], radius: int) -> None:
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Any:
-        if not _known(torch, x, counts):
-            return NotImplemented
+        only_if(_known(torch, x, counts))
         rows, columns = (
             _weights(torch, (function, radius), size, count, align_corners, scale)
             for size, count, scale in zip(x.shape[-2:], counts, (scales_h, scales_w), strict=True)
@@ -138,8 +137,7 @@ def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None
     ) -> Any:
         """Of bytes; PyTorch's own rules have float32, and round otherwise than its kernels."""
         sizes = x.shape[-2:]
-        if x.dtype != torch.uint8 or not _known(torch, x, counts or ()):
-            return NotImplemented
+        only_if(x.dtype == torch.uint8 and _known(torch, x, counts or ()))
         given = [None, None] if factors is None else list(factors)
         if counts is None:
             counts = [int(size * (each or 1)) for size, each in zip(sizes, given, strict=True)]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy import special
 
-from .torch_rules import decomposition
+from .torch_rules import decomposition, of_each, only_if
 
 
 @cache
@@ -96,8 +96,7 @@ def _norm(torch: Any, x: Any, p: float) -> Any:
 def pdist(torch: Any, x: Any, p: float = 2) -> Any:
     """Between each row of a matrix and those after it."""
     count = x.shape[0]
-    if not isinstance(count, int) or not x.numel():
-        return NotImplemented
+    only_if(isinstance(count, int) and x.numel())
     rows, others = torch.triu_indices(count, count, 1)
     return _norm(torch, torch.abs(x[rows] - x[others]), p)
 
@@ -123,33 +122,24 @@ def variance(
         return sum(parts)
     dim = list(dim) if dim else list(range(x.dim()))
     count: Any = prod(x.shape[each] for each in dim)
-    if not isinstance(count, int) or count > (1 if correction is None else correction):
-        return NotImplemented
+    only_if(isinstance(count, int) and count <= (1 if correction is None else correction))
     total = torch.square(x - x.mean(dim, keepdim=True)).sum(dim, keepdim=keepdim)
     return total / torch.zeros_like(total)
 
 
 @decomposition("std.correction")
 def deviation(torch: Any, x: Any, dim: Any = None, **options: Any) -> Any:
-    found = variance(torch, x, dim, **options)
-    return found if found is NotImplemented else torch.sqrt(found)
+    return torch.sqrt(variance(torch, x, dim, **options))
 
 
-def _with_mean(name: str, rule: Callable[..., Any]) -> None:
-    @decomposition(f"{name}.correction")
-    def both(  # pyright: ignore[reportUnusedFunction]
-        torch: Any, x: Any, dim: Any = None, *, keepdim: bool = False, **options: Any
-    ) -> Any:
-        found = rule(torch, x, dim, keepdim=keepdim, **options)
-        if found is NotImplemented:
-            found = getattr(torch.ops.aten, name.removesuffix("_mean")).correction(
-                x, dim, keepdim=keepdim, **options
-            )
-        return found, x.mean(dim or list(range(x.dim())), keepdim=keepdim)
-
-
-_with_mean("var_mean", variance)
-_with_mean("std_mean", deviation)
+@of_each("var_mean.correction", "std_mean.correction")
+def with_mean(
+    torch: Any, operation: Any, x: Any, dim: Any = None, *, keepdim: bool = False, **options: Any
+) -> Any:
+    aten = torch.ops.aten
+    spread = aten.var if operation is aten.var_mean.correction else aten.std
+    found = spread.correction(x, dim, keepdim=keepdim, **options)
+    return found, x.mean(dim or list(range(x.dim())), keepdim=keepdim)
 
 
 # Exponentials ------------------------------------------------------------------------------------
@@ -160,8 +150,7 @@ _SQUARINGS, _TERMS = 16, 12
 @decomposition("linalg_matrix_exp.default")
 def matrix_exp(torch: Any, x: Any) -> Any:
     """A series of the matrix over a power of 2, squared as often as that power says."""
-    if not x.dtype.is_floating_point or not x.numel():
-        return NotImplemented
+    only_if(x.dtype.is_floating_point and x.numel())
     size = torch.abs(x).sum(-1).amax(-1)
     squarings = torch.clamp(torch.ceil(torch.log2(size)) + 1, 0, _SQUARINGS)[..., None, None]
     small = x * torch.exp2(-squarings)

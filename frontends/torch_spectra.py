@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from .torch_carried import carry
-from .torch_rules import Decompositions, decomposition
+from .torch_rules import Decompositions, decomposition, only_if
 
 
 def composite_rule(torch: Any, operation: Any) -> Callable[..., Any] | None:
@@ -62,8 +62,7 @@ def _known(x: Any, dim: Sequence[int]) -> bool:
 def complex_to_complex(
     torch: Any, x: Any, dim: Sequence[int], normalization: int, forward: bool
 ) -> Any:
-    if not _known(x, dim):
-        return NotImplemented
+    only_if(_known(x, dim))
     for each in dim:
         kind, size = "FFT" if forward else "IFFT", x.shape[each]
         x = _transform(torch, x, kind, each, size, x.dtype, _scale([size], normalization))
@@ -74,8 +73,7 @@ def complex_to_complex(
 def real_to_complex(
     torch: Any, x: Any, dim: Sequence[int], normalization: int, onesided: bool
 ) -> Any:
-    if not _known(x, dim):
-        return NotImplemented
+    only_if(_known(x, dim))
     if not onesided:
         whole = torch.view_as_complex(torch.stack((x, torch.zeros_like(x)), -1))
         return complex_to_complex(torch, whole, dim, normalization, True)
@@ -89,8 +87,7 @@ def real_to_complex(
 def complex_to_real(
     torch: Any, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int
 ) -> Any:
-    if not _known(x, dim):
-        return NotImplemented
+    only_if(_known(x, dim))
     if dim[:-1]:
         x = complex_to_complex(torch, x, dim[:-1], normalization, False)
     scale = _scale([last_dim_size], normalization)

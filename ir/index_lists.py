@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -115,7 +115,7 @@ def parse_sizes(parser: AttrParser) -> ArrayAttr[IntegerAttr]:
     return ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one))
 
 
-def print_sizes(printer: Printer, sizes: ArrayAttr[IntegerAttr]) -> None:
+def print_sizes(printer: Printer, sizes: Attribute) -> None:
     """The inverse of `parse_sizes`."""
 
     def print_one(size: IntegerAttr) -> None:
@@ -123,7 +123,7 @@ def print_sizes(printer: Printer, sizes: ArrayAttr[IntegerAttr]) -> None:
         printer.print_string("?" if number == DYNAMIC_SIZE else str(number))
 
     with printer.in_square_brackets():
-        printer.print_list(sizes, print_one)
+        printer.print_list(cast("ArrayAttr[IntegerAttr]", sizes), print_one)
 
 
 def known_sizes(sizes: ArrayAttr[IntegerAttr]) -> tuple[int | None, ...]:

@@ -96,25 +96,22 @@ class Driver:
         except RecursionError:
             self._report(error("the program is nested too deeply", Place(source.name, 1, 1)))
             self._show_traceback()
-            return None
+        return None
 
     def _process(self, source: Source) -> str | None:
         context = new_context(self._options.allow_unregistered_dialect)
         load_dialects(context, self._options.load_dialect_plugin)
         with self._stage("Parser"):
             module = self._read(context, source)
-        if module is not None:
-            for name in self._options.ignored:
-                remark("backend", module, f"--{name} is ignored: {IGNORED[name].reason}")
+        if module is None:
+            return None
+        for name in self._options.ignored:
+            remark("backend", module, f"--{name} is ignored: {IGNORED[name].reason}")
         encoded = _new_encoded_tensors() if self._options.encoding_report else None
         watching = self._watchers.observers if self._watchers is not None else []
         more = [each for each in (encoded, self._last_pass) if each is not None]
         observers = [*watching, *more]
-        if module is None:
-            return None
-        before = None
-        if self._options.emit == "program" and (before := self._runnable(module)) is None:
-            return None
+        before = self._runnable(module) if self._options.emit == "program" else None
         if not self._run(context, module, source, observers):
             return None
         if wants(self._options.remarks, "backend"):
@@ -123,8 +120,8 @@ class Driver:
             explain_kernels(module)
         if self._options.shard_cost_report is not None and not self._report_costs(module):
             return None
-        if self._options.show_shardings and not self._show_shardings(module):
-            return None
+        if self._options.show_shardings:
+            self._show_shardings(module)
         if encoded is not None:
             from ..passes.encoding.encoding_report import encoded_tensors
             from ..passes.encoding.encoding_report import render_report as render_encodings
@@ -132,12 +129,14 @@ class Driver:
             rows = list(encoded_tensors(module)) if encoded.rows is None else encoded.rows
             self._stderr.write(render_encodings(rows))
         if self._options.emit == "host-code":
-            return self._host_code(module)
+            # The backend takes time to import: only for who wants it.
+            from ..codegen.host_code.lowering import host_code_text
+
+            return host_code_text(module)
         if before is not None:
             self._save(before, module, source)
             return None
-        if not self._respell(module):
-            return None
+        self._respell(module)
         with self._stage("Output"):
             return self.print_ir(module) + "\n"
 
@@ -157,36 +156,17 @@ class Driver:
             return False
         return True
 
-    def _show_shardings(self, module: ModuleOp) -> bool:
+    def _show_shardings(self, module: ModuleOp) -> None:
         from ..passes.sharding.placed_values import placed_groups, render_shardings
 
-        try:
-            groups = placed_groups(module)
-        except OperationError as failure:
-            self._refuse(failure)
-            return False
+        groups = placed_groups(module)
         self._stderr.write(render_shardings(groups, color=self._reporter.color))
-        return True
 
-    def _host_code(self, module: ModuleOp) -> str | None:
-        # The backend takes time to import: only for who wants it.
-        from ..codegen.host_code.lowering import host_code_text
-
-        try:
-            return host_code_text(module)
-        except OperationError as failure:
-            self._refuse(failure)
-            return None
-
-    def _runnable(self, module: ModuleOp) -> ModuleOp | None:
+    def _runnable(self, module: ModuleOp) -> ModuleOp:
         """A copy of a program as it is compared with; what StableHLO means is its conversion."""
         from ..passes.imports.conversions import convert_imported
 
-        try:
-            convert_imported(module)
-        except OperationError as failure:
-            self._refuse(failure)
-            return None
+        convert_imported(module)
         return module.clone()
 
     def _save(self, before: ModuleOp, module: ModuleOp, source: Source) -> None:
@@ -200,8 +180,6 @@ class Driver:
         program = CompiledProgram(module)
         try:
             save_program(path, program, before, texts, names, None, describe_place)
-        except OperationError as failure:
-            self._refuse(failure)
         except OSError as problem:
             raise UsageError(f"cannot write '{path}': {problem.strerror}") from problem
 
@@ -226,18 +204,12 @@ class Driver:
             return None
         return module
 
-    def _respell(self, module: ModuleOp) -> bool:
+    def _respell(self, module: ModuleOp) -> None:
         """Give the encoding dialects the names that were asked for."""
-        if self._options.spelling == "as-read":
-            return True
-        from ..dialects.iree_encoding.respelling import respell
+        if self._options.spelling != "as-read":
+            from ..dialects.iree_encoding.respelling import respell
 
-        try:
             respell(module, cast("Spelling", self._options.spelling))
-        except OperationError as failure:
-            self._refuse(failure)
-            return False
-        return True
 
     def _verify(self, module: ModuleOp, *notes: Note) -> bool:
         failures = list(verification_errors(module))
@@ -347,14 +319,17 @@ class Driver:
 
     @contextmanager
     def _run_context(self) -> Generator[None]:
-        """What the passes of a run find around them."""
+        """What the passes of a run find around them; operations that are refused are reported."""
         with (
             deep_recursion(),
             self._remarks(),
             reports_to(self._stderr.write),
             run_with(self._options.flags()),
         ):
-            yield
+            try:
+                yield
+            except OperationError as failure:
+                self._refuse(failure)
 
     @contextmanager
     def _remarks(self) -> Generator[None]:

@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import cache, partial
 from threading import Thread
 from typing import TYPE_CHECKING, TextIO, overload
@@ -62,7 +63,9 @@ def main(
 
             check_options(options)
             return start_ranks(options.ranks, argv, stdout, stderr, options.devices_per_rank)
-        return _run(options, stdin, stdout, stderr, keeps_programs)
+        check_options(options)
+        is_heard = options.backend != MPI or _check_ranks(options)
+        return _Run(options, stdout, stderr, is_heard).start(stdin, keeps_programs)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
     except Exception as problem:
@@ -137,70 +140,146 @@ def _measure_machine(stdout: TextIO) -> int:
     return 0
 
 
-def _run(
-    options: RunOptions, stdin: TextIO, stdout: TextIO, stderr: TextIO, keeps_programs: bool
-) -> int:
-    check_options(options)
-    is_heard = options.backend != MPI or _check_ranks(options)
-    from .run_saved import is_saved
+@dataclass(frozen=True)
+class _Run:
+    """One run as the options ask for it. Its exit code is what most methods return."""
 
-    if is_saved(options.file):
-        return _run_saved(options, stdout, stderr, is_heard)
-    from ..ir.text.source import read_source
+    options: RunOptions
+    stdout: TextIO
+    stderr: TextIO
+    is_heard: bool
+    """Whether this rank writes the results."""
 
-    source = read_source(options.file, stdin)
-    options.check_pass_names(_all_passes() if options.watches_passes else {})
-    if not options.remarks:
-        kept = _kept(options, source) if keeps_programs else None
-        if kept is not None:
-            loaded = kept.load(lambda: _compile(options, source, None)[0], options.workers)
-            if loaded is not None:
-                return _run_loaded(options, loaded, stdout, is_heard)
-        return _run_source(options, source, stdout, stderr, is_heard, kept)
-    from ..ir.diagnostics import remarks_to
-    from .diagnostics import render
-    from .remarks import remark_sink
+    def start(self, stdin: TextIO, keeps_programs: bool) -> int:
+        """Run the program of the command line. Raises UsageError."""
+        from .run_saved import is_saved
 
-    def report(diagnostic: Diagnostic) -> None:
-        stderr.write(render(diagnostic, [source]))
+        options = self.options
+        if is_saved(options.file):
+            return self._saved()
+        from ..ir.text.source import read_source
 
-    with remarks_to(remark_sink(options.remarks, report)):
-        return _run_source(options, source, stdout, stderr, is_heard)
+        source = read_source(options.file, stdin)
+        options.check_pass_names(_all_passes() if options.watches_passes else {})
+        if not options.remarks:
+            kept = _kept(options, source) if keeps_programs else None
+            if kept is not None:
+                loaded = kept.load(lambda: _compile(options, source, None)[0], options.workers)
+                if loaded is not None:
+                    return self._loaded(loaded)
+            return self._source(source, kept)
+        from ..ir.diagnostics import remarks_to
+        from .diagnostics import render
+        from .remarks import remark_sink
+
+        def report(diagnostic: Diagnostic) -> None:
+            self.stderr.write(render(diagnostic, [source]))
+
+        with remarks_to(remark_sink(options.remarks, report)):
+            return self._source(source, None)
+
+    def _source(self, source: Source, kept: KeptProgram | None) -> int:
+        """Run a program, and keep it."""
+        options = self.options
+        watchers = _watchers(options, self.stderr)
+        if options.backend != "interpreter":
+            _compile_runtime()
+        with _stage(watchers, "Compilation"):
+            program, is_transformed = _compile(options, source, watchers)
+        if options.device == ("list",):
+            from .run_devices import list_devices
+
+            self.stdout.write(list_devices(program.module))
+            return 0
+        with _stage(watchers, "Execution"):
+            if options.backend != "interpreter" and wants(options.remarks, "backend"):
+                from ..codegen.explain import explain_kernels
+
+                explain_kernels(program.module)
+            code = self._program(program, is_transformed)
+        if watchers is not None:
+            watchers.report()
+        if kept is not None and not code:
+            self.stdout.flush()
+            kept.keep(program)
+        return code
+
+    def _program(self, program: Program, is_transformed: bool) -> int:
+        """Run a program; passes have made it what it is if it `is_transformed`."""
+        options = self.options
+        program.inputs_per_rank = options.inputs_per_rank
+        program.devices_per_rank = options.devices_per_rank
+        function = _function(options, program)
+        if options.extents is not None:
+            from .run_devices import given_grid
+
+            program.grid = function.grid = given_grid(options.extents, function)
+        if options.simulate:
+            return _simulate(options, function, self.stdout)
+        inputs = _inputs(options, function)
+        reference = None
+        if options.check is not None:
+            reference = _reference(options, function, is_transformed)
+        program.guard = options.guard or None
+        program.workers, program.require_native = options.workers, options.require_native
+        if options.trace_host:
+            program.trace_host = self.stderr.write
+        if options.per_device:
+            self.stdout.write(f"EXEC @{_printable(function.name)}\n")
+            return _run_per_device(function, inputs, options, self.stdout)
+        results, code = self._function(function, inputs)
+        if reference is not None:
+            from .run_results import compare_reference
+
+            with activity("running the reference interpreter"):
+                expected = reference.reference(inputs)
+            rounding = reference.rounding()
+            agrees = compare_reference(function, results, expected, rounding, options, self.stdout)
+            return code if agrees else 1
+        return code
+
+    def _saved(self) -> int:
+        """Run a saved program: its native code, or its IR if options need that."""
+        from .run_saved import load_program, needs_compiler
+
+        loaded = load_program(self.options, self.stderr)
+        if needs_compiler(self.options):
+            program = loaded.compiled()
+            program.choose_backend(self.options.backend or "")
+            return self._program(program, True)
+        return self._loaded(loaded)
+
+    def _loaded(self, loaded: LoadedProgram) -> int:
+        function = _function(self.options, loaded)
+        return self._function(function, _inputs(self.options, function))[1]
+
+    def _function(self, function: AnyFunction, inputs: Sequence[Array]) -> tuple[list[Array], int]:
+        """Run a function, and write and compare what it gives; returns that and the exit code."""
+        from .run_results import check_outputs, compare_expected, write_results, write_statistics
+        from .run_steps import run_as_asked
+
+        options, stdout = self.options, self.stdout
+        check_outputs(function, options)
+        stdout.write(f"EXEC @{_printable(function.name)}\n")
+        results = run_as_asked(options, function, inputs, self.is_heard)
+        if any(RANK in text for text in options.output):
+            from .rank_files import write_rank_results
+
+            write_rank_results(options, function, results)
+        if self.is_heard:
+            write_results(function, results, options, stdout)
+        if options.statistics:
+            write_statistics(function.program.statistics(), stdout)
+        agrees = True
+        if options.expected_output:
+            agrees = compare_expected(function, results, options, stdout)
+        return results, 0 if agrees else 1
 
 
 def _kept(options: RunOptions, source: Source) -> KeptProgram | None:
     from .kept_programs import kept_run
 
     return kept_run(options, source)
-
-
-def _run_source(
-    options: RunOptions,
-    source: Source,
-    stdout: TextIO,
-    stderr: TextIO,
-    is_heard: bool,
-    kept: KeptProgram | None = None,
-) -> int:
-    """Run a program, and keep it; of ranks, the one that `is_heard` writes the results."""
-    watchers = _watchers(options, stderr)
-    if options.backend != "interpreter":
-        _compile_runtime()
-    with _stage(watchers, "Compilation"):
-        program, is_transformed = _compile(options, source, watchers)
-    if options.device == ("list",):
-        from .run_devices import list_devices
-
-        stdout.write(list_devices(program.module))
-        return 0
-    with _stage(watchers, "Execution"):
-        code = _execute(options, program, is_transformed, stdout, stderr, is_heard)
-    if watchers is not None:
-        watchers.report()
-    if kept is not None and not code:
-        stdout.flush()
-        kept.keep(program)
-    return code
 
 
 def _compile(
@@ -223,107 +302,6 @@ def _compile(
             program = build(pipeline, observers=observers)
         program.devices = options.device
     return program, bool(pipeline)
-
-
-def _execute(
-    options: RunOptions,
-    program: Program,
-    is_transformed: bool,
-    stdout: TextIO,
-    stderr: TextIO,
-    is_heard: bool,
-) -> int:
-    if options.backend != "interpreter" and wants(options.remarks, "backend"):
-        from ..codegen.explain import explain_kernels
-
-        explain_kernels(program.module)
-    return _run_program(options, program, is_transformed, stdout, stderr, is_heard)
-
-
-def _run_program(
-    options: RunOptions,
-    program: Program,
-    is_transformed: bool,
-    stdout: TextIO,
-    stderr: TextIO,
-    is_heard: bool,
-) -> int:
-    """Run a program; passes have made it what it is if it `is_transformed`."""
-    program.inputs_per_rank = options.inputs_per_rank
-    program.devices_per_rank = options.devices_per_rank
-    function = _function(options, program)
-    if options.extents is not None:
-        from .run_devices import given_grid
-
-        program.grid = function.grid = given_grid(options.extents, function)
-    if options.simulate:
-        return _simulate(options, function, stdout)
-    inputs = _inputs(options, function)
-    reference = None
-    if options.check is not None:
-        reference = _reference(options, function, is_transformed)
-    program.guard = options.guard or None
-    program.workers, program.require_native = options.workers, options.require_native
-    if options.trace_host:
-        program.trace_host = stderr.write
-    if options.per_device:
-        stdout.write(f"EXEC @{_printable(function.name)}\n")
-        return _run_per_device(function, inputs, options, stdout)
-    results, code = _run_function(options, function, inputs, stdout, is_heard)
-    if reference is not None:
-        from .run_results import compare_reference
-
-        with activity("running the reference interpreter"):
-            expected = reference.reference(inputs)
-        rounding = reference.rounding()
-        agrees = compare_reference(function, results, expected, rounding, options, stdout)
-        return code if agrees else 1
-    return code
-
-
-def _run_saved(options: RunOptions, stdout: TextIO, stderr: TextIO, is_heard: bool) -> int:
-    """Run a saved program: its native code, or its IR if options need that."""
-    from .run_saved import load_program, needs_compiler
-
-    loaded = load_program(options, stderr)
-    if needs_compiler(options):
-        program = loaded.compiled()
-        program.choose_backend(options.backend or "")
-        return _run_program(options, program, True, stdout, stderr, is_heard)
-    return _run_loaded(options, loaded, stdout, is_heard)
-
-
-def _run_loaded(options: RunOptions, loaded: LoadedProgram, stdout: TextIO, is_heard: bool) -> int:
-    function = _function(options, loaded)
-    return _run_function(options, function, _inputs(options, function), stdout, is_heard)[1]
-
-
-def _run_function(
-    options: RunOptions,
-    function: AnyFunction,
-    inputs: Sequence[Array],
-    stdout: TextIO,
-    is_heard: bool,
-) -> tuple[list[Array], int]:
-    """Run a function, and write and compare what it gives; returns that and the exit code."""
-    from .run_results import check_outputs, compare_expected, write_results, write_statistics
-    from .run_steps import run_as_asked
-
-    check_outputs(function, options)
-    stdout.write(f"EXEC @{_printable(function.name)}\n")
-    results = run_as_asked(options, function, inputs, is_heard)
-    if any(RANK in text for text in options.output):
-        from .rank_files import write_rank_results
-
-        write_rank_results(options, function, results)
-    if is_heard:
-        write_results(function, results, options, stdout)
-    if options.statistics:
-        write_statistics(function.program.statistics(), stdout)
-    agrees = True
-    if options.expected_output:
-        agrees = compare_expected(function, results, options, stdout)
-    return results, 0 if agrees else 1
 
 
 def _simulate(options: RunOptions, function: Function, stdout: TextIO) -> int:

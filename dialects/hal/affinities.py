@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Self, cast
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -21,6 +21,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.diagnostics import Note, OperationError
+from ...ir.syntax.attribute_format import FormattedAttribute
 from ...ir.syntax.structs import OneParameter
 from ...tiling.packed_layouts import PackedLayout
 from ..iree_encoding.interfaces import (
@@ -116,30 +117,14 @@ class DeviceOptimalAttr(OneParameter, AffinityAttribute):
 
 
 @irdl_attr_definition
-class DeviceLinkAttr(ParametrizedAttribute):
+class DeviceLinkAttr(FormattedAttribute):
     """`(@a -> @b = {...})`: what is known of the way from one device to another."""
 
     name = "hal.device.link"
     source: SymbolRefAttr
     target: SymbolRefAttr
     properties: DictionaryAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_parens():
-            source = SymbolRefAttr(parser.parse_symbol_name())
-            parser.parse_punctuation("->")
-            target = SymbolRefAttr(parser.parse_symbol_name())
-            parser.parse_punctuation("=")
-            return [source, target, parser.parse_attribute()]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_parens():
-            printer.print_attribute(self.source)
-            printer.print_string(" -> ")
-            printer.print_attribute(self.target)
-            printer.print_string(" = ")
-            printer.print_attribute(self.properties)
+    FORMAT: ClassVar[str] = "($source:symbol -> $target:symbol = $properties)"
 
 
 @irdl_attr_definition

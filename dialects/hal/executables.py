@@ -151,9 +151,7 @@ def print_arguments(printer: Printer, region: Region) -> None:
 class Condition:
     """` condition(%device: !hal.device, ...) -> i1 {...} fallback(@other)`, or nothing."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("condition_fallback",)
+    printed_attributes: ClassVar[tuple[str, ...]] = ("condition_fallback",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         if parser.parse_optional_keyword("condition") is None:
@@ -240,9 +238,7 @@ class FunctionBody:
 
     between: Pieces = ()
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("function_type",)
+    printed_attributes: ClassVar[tuple[str, ...]] = ("function_type",)
 
     @property
     def pieces(self) -> Pieces:
@@ -289,9 +285,7 @@ class FunctionBody:
 class Keys:
     """` as "key"` or ` as ("key", "other")`: the names of constants."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("keys",)
+    printed_attributes: ClassVar[tuple[str, ...]] = ("keys",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         parser.parse_keyword("as")
@@ -358,9 +352,7 @@ class ExecutableConstantBlockOp(SyntaxOperation):
 class ExternalTargets:
     """` objects({#target if(...) -> i1 {...} ordinal(0) = [objects], ...})`."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("targets", "target_ordinals", "target_objects")
+    printed_attributes: ClassVar[tuple[str, ...]] = ("targets", "target_ordinals", "target_objects")
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         columns: dict[str, list[Attribute]] = {name: [] for name in self.printed_attributes}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, NoneAttr, StringAttr
-from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -18,87 +18,39 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, FormattedAttribute, Kind
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.rows import SIGNLESS_SCALAR
-from ...ir.syntax.structs import parse_struct, print_struct
 
 
 @irdl_attr_definition
-class PipelineBindingAttr(ParametrizedAttribute):
+class PipelineBindingAttr(FormattedAttribute):
     """`<storage_buffer, "ReadOnly|Indirect">`: how a kernel is given a buffer."""
 
     name = "hal.pipeline.binding"
     kind: StringAttr
     flags: StringAttr | NoneAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            kind = StringAttr(parser.parse_identifier())
-            if parser.parse_optional_punctuation(",") is None:
-                return [kind, NoneAttr()]
-            return [kind, StringAttr(parser.parse_identifier_or_str_literal())]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(self.kind.data)
-            if isinstance(self.flags, StringAttr):
-                printer.print_string(", ")
-                printer.print_identifier_or_string_literal(self.flags.data)
-
-
-LAYOUT_KEYS = ("constants", "bindings", "flags")
+    FORMAT: ClassVar[str] = "<$kind:word(, $flags:name)?>"
 
 
 @irdl_attr_definition
-class PipelineLayoutAttr(ParametrizedAttribute):
+class PipelineLayoutAttr(FieldsAttribute):
     """`<constants = 2, bindings = [...]>`: everything that a kernel is given."""
 
     name = "hal.pipeline.layout"
     constants: IntegerAttr | NoneAttr
     bindings: ArrayAttr[Attribute]
     flags: Attribute
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        def word(parser: AttrParser) -> Attribute:
-            return StringAttr(parser.parse_identifier_or_str_literal())
-
-        def number(parser: AttrParser) -> Attribute:
-            return IntegerAttr.from_index_int_value(parser.parse_integer())
-
-        def attribute(parser: AttrParser) -> Attribute:
-            return parser.parse_attribute()
-
-        fields = {"constants": number, "bindings": attribute, "flags": word}
-        found = parse_struct(parser, fields, ("bindings",))
-        return [found.get(key, NoneAttr()) for key in LAYOUT_KEYS]
-
-    def print_parameters(self, printer: Printer) -> None:
-        constants, flags = self.constants, self.flags
-
-        def print_constants() -> None:
-            if isinstance(constants, IntegerAttr):
-                printer.print_string(str(constants.value.data))
-
-        def print_flags() -> None:
-            if isinstance(flags, StringAttr):
-                printer.print_identifier_or_string_literal(flags.data)
-
-        print_struct(
-            printer,
-            [
-                ("constants", None if isinstance(constants, NoneAttr) else print_constants),
-                ("bindings", self.bindings),
-                ("flags", None if isinstance(flags, NoneAttr) else print_flags),
-            ],
-        )
+    FIELDS: ClassVar[Mapping[str, Kind]] = {
+        "constants": KINDS["index"],
+        "bindings": KINDS["attr"],
+        "flags": KINDS["name"],
+    }
+    REQUIRED: ClassVar[Sequence[str]] = ("bindings",)
 
 
 @irdl_op_definition

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -13,13 +13,14 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
 )
-from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import plain_type
+from ...ir.syntax.attribute_format import FormattedAttribute
 
 DeviceType = plain_type("hal.device", "A device of the running program.")
 
@@ -28,32 +29,14 @@ DEVICE = DeviceType()
 
 
 @irdl_attr_definition
-class ExecutableTargetAttr(ParametrizedAttribute):
+class ExecutableTargetAttr(FormattedAttribute):
     """`<"backend", "format", {configuration}>`: what an executable is compiled for."""
 
     name = "hal.executable.target"
     backend: StringAttr
     format: StringAttr
     configuration: DictionaryAttr | NoneAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            backend = StringAttr(parser.parse_str_literal())
-            parser.parse_punctuation(",")
-            format_ = StringAttr(parser.parse_str_literal())
-            comma = parser.parse_optional_punctuation(",")
-            configuration = parser.parse_attribute() if comma is not None else NoneAttr()
-            return [backend, format_, configuration]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string_literal(self.backend.data)
-            printer.print_string(", ")
-            printer.print_string_literal(self.format.data)
-            if not isinstance(self.configuration, NoneAttr):
-                printer.print_string(", ")
-                printer.print_attribute(self.configuration)
+    FORMAT: ClassVar[str] = "<$backend:string, $format:string(, $configuration)?>"
 
     @property
     def entries(self) -> DictionaryAttr:
@@ -63,13 +46,23 @@ class ExecutableTargetAttr(ParametrizedAttribute):
         return self.configuration
 
 
-class DeviceAttribute(ParametrizedAttribute):
+class DeviceAttribute(FormattedAttribute):
     """What a global of type `!hal.device` may be initialised with; ` : !hal.device` follows it."""
 
     @property
     def type(self) -> Attribute:
         """The type that the text of the attribute ends with."""
         return DEVICE
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        found = super().parse_parameters(parser)
+        _end_device(parser)
+        return found
+
+    def print_parameters(self, printer: Printer) -> None:
+        super().print_parameters(printer)
+        _print_device_end(printer)
 
 
 def _end_device(parser: AttrParser) -> None:
@@ -137,30 +130,7 @@ class DeviceAliasAttr(DeviceAttribute):
     identifier: StringAttr
     ordinal: IntegerAttr | NoneAttr
     configuration: DictionaryAttr | NoneAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        ordinal: Attribute = NoneAttr()
-        configuration: Attribute = NoneAttr()
-        with parser.in_angle_brackets():
-            identifier = StringAttr(parser.parse_str_literal())
-            if parser.parse_optional_punctuation("[") is not None:
-                ordinal = IntegerAttr.from_index_int_value(parser.parse_integer())
-                parser.parse_punctuation("]")
-            if parser.parse_optional_punctuation(",") is not None:
-                configuration = parser.parse_attribute()
-        _end_device(parser)
-        return [identifier, ordinal, configuration]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string_literal(self.identifier.data)
-            if isinstance(self.ordinal, IntegerAttr):
-                printer.print_string(f"[{self.ordinal.value.data}]")
-            if not isinstance(self.configuration, NoneAttr):
-                printer.print_string(", ")
-                printer.print_attribute(self.configuration)
-        _print_device_end(printer)
+    FORMAT: ClassVar[str] = "<$identifier:string([$ordinal:index])?(, $configuration)?>"
 
 
 @irdl_attr_definition
@@ -169,17 +139,7 @@ class DeviceOrdinalAttr(DeviceAttribute):
 
     name = "hal.device.ordinal"
     ordinal: IntegerAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            ordinal = IntegerAttr.from_index_int_value(parser.parse_integer())
-        _end_device(parser)
-        return [ordinal]
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.ordinal.value.data}>")
-        _print_device_end(printer)
+    FORMAT: ClassVar[str] = "<$ordinal:index>"
 
 
 @irdl_attr_definition
@@ -188,18 +148,7 @@ class DeviceFallbackAttr(DeviceAttribute):
 
     name = "hal.device.fallback"
     device: SymbolRefAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            device = SymbolRefAttr(parser.parse_symbol_name())
-        _end_device(parser)
-        return [device]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_attribute(self.device)
-        _print_device_end(printer)
+    FORMAT: ClassVar[str] = "<$device:symbol>"
 
 
 @irdl_attr_definition
@@ -208,18 +157,7 @@ class DeviceSelectAttr(DeviceAttribute):
 
     name = "hal.device.select"
     devices: ArrayAttr[Attribute]
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            devices = parser.parse_attribute()
-        _end_device(parser)
-        return [devices]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_attribute(self.devices)
-        _print_device_end(printer)
+    FORMAT: ClassVar[str] = "<$devices>"
 
     def verify(self) -> None:
         if not self.devices:

@@ -6,9 +6,9 @@ specialised, `targets`; today it has `iteration_sizes`, and a specialised tensor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -19,15 +19,14 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StringAttr,
 )
-from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import known_sizes, parse_sizes, print_sizes
-from ...ir.syntax.structs import parse_struct, print_struct
+from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, Kind
 from ...ir.tensor_types import element_named, element_of, shape_of
 from ...tiling.contractions import RESULT, ContractionOperand, DimensionMap, Role
 from ...tiling.convolutions import ConvolutionOperand, LinearMap
@@ -58,26 +57,8 @@ def _parse_operation_type(parser: AttrParser) -> StringAttr:
     return StringAttr(word)
 
 
-def _parse_attribute(parser: AttrParser) -> Attribute:
-    return parser.parse_attribute()
-
-
-ENCODING_FIELDS: dict[str, Callable[[AttrParser], Attribute]] = {
-    "operand_index": _parse_attribute,
-    "op_type": _parse_operation_type,
-    "element_types": _parse_attribute,
-    "original_element_type": _parse_attribute,
-    "user_indexing_maps": _parse_attribute,
-    "bcast_map": _parse_attribute,
-    "round_dims_to": _parse_attribute,
-    "iteration_sizes": parse_sizes,
-    "targets": _parse_attribute,
-}
-"""The keys of `encoding` in the order in which they are printed."""
-
-
 @irdl_attr_definition
-class EncodingAttr(ParametrizedAttribute, ContractionEncoding, ConvolutionEncoding):
+class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
     """Which operand of which operation a tensor is, and perhaps the targets it is laid out for."""
 
     name = "iree_encoding.encoding"
@@ -90,26 +71,18 @@ class EncodingAttr(ParametrizedAttribute, ContractionEncoding, ConvolutionEncodi
     round_dims_to: DenseArrayBase | NoneAttr
     iteration_sizes: ArrayAttr[IntegerAttr] | NoneAttr
     targets: ArrayAttr[Attribute] | NoneAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        required = ("operand_index", "op_type", "element_types")
-        found = parse_struct(parser, ENCODING_FIELDS, required)
-        return [found.get(key, NoneAttr()) for key in ENCODING_FIELDS]
-
-    def print_parameters(self, printer: Printer) -> None:
-        def shown(key: str, value: Attribute) -> Callable[[], None] | Attribute | None:
-            if isinstance(value, NoneAttr):
-                return None
-            if key == "op_type":
-                return lambda: printer.print_string(self.op_type.data)
-            if key == "iteration_sizes":
-                sizes = cast("ArrayAttr[IntegerAttr]", value)
-                return lambda: print_sizes(printer, sizes)
-            return value
-
-        pairs = zip(ENCODING_FIELDS, self.parameters, strict=True)
-        print_struct(printer, [(key, shown(key, value)) for key, value in pairs])
+    FIELDS: ClassVar[Mapping[str, Kind]] = {
+        "operand_index": KINDS["attr"],
+        "op_type": (_parse_operation_type, KINDS["word"][1]),
+        "element_types": KINDS["attr"],
+        "original_element_type": KINDS["attr"],
+        "user_indexing_maps": KINDS["attr"],
+        "bcast_map": KINDS["attr"],
+        "round_dims_to": KINDS["attr"],
+        "iteration_sizes": (parse_sizes, print_sizes),
+        "targets": KINDS["attr"],
+    }
+    REQUIRED: ClassVar[Sequence[str]] = ("operand_index", "op_type", "element_types")
 
     def verify(self) -> None:
         slots = self.map_slots()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, NoneAttr, TensorType, i64
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -14,7 +14,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import known_sizes, parse_sizes, print_sizes
-from ...ir.syntax.structs import OneParameter, parse_struct, print_struct
+from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, FormattedAttribute, Kind
+from ...ir.syntax.structs import OneParameter
 from ...ir.tensor_types import element_of, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ...tiling.storage_sizes import (
@@ -215,26 +216,13 @@ class UnsupportedResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
 
 
 @irdl_attr_definition
-class SpecializedAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
+class SpecializedAttr(FormattedAttribute, LayoutAttribute, ResolvedEncoding):
     """`specialized<seed, type>`: what the test solver chooses. It has no size."""
 
     name = "iree_encoding.specialized"
     seed: IntegerAttr
     type: Attribute
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            seed = IntegerAttr(parser.parse_integer(), i64)
-            comma = parser.parse_optional_punctuation(",")
-            return [seed, parser.parse_type() if comma is not None else NoneAttr()]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(str(self.seed.value.data))
-            if not isinstance(self.type, NoneAttr):
-                printer.print_string(", ")
-                printer.print_attribute(self.type)
+    FORMAT: ClassVar[str] = "<$seed:i64(, $type:type)?>"
 
     def layouts(self) -> tuple[LayoutInterface, ...]:
         return (self,)
@@ -248,20 +236,12 @@ class SpecializedAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
 
 
 @irdl_attr_definition
-class SpecializationResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
+class SpecializationResolverAttr(FormattedAttribute, EncodingSolverInterface):
     """`specialization_resolver<seed>`: a solver for tests, which chooses `specialized`."""
 
     name = "iree_encoding.specialization_resolver"
     seed: IntegerAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            return [IntegerAttr(parser.parse_integer(), i64)]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_string(str(self.seed.value.data))
+    FORMAT: ClassVar[str] = "<$seed:i64>"
 
     def configured(self, target: DictionaryAttr) -> Self:
         del target
@@ -279,22 +259,15 @@ class SpecializationResolverAttr(ParametrizedAttribute, EncodingSolverInterface)
 
 
 @irdl_attr_definition
-class TestingAttr(ParametrizedAttribute, TensorEncoding):
+class TestingAttr(FieldsAttribute, TensorEncoding):
     """`testing<layouts = [...]>`: an encoding for tests that keeps whatever solvers choose."""
 
     name = "iree_encoding.testing"
     resolved: ArrayAttr[Attribute] | NoneAttr
     original_element_type: Attribute
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        keys = ("layouts", "original_element_type")
-        found = parse_struct(parser, dict.fromkeys(keys, lambda parser: parser.parse_attribute()))
-        return [found.get(key, NoneAttr()) for key in keys]
-
-    def print_parameters(self, printer: Printer) -> None:
-        pairs = zip(("layouts", "original_element_type"), self.parameters, strict=True)
-        print_struct(printer, [(key, None if isinstance(v, NoneAttr) else v) for key, v in pairs])
+    FIELDS: ClassVar[Mapping[str, Kind]] = dict.fromkeys(
+        ("layouts", "original_element_type"), KINDS["attr"]
+    )
 
     @property
     def is_resolved(self) -> bool:

@@ -7,7 +7,6 @@ by `outer_dims_perm`, then one per tile size.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
@@ -40,10 +39,11 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import number_list
-from ...ir.syntax.assembly_format import Syntax
+from ...ir.index_lists import index_array, split_list
+from ...ir.syntax.assembly_format import Syntax, values
 from ...ir.syntax.headers import parse_arrow_types
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.tensor_types import ranked_type
+from ...ir.tensor_types import ranked_type, shape_text, shapes_agree
 from .base import (
     DestinationEffects,
     parse_operand_group,
@@ -82,27 +82,22 @@ class _PackingOp(SyntaxOperation):
         return number_list(self.outer_dims_perm)
 
     @property
-    @abstractmethod
     def unpacked_type(self) -> TensorType[Attribute]:
         """The type of the tensor that is not in tiles."""
+        return ranked_type(self.operands[0])
 
     @property
-    @abstractmethod
     def packed_type(self) -> TensorType[Attribute]:
         """The type of the tensor that is in tiles."""
-
-    @property
-    @abstractmethod
-    def dynamic_tiles(self) -> Sequence[SSAValue]:
-        """The tile sizes that are operands. A padding value of type index is none of them."""
+        return ranked_type(self.operands[1])
 
     def verify_(self) -> None:
         verify_destinations(self, 1, 1)
         markers = number_list(self.static_inner_tiles).count(DYNAMIC_INDEX)
-        if markers != len(self.dynamic_tiles):
-            raise VerifyException(
-                f"expected {markers} dynamic tile sizes, found {len(self.dynamic_tiles)}"
-            )
+        # A padding value of type index is none of them.
+        dynamic = values(self, "inner_tiles")
+        if markers != len(dynamic):
+            raise VerifyException(f"expected {markers} dynamic tile sizes, found {len(dynamic)}")
         self._verify_layout()
 
     def _verify_layout(self) -> None:
@@ -137,8 +132,8 @@ class _PackingOp(SyntaxOperation):
             if (tile == DYNAMIC_INDEX) != (size == DYNAMIC_INDEX) or size != tile:
                 raise VerifyException(
                     "mismatch in inner tile sizes specified and shaped of tiled dimension in "
-                    f"the packed type: tile {index} is {_size(tile)}, dimension {rank + index} "
-                    f"is {_size(size)}"
+                    f"the packed type: tile {index} is {shape_text([tile])}, dimension "
+                    f"{rank + index} is {shape_text([size])}"
                 )
         for size, wanted in zip(packed[:rank], expected, strict=False):
             if DYNAMIC_INDEX not in (size, wanted) and size != wanted:
@@ -147,10 +142,6 @@ class _PackingOp(SyntaxOperation):
                     f"expected '{expected_type}' for the packed domain value, got "
                     f"'{self.packed_type}'"
                 )
-
-
-def _size(size: int) -> str:
-    return "?" if size == DYNAMIC_INDEX else str(size)
 
 
 def packed_shape(
@@ -196,22 +187,10 @@ class PackOp(_PackingOp):
         padding_value: SSAValue | None = None,
     ) -> None:
         super().__init__(
-            operands=[source, dest, padding_value, _dynamic(inner_tiles)],
+            operands=[source, dest, padding_value, split_list(inner_tiles)[1]],
             result_types=[dest.type],
             properties=_layout_properties(inner_dims_pos, inner_tiles, outer_dims_perm),
         )
-
-    @property
-    def unpacked_type(self) -> TensorType[Attribute]:
-        return ranked_type(self.source)
-
-    @property
-    def packed_type(self) -> TensorType[Attribute]:
-        return ranked_type(self.dest)
-
-    @property
-    def dynamic_tiles(self) -> Sequence[SSAValue]:
-        return self.inner_tiles
 
     SYNTAX: ClassVar[Syntax] = (
         " $source( padding_value($padding_value^ : type($padding_value)))?" + PACKED_LAYOUT
@@ -258,7 +237,7 @@ class UnpackOp(_PackingOp):
         outer_dims_perm: Sequence[int] = (),
     ) -> None:
         super().__init__(
-            operands=[source, dest, _dynamic(inner_tiles)],
+            operands=[source, dest, split_list(inner_tiles)[1]],
             result_types=[dest.type],
             properties=_layout_properties(inner_dims_pos, inner_tiles, outer_dims_perm),
         )
@@ -271,15 +250,7 @@ class UnpackOp(_PackingOp):
     def packed_type(self) -> TensorType[Attribute]:
         return ranked_type(self.source)
 
-    @property
-    def dynamic_tiles(self) -> Sequence[SSAValue]:
-        return self.inner_tiles
-
     SYNTAX: ClassVar[Syntax] = " $source" + PACKED_LAYOUT
-
-
-def _dynamic(tiles: Sequence[int | SSAValue]) -> list[SSAValue]:
-    return [tile for tile in tiles if isinstance(tile, SSAValue)]
 
 
 def _layout_properties(
@@ -287,10 +258,9 @@ def _layout_properties(
     inner_tiles: Sequence[int | SSAValue],
     outer_dims_perm: Sequence[int],
 ) -> dict[str, Attribute]:
-    sizes = [DYNAMIC_INDEX if isinstance(tile, SSAValue) else tile for tile in inner_tiles]
     properties: dict[str, Attribute] = {
         "inner_dims_pos": DenseArrayBase.from_list(i64, inner_dims_pos),
-        "static_inner_tiles": DenseArrayBase.from_list(i64, sizes),
+        "static_inner_tiles": index_array(inner_tiles),
     }
     if outer_dims_perm:
         properties["outer_dims_perm"] = DenseArrayBase.from_list(i64, outer_dims_perm)
@@ -349,10 +319,8 @@ class SoftmaxOp(IRDLOperation):
         input_type, output_type = self.input.type, self.output.type
         if not isinstance(input_type, ShapedType) or not isinstance(output_type, ShapedType):
             raise VerifyException("expected an input and an output of ranked shape")
-        shape, output_shape = input_type.get_shape(), output_type.get_shape()
-        if len(shape) != len(output_shape) or any(
-            a != b and a >= 0 and b >= 0 for a, b in zip(shape, output_shape, strict=True)
-        ):
+        shape = input_type.get_shape()
+        if not shapes_agree(shape, output_type.get_shape()):
             raise VerifyException(
                 f"incompatible output shape: input is '{input_type}', output is '{output_type}'"
             )

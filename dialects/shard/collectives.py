@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -40,8 +41,26 @@ from .syntax import Clause, Clauses, Form, grid_reference
 from .traits import ShardCanonicalization
 
 
+class _OfTensors(Collective, ABC):
+    """A collective of a tensor."""
+
+    input = operand_def(TENSOR)
+    result = result_def(TENSOR)
+
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+
+class _OfBuffers(Collective, ABC):
+    """A collective of a tensor or a memref."""
+
+    input = operand_def(TENSOR_OR_MEMREF)
+    result = result_def(TENSOR_OR_MEMREF)
+
+    traits = traits_def(Pure(), ShardCanonicalization())
+
+
 @irdl_op_definition
-class AllGatherOp(Collective):
+class AllGatherOp(_OfTensors):
     """Concatenate the pieces of a group along a dimension, on every device.
 
     `shard.all_gather %t on @g grid_axes = [1] gather_axis = 1 : tensor<2x2xi8> -> tensor<2x4xi8>`
@@ -51,15 +70,11 @@ class AllGatherOp(Collective):
 
     SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_GATHER)
 
-    input = operand_def(TENSOR)
     gather_axis = prop_def(DimensionAttr)
-    result = result_def(TENSOR)
-
-    traits = traits_def(Pure(), ShardCanonicalization())
 
 
 @irdl_op_definition
-class AllReduceOp(Collective):
+class AllReduceOp(_OfBuffers):
     """Combine the tensors of a group elementwise, on every device.
 
     `shard.all_reduce %t on @g grid_axes = [1] reduction = max : tensor<4xf32> -> tensor<4xf64>`
@@ -71,15 +86,11 @@ class AllReduceOp(Collective):
     SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_REDUCE)
     TAKES_SCALARS: ClassVar[bool] = True
 
-    input = operand_def(TENSOR_OR_MEMREF)
     reduction = prop_def(ReductionKindAttr)
-    result = result_def(TENSOR_OR_MEMREF)
-
-    traits = traits_def(Pure(), ShardCanonicalization())
 
 
 @irdl_op_definition
-class AllSliceOp(Collective):
+class AllSliceOp(_OfTensors):
     """Keep this device's piece along a dimension: the inverse of gathering, no communication.
 
     `shard.all_slice %t on @g grid_axes = [1] slice_axis = 1 : tensor<2x4xi8> -> tensor<2x2xi8>`
@@ -89,15 +100,11 @@ class AllSliceOp(Collective):
 
     SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_SLICE)
 
-    input = operand_def(TENSOR)
     slice_axis = prop_def(DimensionAttr)
-    result = result_def(TENSOR)
-
-    traits = traits_def(Pure(), ShardCanonicalization())
 
 
 @irdl_op_definition
-class AllToAllOp(Collective):
+class AllToAllOp(_OfTensors):
     """Split along one dimension, exchange the pieces, concatenate along another.
 
     `shard.all_to_all %t on @g grid_axes = [0] split_axis = 0 concat_axis = 1
@@ -108,16 +115,12 @@ class AllToAllOp(Collective):
 
     SYNTAX: ClassVar[Syntax] = collective_syntax(ALL_TO_ALL)
 
-    input = operand_def(TENSOR)
     split_axis = prop_def(DimensionAttr)
     concat_axis = prop_def(DimensionAttr)
-    result = result_def(TENSOR)
-
-    traits = traits_def(Pure(), ShardCanonicalization())
 
 
 @irdl_op_definition
-class ReduceScatterOp(Collective):
+class ReduceScatterOp(_OfBuffers):
     """Combine the tensors of a group elementwise; each device keeps its piece along a dimension.
 
     `shard.reduce_scatter %t on @g grid_axes = [1] reduction = max scatter_axis = 0
@@ -128,16 +131,12 @@ class ReduceScatterOp(Collective):
 
     SYNTAX: ClassVar[Syntax] = collective_syntax(REDUCE_SCATTER)
 
-    input = operand_def(TENSOR_OR_MEMREF)
     reduction = prop_def(ReductionKindAttr)
     scatter_axis = prop_def(DimensionAttr)
-    result = result_def(TENSOR_OR_MEMREF)
-
-    traits = traits_def(Pure(), ShardCanonicalization())
 
 
 @irdl_op_definition
-class ShiftOp(Collective):
+class ShiftOp(_OfTensors):
     """Give every device the tensor of the one `offset` before it along a grid axis.
 
     `shard.shift %t on @g grid_axes = [1] shift_axis = 1 offset = 2 rotate
@@ -153,13 +152,9 @@ class ShiftOp(Collective):
         Clause("rotate", Form.FLAG, optional=True),
     )
 
-    input = operand_def(TENSOR)
     shift_axis = prop_def(DimensionAttr)
     offset = prop_def(IntegerAttr[I64])
     rotate = opt_prop_def(UnitAttr)
-    result = result_def(TENSOR)
-
-    traits = traits_def(Pure(), ShardCanonicalization())
 
     def verify_in_groups(self, grid: Grid, group: int | None) -> None:
         super().verify_in_groups(grid, group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -136,9 +136,7 @@ def verify_accesses(accesses: Sequence[int], resources: int) -> None:
 class DispatchResources:
     """` {ro %r[%offset for %length] : T{%size}, ...}`: what a kernel is bound to."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("resource_accesses",)
+    printed_attributes: ClassVar[tuple[str, ...]] = ("resource_accesses",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         accesses: list[Attribute] = []
@@ -250,9 +248,11 @@ class TensorList:
 class EncodedFunctionType:
     """Operand and result tensors of a dispatch, and the operands that results are stored in."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("operand_encodings", "result_encodings", "tied_operands")
+    printed_attributes: ClassVar[tuple[str, ...]] = (
+        "operand_encodings",
+        "result_encodings",
+        "tied_operands",
+    )
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         operands, results = TensorList.empty(), TensorList.empty()
@@ -376,9 +376,7 @@ def tensor_printer(
 class TracedTensors:
     """`%r : tensor<?xf32>{%n} in !stream.resource<staging>{%s}, ...`."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("resource_encodings",)
+    printed_attributes: ClassVar[tuple[str, ...]] = ("resource_encodings",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         tensors = TensorList.empty()

@@ -61,9 +61,7 @@ class Executable(SyntaxOperation):
 class ExportName:
     """`@function`, or `@function as("alias")` if the export has a name of its own."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("sym_name", "function_ref")
+    printed_attributes: ClassVar[tuple[str, ...]] = ("sym_name", "function_ref")
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         name = parser.parse_symbol_name()

@@ -150,9 +150,7 @@ class ResourceRegion(Captures):
 
     ends_plainly: ClassVar[bool] = False
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return RESULTS.printed_attributes
+    printed_attributes: ClassVar[tuple[str, ...]] = RESULTS.printed_attributes
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         arguments = self.parse_captures(parser, parsed)

@@ -109,9 +109,7 @@ ResourceSubviewOp = row(
 class Slices:
     """`[0, 2] = %size, ...`: lifetimes, and the bytes that are needed for each."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("lifetime_intervals",)
+    printed_attributes: ClassVar[tuple[str, ...]] = ("lifetime_intervals",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         ends: list[Attribute] = []

@@ -34,6 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, number_list
 from ...ir.dialect_extension import extended
+from ...ir.index_lists import index_array, split_list
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.tensor_types import shape_text, shapes_agree, static_shape
@@ -167,19 +168,10 @@ class PadOp(SyntaxOperation):
         region: Region,
         result_type: Attribute,
     ) -> None:
-        amounts = (low, high)
-        static = [
-            [DYNAMIC_INDEX if isinstance(each, SSAValue) else each for each in group]
-            for group in amounts
-        ]
-        dynamic = [[each for each in group if isinstance(each, SSAValue)] for group in amounts]
         super().__init__(
-            operands=[source, *dynamic],
+            operands=[source, split_list(low)[1], split_list(high)[1]],
             result_types=[result_type],
-            properties={
-                "static_low": DenseArrayBase.from_list(i64, static[0]),
-                "static_high": DenseArrayBase.from_list(i64, static[1]),
-            },
+            properties={"static_low": index_array(low), "static_high": index_array(high)},
             regions=[region],
         )
 

@@ -36,6 +36,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, number_list
+from ...ir.index_lists import index_array, split_list
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.tensor_types import shape_text, shapes_agree, static_shape
@@ -102,13 +103,12 @@ class ExpandShapeOp(SyntaxOperation):
         reassociation: Sequence[Sequence[int]],
         result_type: Attribute,
     ) -> None:
-        static = [DYNAMIC_INDEX if isinstance(size, SSAValue) else size for size in output_shape]
         super().__init__(
-            operands=[src, [size for size in output_shape if isinstance(size, SSAValue)]],
+            operands=[src, split_list(output_shape)[1]],
             result_types=[result_type],
             properties={
                 "reassociation": reassociation_attribute(reassociation),
-                "static_output_shape": DenseArrayBase.from_list(i64, static),
+                "static_output_shape": index_array(output_shape),
             },
         )
 

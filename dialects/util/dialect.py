@@ -109,9 +109,7 @@ class BufferConstantOp(SyntaxOperation):
 class InitialValue:
     """` = 1 : i32`, ` = #value : T`, or ` : T`: a value, and its type if it does not say it."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("initial_value", "type")
+    printed_attributes: ClassVar[tuple[str, ...]] = ("initial_value", "type")
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         type_: Attribute | None = None
@@ -335,9 +333,7 @@ AlignOp = row(
 class AssumedValues:
     """`%a<umin = 1>, %b[<umax = 4>, <umax = 8>]`: values, and what is known of each."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("assumptions",)
+    printed_attributes: ClassVar[tuple[str, ...]] = ("assumptions",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         facts: list[ArrayAttr[IntAssumptionAttr]] = []

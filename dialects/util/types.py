@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, NoneAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
@@ -11,7 +12,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ...ir.dialect_extension import plain_attribute, plain_type
-from ...ir.syntax.structs import OneParameter, parse_struct, print_struct
+from ...ir.syntax.attribute_format import FieldsAttribute, FormattedAttribute, Kind, print_number
+from ...ir.syntax.structs import OneParameter
 
 BufferType = plain_type("util.buffer", "Bytes in host memory.")
 UnusedType = plain_type("util.unused", "Stands for a type where there is none to give.")
@@ -65,40 +67,22 @@ class PreprocessingPipelineAttr(OneParameter):
 
 
 @irdl_attr_definition
-class UninitializedAttr(ParametrizedAttribute):
+class UninitializedAttr(FormattedAttribute):
     """`#util.uninitialized : T`: contents that nobody may read before they are written."""
 
     name = "util.uninitialized"
     type: Attribute
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        parser.parse_punctuation(":")
-        return [parser.parse_type()]
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(" : ")
-        printer.print_attribute(self.type)
+    FORMAT: ClassVar[str] = " : $type:type"
 
 
 @irdl_attr_definition
-class BytePatternAttr(ParametrizedAttribute):
+class BytePatternAttr(FormattedAttribute):
     """`#util.byte_pattern<1> : T`: contents made for tests from a seed."""
 
     name = "util.byte_pattern"
     pattern: IntegerAttr[IndexType]
     type: Attribute
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            pattern = IntegerAttr.from_index_int_value(parser.parse_integer())
-        parser.parse_punctuation(":")
-        return [pattern, parser.parse_type()]
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.pattern.value.data}> : ")
-        printer.print_attribute(self.type)
+    FORMAT: ClassVar[str] = "<$pattern:index> : $type:type"
 
 
 InlineNeverAttr = plain_attribute("util.inline.never", "The function or global stays where it is.")
@@ -107,31 +91,18 @@ InlineAlwaysAttr = plain_attribute(
 )
 
 
-ASSUMPTION_KEYS = ("umin", "umax", "udiv")
+_NATURAL: Kind = (
+    lambda parser: IntegerAttr.from_index_int_value(parser.parse_integer(allow_negative=False)),
+    print_number,
+)
 
 
 @irdl_attr_definition
-class IntAssumptionAttr(ParametrizedAttribute):
+class IntAssumptionAttr(FieldsAttribute):
     """`<umin = 0, umax = 9, udiv = 4>`: what is known of an unsigned number."""
 
     name = "util.int.assumption"
     umin: IntegerAttr[IndexType] | NoneAttr
     umax: IntegerAttr[IndexType] | NoneAttr
     udiv: IntegerAttr[IndexType] | NoneAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        def number(parser: AttrParser) -> Attribute:
-            return IntegerAttr.from_index_int_value(parser.parse_integer(allow_negative=False))
-
-        found = parse_struct(parser, dict.fromkeys(ASSUMPTION_KEYS, number))
-        return [found.get(key, NoneAttr()) for key in ASSUMPTION_KEYS]
-
-    def print_parameters(self, printer: Printer) -> None:
-        def shown(value: Attribute) -> Callable[[], None] | None:
-            if not isinstance(value, IntegerAttr):
-                return None
-            return lambda: printer.print_string(str(value.value.data))
-
-        pairs = zip(ASSUMPTION_KEYS, self.parameters, strict=True)
-        print_struct(printer, [(key, shown(value)) for key, value in pairs])
+    FIELDS: ClassVar[Mapping[str, Kind]] = dict.fromkeys(("umin", "umax", "udiv"), _NATURAL)

@@ -30,7 +30,7 @@ from typing import ClassVar, Protocol, cast
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import OpDef
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 INDEX = IndexType()
@@ -44,7 +44,7 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(_TOKEN.findall(text))
 
 
-def parse_text(parser: Parser, text: str) -> None:
+def parse_text(parser: AttrParser, text: str) -> None:
     """Read a literal text; an error says which token was expected."""
     for token in tokens(text):
         if token[0].isalpha() or token[0] == "_":
@@ -54,7 +54,7 @@ def parse_text(parser: Parser, text: str) -> None:
             parser.parse_punctuation(token)  # pyright: ignore[reportArgumentType]
 
 
-def parse_optional_text(parser: Parser, text: str) -> bool:
+def parse_optional_text(parser: AttrParser, text: str) -> bool:
     """Read a literal text if its first token is there."""
     first, *rest = tokens(text)
     if first[0].isalpha() or first[0] == "_":

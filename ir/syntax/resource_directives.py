@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TypeVar, cast
+from typing import ClassVar, TypeVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, IntegerAttr, ShapedType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -258,9 +258,7 @@ class TiedFunctionType:
     parenthesized: bool = False
     """Whether results are always in parentheses."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("tied_operands",)
+    printed_attributes: ClassVar[tuple[str, ...]] = ("tied_operands",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         types: list[Attribute] = []

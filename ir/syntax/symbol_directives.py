@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation, Region
@@ -55,9 +55,7 @@ def parse_visibility(parser: Parser) -> StringAttr:
 class Visibility:
     """` private`, ` public` or ` nested`; a symbol without one is public, and printed so."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("sym_visibility",)
+    printed_attributes: ClassVar[tuple[str, ...]] = ("sym_visibility",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         parsed.attributes["sym_visibility"] = parse_visibility(parser)
@@ -73,9 +71,7 @@ class Visibility:
 class EntryPoints:
     """`@executable::@export`, or several in braces, in the property `entry_points`."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("entry_points",)
+    printed_attributes: ClassVar[tuple[str, ...]] = ("entry_points",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         def parse_one() -> SymbolRefAttr:

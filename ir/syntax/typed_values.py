@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.ir import Attribute, Operation, TypedAttribute
 from xdsl.parser import Parser
@@ -22,9 +22,7 @@ def type_carried_by(attribute: Attribute | None) -> Attribute | None:
 class ConstantValue:
     """`dense<1.0> : tensor<4xf32>`: the property `value`, whose type the result has."""
 
-    @property
-    def printed_attributes(self) -> tuple[str, ...]:
-        return ("value",)
+    printed_attributes: ClassVar[tuple[str, ...]] = ("value",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         position = parser.pos

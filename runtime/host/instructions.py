@@ -35,11 +35,7 @@ class Kind:
 
 
 _CONTROL = (
-    (
-        "return",
-        "",
-        "Go back to the caller; its results lie at the beginning of the frame.",
-    ),
+    ("return", "", "Go back to the caller; its results lie at the beginning of the frame."),
     (
         "call",
         "function:number frame:frame",
@@ -50,171 +46,52 @@ _CONTROL = (
         "function:read frame:frame",
         "Call the function whose number a register holds.",
     ),
-    (
-        "jump",
-        "to:target",
-        "Go on elsewhere. Jumps back look whether the run is to end.",
-    ),
-    (
-        "jump_if",
-        "condition:read to:target",
-        "Go on elsewhere if a register is not 0.",
-    ),
-    (
-        "jump_unless",
-        "condition:read to:target",
-        "Go on elsewhere if a register is 0.",
-    ),
+    ("jump", "to:target", "Go on elsewhere. Jumps back look whether the run is to end."),
+    ("jump_if", "condition:read to:target", "Go on elsewhere if a register is not 0."),
+    ("jump_unless", "condition:read to:target", "Go on elsewhere if a register is 0."),
     (
         "loop",
         "index:write limit:read step:read to:target",
         "Add a step; go on elsewhere while the index is below the limit.",
     ),
-    (
-        "move",
-        "result:write value:read",
-        "Copy a register.",
-    ),
-    (
-        "address",
-        "result:write value:read",
-        "The address of a register, until the next call.",
-    ),
-    (
-        "process",
-        "result:write",
-        "The number of the process in its grid.",
-    ),
+    ("move", "result:write value:read", "Copy a register."),
+    ("address", "result:write value:read", "The address of a register, until the next call."),
+    ("process", "result:write", "The number of the process in its grid."),
     (
         "position",
         "result:write before:read index:read size:read outside:target",
         "`before * size + index`, if `0 <= index < size`.",
     ),
-    (
-        "size",
-        "result:write left:read right:read",
-        "A product of sizes that must not overflow.",
-    ),
-    (
-        "allocate",
-        "result:write bytes:read",
-        "A new block with one reference.",
-    ),
+    ("size", "result:write left:read right:read", "A product of sizes that must not overflow."),
+    ("allocate", "result:write bytes:read", "A new block with one reference."),
     (
         "reuse",
         "result:write block:read address:read bytes:read",
         "A block to write to: one that nobody else reads, or a new one.",
     ),
-    (
-        "own",
-        "result:write block:read address:read bytes:read",
-        "The same with the old contents.",
+    ("own", "result:write block:read address:read bytes:read", "The same with the old contents."),
+    ("retain", "block:read", "One more reference."),
+    ("release", "block:read", "One reference less; the last one gives the block back."),
+    ("copy", "target:read source:read bytes:read", "Copy bytes."),
+    *(
+        (f"load_{element}", "result:write address:read", "Load an element.")
+        for element in ("i8", "i16", "i32", "i64", "u8", "u16", "u32")
     ),
-    (
-        "retain",
-        "block:read",
-        "One more reference.",
-    ),
-    (
-        "release",
-        "block:read",
-        "One reference less; the last one gives the block back.",
-    ),
-    (
-        "copy",
-        "target:read source:read bytes:read",
-        "Copy bytes.",
-    ),
-    (
-        "load_i8",
-        "result:write address:read",
-        "Load an element.",
-    ),
-    (
-        "load_i16",
-        "result:write address:read",
-        "Load an element.",
-    ),
-    (
-        "load_i32",
-        "result:write address:read",
-        "Load an element.",
-    ),
-    (
-        "load_i64",
-        "result:write address:read",
-        "Load an element.",
-    ),
-    (
-        "load_u8",
-        "result:write address:read",
-        "Load an element.",
-    ),
-    (
-        "load_u16",
-        "result:write address:read",
-        "Load an element.",
-    ),
-    (
-        "load_u32",
-        "result:write address:read",
-        "Load an element.",
-    ),
-    (
-        "store_8",
-        "address:read value:read",
-        "Store an element of so many bits.",
-    ),
-    (
-        "store_16",
-        "address:read value:read",
-        "Store an element of so many bits.",
-    ),
-    (
-        "store_32",
-        "address:read value:read",
-        "Store an element of so many bits.",
-    ),
-    (
-        "store_64",
-        "address:read value:read",
-        "Store an element of so many bits.",
+    *(
+        (f"store_{bits}", "address:read value:read", "Store an element of so many bits.")
+        for bits in (8, 16, 32, 64)
     ),
     (
         "run",
         "kernel:number frame:frame tiles:read work:read bindings:reads constants:reads",
         "Run a kernel on all its tiles.",
     ),
-    (
-        "check",
-        "number:number values:reads",
-        "Look at sizes that are others than the last time.",
-    ),
-    (
-        "device",
-        "number:number",
-        "New blocks are of this device from now on.",
-    ),
-    (
-        "count",
-        "number:number amount:read",
-        "Add to a word of the pool.",
-    ),
-    (
-        "globals",
-        "result:write",
-        "The address of the words of the program's globals.",
-    ),
-    (
-        "fail",
-        "number:number values:reads",
-        "End the run with an error.",
-    ),
-    (
-        "python",
-        "number:number results:writes values:reads",
-        "Call a Python function.",
-    ),
+    ("check", "number:number values:reads", "Look at sizes that are others than the last time."),
+    ("device", "number:number", "New blocks are of this device from now on."),
+    ("count", "number:number amount:read", "Add to a word of the pool."),
+    ("globals", "result:write", "The address of the words of the program's globals."),
+    ("fail", "number:number values:reads", "End the run with an error."),
+    ("python", "number:number results:writes values:reads", "Call a Python function."),
     (
         "exchange",
         "number:number results:writes values:reads",

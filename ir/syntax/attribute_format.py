@@ -1,0 +1,140 @@
+"""Syntax of attributes and types as data, in the notation of operations (`assembly_format.py`).
+
+    FORMAT = "<$backend:string, $format:string(, $configuration)?>"
+
+`$name` is a parameter in its usual notation, `$name:kind` one of `KINDS`. `(...)?` is there unless
+its parameter is `NoneAttr`, and begins with a punctuation mark. All else stands for itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import IntegerAttr, NoneAttr, StringAttr, SymbolRefAttr, i64
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from .assembly_format import parse_optional_text, parse_text
+from .structs import parse_struct, print_struct
+
+Kind = tuple[Callable[[AttrParser], Attribute], Callable[[Printer, Attribute], None]]
+"""How a parameter is read, and how it is printed."""
+
+
+def print_number(printer: Printer, number: Attribute) -> None:
+    """An integer without its type."""
+    printer.print_int(cast(IntegerAttr, number).value.data)
+
+
+def _print(printer: Printer, attribute: Attribute) -> None:
+    printer.print_attribute(attribute)
+
+
+def _print_word(printer: Printer, word: Attribute) -> None:
+    printer.print_string(cast(StringAttr, word).data)
+
+
+def _print_text(printer: Printer, text: Attribute) -> None:
+    printer.print_string_literal(cast(StringAttr, text).data)
+
+
+def _print_name(printer: Printer, name: Attribute) -> None:
+    printer.print_identifier_or_string_literal(cast(StringAttr, name).data)
+
+
+KINDS: Mapping[str, Kind] = {
+    "attr": (lambda p: p.parse_attribute(), _print),
+    "type": (lambda p: p.parse_type(), _print),
+    "word": (lambda p: StringAttr(p.parse_identifier()), _print_word),
+    "string": (lambda p: StringAttr(p.parse_str_literal()), _print_text),
+    "name": (lambda p: StringAttr(p.parse_identifier_or_str_literal()), _print_name),
+    "index": (lambda p: IntegerAttr.from_index_int_value(p.parse_integer()), print_number),
+    "i64": (lambda p: IntegerAttr(p.parse_integer(), i64), print_number),
+    "symbol": (lambda p: SymbolRefAttr(p.parse_symbol_name()), _print),
+}
+
+_PIECE = re.compile(r"\((?P<group>[^()]*)\)\?|\$(?P<name>\w+)(:(?P<kind>\w+))?|(?P<text>[^$(]+|\()")
+
+Piece = str | tuple[str, str] | list["Piece"]
+"""A text, a parameter and its kind, or a group."""
+
+
+@lru_cache
+def _pieces(text: str) -> list[Piece]:
+    def pieces() -> Iterator[Piece]:
+        for found in _PIECE.finditer(text):
+            if found["group"] is not None:
+                yield _pieces(found["group"])
+            else:
+                yield found["text"] or (found["name"], found["kind"] or "attr")
+
+    return list(pieces())
+
+
+class FormattedAttribute(ParametrizedAttribute):
+    """An attribute or type whose parameters are read and printed by its `FORMAT`."""
+
+    FORMAT: ClassVar[str]
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        found: dict[str, Attribute] = {}
+        cls._parse(parser, _pieces(cls.FORMAT), found)
+        names = (name for name, _ in cls.get_irdl_definition().parameters)
+        return [found.get(name, NoneAttr()) for name in names]
+
+    @classmethod
+    def _parse(
+        cls, parser: AttrParser, pieces: Sequence[Piece], found: dict[str, Attribute]
+    ) -> None:
+        for piece in pieces:
+            if isinstance(piece, str):
+                parse_text(parser, piece)
+            elif isinstance(piece, tuple):
+                found[piece[0]] = KINDS[piece[1]][0](parser)
+            elif parse_optional_text(parser, cast(str, piece[0])):
+                cls._parse(parser, piece[1:], found)
+
+    def print_parameters(self, printer: Printer) -> None:
+        self._print(printer, _pieces(self.FORMAT))
+
+    def _print(self, printer: Printer, pieces: Sequence[Piece]) -> None:
+        for piece in pieces:
+            if isinstance(piece, str):
+                printer.print_string(piece)
+            elif isinstance(piece, tuple):
+                KINDS[piece[1]][1](printer, getattr(self, piece[0]))
+            elif self._is_present(piece):
+                self._print(printer, piece)
+
+    def _is_present(self, group: Sequence[Piece]) -> bool:
+        names = (piece[0] for piece in group if isinstance(piece, tuple))
+        return not any(isinstance(getattr(self, name), NoneAttr) for name in names)
+
+
+class FieldsAttribute(ParametrizedAttribute):
+    """An attribute of fields with names, `<a = 1, b = "text">`, each of which may be absent."""
+
+    FIELDS: ClassVar[Mapping[str, Kind]]
+    """What each parameter is called, and its kind."""
+    REQUIRED: ClassVar[Sequence[str]] = ()
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        readers = {key: read for key, (read, _) in cls.FIELDS.items()}
+        found = parse_struct(parser, readers, cls.REQUIRED)
+        return [found.get(key, NoneAttr()) for key in cls.FIELDS]
+
+    def print_parameters(self, printer: Printer) -> None:
+        pairs = zip(self.FIELDS.items(), self.parameters, strict=True)
+        print_struct(
+            printer,
+            [
+                (key, None if isinstance(value, NoneAttr) else partial(write, printer, value))
+                for (key, (_, write)), value in pairs
+            ],
+        )
