@@ -178,16 +178,14 @@ _without_nan("fmin", "minimum")
 @decomposition("sign.default")
 def sign(torch: Any, x: Any) -> Any:
     """torch-mlir takes that of a constant number above 0 for -1."""
-    if x.dim() or x.dtype == torch.bool:
-        return NotImplemented
+    only_if(not x.dim() and x.dtype != torch.bool)
     return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
 
 
 @decomposition("trunc.default")
 def trunc(torch: Any, x: Any) -> Any:
     """torch-mlir multiplies by the sign."""
-    if x.dim() or not x.dtype.is_floating_point:
-        return NotImplemented
+    only_if(not x.dim() and x.dtype.is_floating_point)
     return torch.where(x < 0, torch.ceil(x), torch.floor(x))
 
 
