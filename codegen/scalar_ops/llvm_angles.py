@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from .llvm_doubles import BITS, even, flip_sign, nearest, number
+from .llvm_doubles import BITS, even, flip_sign, nearest, number, signed_as
 from .llvm_functions import multiply_add
 from .llvm_values import Builder, Value, constant, intrinsic
 
@@ -132,7 +132,7 @@ def angle_of(builder: Builder, y: Value, x: Value) -> Value:
     # Also of -0.
     is_left = builder.icmp_signed("<", builder.bitcast(x, BITS), constant(BITS, 0))
     angle = builder.select(is_left, builder.fsub(number(math.pi), angle), angle)
-    return intrinsic(builder, "llvm.copysign", angle, y)
+    return signed_as(builder, angle, y)
 
 
 def arc_tangent(builder: Builder, value: Value) -> Value:

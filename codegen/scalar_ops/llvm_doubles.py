@@ -62,3 +62,12 @@ def flip_sign(builder: Builder, value: Value, bits: Value, bit: int) -> Value:
     flag = builder.and_(bits, constant(BITS, 1 << bit))
     sign = builder.shl(flag, constant(BITS, 63 - bit))
     return builder.bitcast(builder.xor(builder.bitcast(value, BITS), sign), DOUBLE)
+
+
+def signed_as(builder: Builder, magnitude: Value, value: Value) -> Value:
+    """A number that is not negative, with the sign of another.
+
+    With `llvm.copysign`, LLVM rounds to `f16` at once, by a function that is not here.
+    """
+    sign = builder.and_(builder.bitcast(value, BITS), constant(BITS, 1 << 63))
+    return builder.bitcast(builder.or_(builder.bitcast(magnitude, BITS), sign), DOUBLE)

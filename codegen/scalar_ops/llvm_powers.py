@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from ...runtime.abi.elements import Element
-from .llvm_doubles import BITS, DOUBLE, even, nearest, number, of_integer
+from .llvm_doubles import BITS, DOUBLE, even, nearest, number, of_integer, signed_as
 from .llvm_floats import libm
 from .llvm_functions import larger, multiply_add, polynomial, smaller
 from .llvm_values import Builder, Value, constant, intrinsic, narrow, round_to_element
@@ -116,7 +116,7 @@ def cube_root(builder: Builder, value: Value) -> Value:
     """`2^(log2(x) / 3)`, with the sign of `x`."""
     magnitude = intrinsic(builder, "llvm.fabs", value)
     third = builder.fmul(binary_logarithm(builder, magnitude), number(1 / 3))
-    return intrinsic(builder, "llvm.copysign", power_of_two(builder, third), value)
+    return signed_as(builder, power_of_two(builder, third), value)
 
 
 def exponential(builder: Builder, value: Value) -> Value:
@@ -130,7 +130,7 @@ def hyperbolic_sine(builder: Builder, value: Value) -> Value:
     magnitude = intrinsic(builder, "llvm.fabs", value)
     large = exponential(builder, magnitude)
     far = builder.fsub(large, builder.fdiv(number(1.0), large))
-    far = intrinsic(builder, "llvm.copysign", builder.fmul(far, number(0.5)), value)
+    far = signed_as(builder, builder.fmul(far, number(0.5)), value)
     return builder.select(builder.fcmp_ordered("<", magnitude, number(0.5)), near, far)
 
 
@@ -161,7 +161,7 @@ def inverse_hyperbolic_sine(builder: Builder, value: Value) -> Value:
     more = builder.fdiv(square, builder.fadd(root, one))
     more = builder.select(builder.fcmp_ordered("ord", more, more), more, magnitude)
     result = _logarithm_plus_one(builder, builder.fadd(magnitude, more))
-    return intrinsic(builder, "llvm.copysign", result, value)
+    return signed_as(builder, result, value)
 
 
 def inverse_hyperbolic_cosine(builder: Builder, value: Value) -> Value:
@@ -179,4 +179,4 @@ def inverse_hyperbolic_tangent(builder: Builder, value: Value) -> Value:
     twice = builder.fadd(magnitude, magnitude)
     quotient = builder.fdiv(twice, builder.fsub(number(1.0), magnitude))
     half = builder.fmul(_logarithm_plus_one(builder, quotient), number(0.5))
-    return intrinsic(builder, "llvm.copysign", half, value)
+    return signed_as(builder, half, value)
