@@ -1,1 +1,1 @@
-"""From StableHLO and CHLO to linalg, tensor, scf, arith and math."""
+"""Convert StableHLO and CHLO to linalg, tensor, scf, arith and math."""

@@ -1,7 +1,7 @@
-"""Arithmetic, logic, comparisons and rounding: one element of the result from one of each operand.
+"""Scalar rules of arithmetic, logic, rounding and shifts, and of basic functions of floats.
 
-Integers wrap. What MLIR's arith leaves undefined (division by zero, the least integer by -1, shifts
-by the width or more) gives what XLA gives.
+Integers wrap. Where MLIR's arith is undefined (division by zero, the least integer divided by -1,
+shifts by the bit width or more) the emitted ops compute what XLA computes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ Scalars = Sequence[SSAValue]
 
 
 def operand_kind(op: Operation, index: int = 0) -> Kind:
-    """The kind of an operand's elements. Raises OperationError for what is no number."""
+    """Return the kind of an operand's elements. Raises OperationError if they are not numbers."""
     return _kind_at(op, op.operand_types[index])
 
 
 def result_kind(op: Operation) -> Kind:
-    """The kind of the result's elements. Raises OperationError for what is no number."""
+    """Return the kind of the first result's elements.
+
+    Raises OperationError if they are not numbers.
+    """
     return _kind_at(op, op.result_types[0])
 
 
@@ -41,7 +44,7 @@ def _kind_at(op: Operation, value_type: Attribute) -> Kind:
 
 
 def integer_constant(e: Emitter, value: int, like: SSAValue) -> SSAValue:
-    """A number of another value's type."""
+    """Emit a constant of the type of `like`."""
     return e.constant(value, like.type)
 
 
@@ -49,7 +52,7 @@ def integer_constant(e: Emitter, value: int, like: SSAValue) -> SSAValue:
 
 
 def _by_kind(name: str, **operations: str) -> None:
-    """Register an operation that is one of arith, math or complex for each kind of elements."""
+    """Register a StableHLO op that is one op of arith, math or complex for each element kind."""
 
     @scalar_rule(f"stablehlo.{name}")
     def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
@@ -93,9 +96,9 @@ def _is_zero(e: Emitter, value: SSAValue) -> SSAValue:
 
 
 def _signed_division(e: Emitter, args: Scalars, name: str) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """A division that is always defined; whether the divisor is 0, and whether it is -1.
+    """Emit a signed division without undefined cases, `divisor == 0` and `divisor == -1`.
 
-    By 0 and by -1 it divides by 1.
+    In these two cases the division is by 1, and the caller selects the result.
     """
     dividend, divisor = args
     zero = _is_zero(e, divisor)
@@ -171,7 +174,11 @@ def _extremum(name: str, suffix: str, logic: str, before: str) -> None:
 def extremum(
     e: Emitter, found: Kind, args: Scalars, suffix: str, logic: str, before: str
 ) -> SSAValue:
-    """The larger or smaller of two numbers; NaN wins; complex numbers by real, then imaginary."""
+    """Emit the maximum or minimum of two numbers, as `suffix` ("max" or "min") says.
+
+    NaN propagates. Complex numbers are ordered by the real, then the imaginary part, with the
+    comparison predicate `before`. `logic` is the op for booleans.
+    """
     if found.name == "float":
         return e.op(f"arith.{suffix}imumf", *args)
     if found.name == "bool":
@@ -186,13 +193,13 @@ _extremum("minimum", "min", "arith.andi", "olt")
 
 
 def parts(e: Emitter, value: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """The real and the imaginary part of a complex number."""
+    """Emit the real and the imaginary part of a complex number."""
     part = kind(value.type).part.type
     return e.op("complex.re", value, to=part), e.op("complex.im", value, to=part)
 
 
 def complex_order(e: Emitter, args: Scalars, predicate: str) -> SSAValue:
-    """Lexicographic comparison: by the imaginary parts where the real ones are equal."""
+    """Emit the lexicographic comparison of two complex numbers, real parts first."""
     (a, b), (c, d) = parts(e, args[0]), parts(e, args[1])
     strict = predicate.replace("ge", "gt").replace("le", "lt")
     same = e.compare_floats("oeq", a, c)
@@ -208,7 +215,7 @@ def _clamp(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 
 def word(op: Operation, name: str) -> str:
-    """The word that an attribute is. Raises OperationError where it is missing."""
+    """Return the enum word of an attribute. Raises OperationError if the attribute is missing."""
     found = attribute(op, name)
     if not isinstance(found, OpaqueWordAttribute):
         raise OperationError(op, f"needs the attribute '{name}', found {found}")
@@ -256,7 +263,7 @@ def _sign(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
         return _complex_sign(e, value)
     if found.name == "float":
         signed = e.op("math.copysign", e.constant(1.0, value.type), value)
-        # Zeros keep their sign, and NaN is NaN.
+        # Zeros keep their sign, and NaN stays NaN.
         return e.select(e.compare_with_zero("one", value), signed, value)
     none, one = integer_constant(e, 0, value), integer_constant(e, 1, value)
     if found.name != "signed":
@@ -301,7 +308,7 @@ Compute = Callable[[Emitter, Scalars], SSAValue]
 
 
 def in_single(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
-    """Compute floats that are narrower than f32 in f32, and round once."""
+    """Emit `compute` in f32 for floats narrower than f32, rounding the result once."""
     found = kind(args[0].type)
     if not found.is_narrow_float:
         return compute(e, args)
@@ -310,7 +317,7 @@ def in_single(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
 
 
 def in_double(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
-    """Compute complex numbers of f32 in f64, and round once."""
+    """Emit `compute` in complex of f64 for complex of f32, rounding the result once."""
     found = kind(args[0].type)
     if found.part.width != 32:
         return compute(e, args)
@@ -325,7 +332,7 @@ def in_double(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
 
 
 def function_rule(name: str, real: Compute, of_complex: Compute | None = None) -> None:
-    """Register an operation that is a function of floats, and maybe of complex numbers."""
+    """Register an op that is a function of floats and, with `of_complex`, of complex numbers."""
 
     @scalar_rule(name)
     def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
@@ -368,7 +375,7 @@ function_rule("stablehlo.exponential", _operation("math.exp"), _operation("compl
 
 @scalar_rule("stablehlo.logistic")
 def _logistic(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    """1 / (1 + exp(-x))."""
+    """Emit 1 / (1 + exp(-x))."""
     if operand_kind(op).name == "complex":
         one = e.constant(1.0, args[0].type)
         power = e.op("complex.exp", e.op("complex.neg", args[0]))
@@ -395,7 +402,10 @@ def _power(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 
 def _integer_power(e: Emitter, found: Kind, args: Scalars) -> SSAValue:
-    """By squaring, a step for each bit of the exponent. Negative exponents of 1 and -1 count."""
+    """Emit the power by repeated squaring, one step for each bit of the exponent.
+
+    For negative exponents, only the bases 1 and -1 have a nonzero result.
+    """
     base, exponent = args
     one, none = integer_constant(e, 1, base), integer_constant(e, 0, base)
     total, square = one, base
@@ -411,7 +421,7 @@ def _integer_power(e: Emitter, found: Kind, args: Scalars) -> SSAValue:
         e.compare_integers("eq", base, one),
         e.compare_integers("eq", base, integer_constant(e, -1, base)),
     )
-    # The powers of -1 repeat, so the bits of a negative exponent do as well.
+    # Powers of -1 depend on the lowest bit only, so reading a negative exponent as unsigned works.
     return e.select(negative, e.select(unit, total, none), total)
 
 
@@ -420,7 +430,7 @@ _MANTISSAS = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7}
 
 @scalar_rule("stablehlo.reduce_precision")
 def _reduce_precision(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    """Round to fewer bits of mantissa, then to infinity or zero for fewer bits of exponent."""
+    """Round to fewer mantissa bits, then clamp to the exponent range: to infinity or to zero."""
     (value,), found = args, operand_kind(op)
     if found.name != "float":
         raise OperationError(op, f"is not defined on elements of type {found.type}")

@@ -1,4 +1,4 @@
-"""Custom calls by their target, and what test programs expect."""
+"""Convert custom calls by their target, and the `check` ops of test programs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _probe(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     *("SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint"),
 )
 def _identity(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """An annotation; what it says of shardings is for the passes that import them."""
+    """Drop an annotation; the passes in `imports/` have read its shardings before."""
     if len(operands) != len(op.results) or any(
         one != other for one, other in zip(op.operand_types, op.result_types, strict=True)
     ):
@@ -63,7 +63,7 @@ def _identity(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @call_rule(*(f"mhlo.{name}" for name in UNARY.split()), "mhlo.topk")
 def _mhlo(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """A function of CHLO, in the way in which XLA is told not to write it out."""
+    """Convert a CHLO function that JAX wrote as a call, which keeps XLA from expanding it."""
     target = string(attribute(op, "call_target_name")) or ""
     name = {"mhlo.topk": "chlo.top_k"}.get(target, target.replace("mhlo.", "chlo."))
     found = op.attributes.get("mhlo.attributes")
@@ -89,7 +89,10 @@ _FUNCTIONS = {each.name: each for each in CHLO_OPERATIONS}
 def _agree(
     lowering: Lowering, op: Operation, actual: SSAValue, expected: SSAValue, how: str
 ) -> SSAValue:
-    """Whether two tensors agree; the comparison itself fails and tells how far they are apart."""
+    """Emit a comparison of two tensors and an assertion that it holds.
+
+    The comparison op itself fails at run time and reports the difference.
+    """
     e = lowering.emit
     properties: dict[str, Attribute] = {"how": StringAttr(how)}
     for name in ("tolerance", "max_ulp_difference", "min_ulp_difference"):
@@ -120,7 +123,10 @@ def _expect(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @call_rule("check.eq")
 def _check_eq(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Integers must be equal, floats nearly. The expected values come first."""
+    """Check that integers are equal and floats almost.
+
+    The expected values are the first operand.
+    """
     how = "eq" if operand_kind(op).is_integer else "almost_eq"
     return [_agree(lowering, op, operands[1], operands[0], how)]
 
@@ -148,7 +154,7 @@ def _expect_constant(lowering: Lowering, op: Operation, operands: Tensors) -> Te
 
 @call_rule("shape_assertion")
 def _shape_assertion(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """What `jax.export` demands of open sizes. The numbers of its message are not known yet."""
+    """Convert an assertion on dynamic sizes by `jax.export`. Its message keeps its placeholders."""
     message = string(op.attributes.get("error_message")) or "sizes are as the program expects"
     lowering.emit.add_op(AssertOp(lowering.emit.element(operands[0]), message))
     return ()

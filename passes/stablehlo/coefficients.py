@@ -1,6 +1,6 @@
-"""Coefficients of rational approximations and series, as Cephes, Eigen and XLA have them.
+"""Coefficients of rational approximations and series, from Cephes, Eigen and XLA.
 
-Polynomials begin with the highest power.
+Polynomials start with the highest power.
 """
 
 from __future__ import annotations
@@ -98,4 +98,4 @@ ZETA = _numbers("""
                 7.47242496e10   -2.950130727918164224e12   1.1646782814350067249e14
     -4.5979787224074726105e15   1.8152105401943546773e17  -7.1661652561756670113e18
 """)
-"""Factorials over Bernoulli numbers, for the remainder of Euler and Maclaurin."""
+"""(2k)! / B(2k) for the remainder of the Euler-Maclaurin formula."""

@@ -1,7 +1,7 @@
-"""Collectives between devices, as those of `shard` on a grid along whose axes their groups lie.
+"""Convert StableHLO collectives to those of `shard`.
 
-The devices of a program are numbered row-major over the mesh, so groups of them are groups along
-axes of a grid; a grid of these extents is made unless the module has one.
+Devices are numbered row-major over the mesh. Replica groups must therefore be groups along some
+axes of a grid; a grid with these extents is added to the module if it has none.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from .rules import tensor_rule
 
 Tensors = Sequence[SSAValue]
 Place = tuple[str, tuple[int, ...]]
-"""The name of a grid, and its axes."""
+"""The name of a grid, and the grid axes of a collective."""
 
 PROCESSES = "processes"
-"""What a grid is called that is made for collectives."""
+"""The name of a grid that is added for collectives."""
 
 _KINDS = {
     "stablehlo.add": ReductionKind.SUM,
@@ -75,7 +75,10 @@ _OF_BOOLS = {
 
 
 def _device_count(lowering: Lowering, op: Operation) -> int | None:
-    """How many devices run the program, if it says so. Raises OperationError for replicas."""
+    """Return how many devices run the program, `None` if it does not say.
+
+    Raises OperationError for a program of several replicas.
+    """
     attributes = lowering.module.attributes
     replicas = attributes.get("mhlo.num_replicas")
     if isinstance(replicas, IntegerAttr) and replicas.value.data > 1:
@@ -101,7 +104,7 @@ def _meshes(lowering: Lowering) -> list[Mesh]:
 
 
 def _grid(lowering: Lowering, shape_: GridShape) -> str:
-    """The name of a grid of these extents, made if the module has none."""
+    """Return the name of a grid with these extents; add one to the module if there is none."""
     block = lowering.module.body.block
     for each in block.ops:
         if isinstance(each, GridOp) and each.grid.shape == shape_:
@@ -112,7 +115,7 @@ def _grid(lowering: Lowering, shape_: GridShape) -> str:
 
 
 def _known_shapes(lowering: Lowering) -> list[GridShape]:
-    """Extents that the program speaks of: those of its grids and of its meshes."""
+    """Return the extents of the module's static grids and of its meshes."""
     grids = [each.grid for each in lowering.module.body.block.ops if isinstance(each, GridOp)]
     shapes = [grid.shape for grid in grids if grid.is_static]
     shapes += [tuple(mesh.sizes.values()) for mesh in _meshes(lowering)]
@@ -120,7 +123,7 @@ def _known_shapes(lowering: Lowering) -> list[GridShape]:
 
 
 def _rows(op: Operation, name: str) -> list[list[int]]:
-    """A table of numbers. Raises OperationError for anything else."""
+    """Return an attribute as a table of numbers. Raises OperationError if it is not one."""
     found = attribute(op, name)
     if not isinstance(found, DenseIntOrFPElementsAttr):
         raise OperationError(op, f"has {name} = {found}, expected a dense table of device numbers")
@@ -130,7 +133,10 @@ def _rows(op: Operation, name: str) -> list[list[int]]:
 
 
 def _groups(lowering: Lowering, op: Operation) -> list[list[int]]:
-    """The groups of a collective; the empty list stands for one group of all."""
+    """Return the device groups of a collective.
+
+    Empty `replica_groups` mean one group of all devices.
+    """
     count = _device_count(lowering, op)
     found = attribute(op, "replica_groups")
     if isinstance(found, ReplicaGroupMeshAxesAttr):
@@ -155,7 +161,10 @@ def _groups(lowering: Lowering, op: Operation) -> list[list[int]]:
 def mesh_groups(
     lowering: Lowering, op: Operation, found: ReplicaGroupMeshAxesAttr
 ) -> list[list[int]]:
-    """Groups along axes of a mesh, or parts of axes. Raises OperationError for others."""
+    """Return the device groups along mesh axes or sub-axes.
+
+    Raises OperationError if the mesh or an axis is unknown, or if the mesh has explicit device ids.
+    """
     named = found.mesh()
     sizes: dict[str, int] = {}
     if isinstance(named, SymbolRefAttr):
@@ -195,7 +204,7 @@ def mesh_groups(
 
 
 def _place(lowering: Lowering, op: Operation) -> Place:
-    """The grid and the axes of a collective. Raises OperationError where there are none."""
+    """Return the grid and axes of a collective. Raises OperationError if its groups fit no axes."""
     groups = _groups(lowering, op)
     found = axes_of_groups(groups, _known_shapes(lowering))
     if found is None:
@@ -209,7 +218,7 @@ def _place(lowering: Lowering, op: Operation) -> Place:
 
 
 def _all(lowering: Lowering, op: Operation) -> Place:
-    """A grid of all devices and all its axes."""
+    """Return a grid of all devices, and all its axes."""
     count = _device_count(lowering, op)
     if count is None:
         raise OperationError(
@@ -226,7 +235,7 @@ def _all(lowering: Lowering, op: Operation) -> Place:
 
 
 def _reduction(op: Operation) -> ReductionKind:
-    """How a body combines. Raises OperationError where no kind of `shard` says it."""
+    """Return the reduction kind of a body. Raises OperationError if `shard` has no such kind."""
     body = [each for each in op.regions[0].block.ops if each.name != "sdy.sharding_constraint"]
     arguments = set(op.regions[0].block.args)
     first = body[0]
@@ -251,7 +260,7 @@ def _reduction(op: Operation) -> ReductionKind:
 def _each(
     op: Operation, operands: Tensors, make: Callable[[SSAValue, Attribute], SSAValue]
 ) -> list[SSAValue]:
-    """What becomes of every operand, given the type of its result."""
+    """Return the results of `make`, called with each operand and the type of its result."""
     types = [converted(each) for each in op.result_types]
     return [make(operand, each) for operand, each in zip(operands, types, strict=True)]
 
@@ -305,7 +314,7 @@ def _all_to_all(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors
 
 @tensor_rule("stablehlo.collective_broadcast")
 def _broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """The first device of each group is the root."""
+    """Convert a broadcast; the first device of each group is the root."""
     grid, axes = _place(lowering, op)
     made = BroadcastOp(operands[0], grid, axes, root=[0] * len(axes))
     return [lowering.emit.insert(made)]
@@ -313,7 +322,7 @@ def _broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @tensor_rule("stablehlo.collective_permute")
 def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Pairs that go round an axis are a shift; others choose from what all devices hold."""
+    """Convert to a shift if pairs rotate along an axis, else to an all-gather and a read."""
     pairs = [(source, target) for source, target in _rows(op, "source_target_pairs")]
     grid, axes = _all(lowering, op)
     extents = next(
@@ -347,7 +356,10 @@ def _rotation(extents: GridShape, axis: int, offset: int) -> list[tuple[int, int
 def _chosen(
     lowering: Lowering, value: SSAValue, place: Place, count: int, sources: dict[int, int]
 ) -> SSAValue:
-    """What the source of each device holds, zeros where it has none: of one more row of zeros."""
+    """Emit an all-gather, and read the row of this device's source.
+
+    A device without a source reads an additional row of zeros.
+    """
     e = lowering.emit
     sizes, element = e.sizes(value), cast(Any, value.type).element_type
     if any(not isinstance(size, int) for size in sizes):
@@ -371,7 +383,7 @@ def _chosen(
 
 @tensor_rule("stablehlo.partition_id", "stablehlo.replica_id")
 def _process(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """The number of the device, 0 in a program for one; there is one replica."""
+    """Emit the device number: 0 in a single-device program, and 0 as the only replica."""
     e = lowering.emit
     element = kind(op.result_types[0]).type
     is_partition = op.name == "stablehlo.partition_id"

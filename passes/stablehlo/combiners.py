@@ -1,4 +1,4 @@
-"""Bodies that combine elements: what a loop carries, and how the next element is added to it."""
+"""Reduction bodies: the types of the accumulators, and how an element is combined with them."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ _ACCUMULATING = {
 class Combiner:
     """The body of a reduction over elements of some kinds.
 
-    Sums and products of floats that are narrower than f32 are carried in f32, and rounded once.
+    Sums and products of floats narrower than f32 are accumulated in f32 and rounded once.
     """
 
     lowering: Lowering
     operation: Operation
     region: Region
     kinds: tuple[Kind, ...]
-    """The body's kinds of elements, one for each input."""
+    """The kinds of the body's elements, one for each input."""
     widened: str = ""
-    """The operation that takes the place of the body, on f32."""
+    """The op that replaces the body, on f32; empty if the body is used."""
     elements_first: bool = False
-    """Whether the body's arguments are the elements, then what is carried."""
+    """Whether the body takes the elements before the accumulators."""
 
     @property
     def carried(self) -> list[Attribute]:
-        """The types of the numbers that are carried."""
+        """The types of the accumulators."""
         return [each.type for each in self.carried_kinds]
 
     @property
     def carried_kinds(self) -> Sequence[Kind]:
-        """The kinds of the numbers that are carried."""
+        """The kinds of the accumulators."""
         return [_F32] if self.widened else self.kinds
 
     def start(
         self, e: Emitter, initial: Sequence[SSAValue], given: Sequence[Kind]
     ) -> list[SSAValue]:
-        """Initial values as they are carried."""
+        """Return initial values, of the given kinds, converted to the accumulators' types."""
         return self._taken(e, initial, given)
 
     def _taken(
@@ -67,7 +67,7 @@ class Combiner:
         elements: Sequence[SSAValue],
         given: Sequence[Kind],
     ) -> list[SSAValue]:
-        """What is carried once these elements, of the given kinds, have been added."""
+        """Return the accumulators combined with elements of the given kinds."""
         values = self._taken(e, elements, given)
         if self.widened:
             return [e.op(self.widened, carried[0], values[0])]
@@ -75,7 +75,7 @@ class Combiner:
         return self.lowering.scalars(self.region, arguments, e)
 
     def finish(self, e: Emitter, results: Sequence[SSAValue]) -> list[SSAValue]:
-        """Tensors of what has been carried, as tensors of the body's elements."""
+        """Return tensors of accumulators converted to the body's element types."""
         if not self.widened:
             return list(results)
         (target,) = self.kinds
@@ -99,7 +99,10 @@ def combiner(
     widen: bool = True,
     elements_first: bool = False,
 ) -> Combiner:
-    """The combiner of a region with `count` pairs of arguments."""
+    """Return the combiner of a region with `count` pairs of arguments.
+
+    With `widen`, a sum or product of narrow floats is accumulated in f32.
+    """
     kinds = tuple(kind(argument.type) for argument in region.block.args[:count])
     widened = ""
     body = only_operation(region)
@@ -110,7 +113,7 @@ def combiner(
 
 
 def only_operation(region: Region) -> Operation | None:
-    """The operation on both of two arguments that is all that a body does, if it is one."""
+    """Return the body's only op if it combines both arguments and is returned, else `None`."""
     block = region.block
     body = list(block.ops)
     if len(body) != 2 or len(body[0].operands) != 2 or set(body[0].operands) != set(block.args):

@@ -1,4 +1,4 @@
-"""Comparisons of StableHLO, and the total order of floats."""
+"""Convert comparisons, including the total order of floats."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _DIRECTIONS = {
 
 
 def total_order(e: Emitter, value: SSAValue) -> SSAValue:
-    """A float as an integer with sign that is ordered as TOTALORDER says.
+    """Return a float as a signed integer that is ordered as TOTALORDER specifies.
 
-    The one NaN of a format without -0 has the bits of it: a negative NaN, below all numbers.
+    In formats without -0, the only NaN has the bits of -0. It is ordered as a negative NaN, below
+    all numbers.
     """
     found = kind(value.type)
     width, name = found.width, str(found.type)
@@ -43,7 +44,7 @@ def total_order(e: Emitter, value: SSAValue) -> SSAValue:
 
 @scalar_rule("stablehlo.compare")
 def compare(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    """A comparison; without a type of its own it is that of the elements."""
+    """Convert a comparison. Without TOTALORDER it is the comparison of the element type."""
     direction = word(op, "comparison_direction")
     found = operand_kind(op)
     how = attribute(op, "compare_type")

@@ -1,4 +1,4 @@
-"""Loops, branches, tokens and tuples."""
+"""Convert loops, branches, scans, tokens, composites and tuples."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ Tensors = Sequence[SSAValue]
 def converted_block(
     lowering: Lowering, region: Region, op: Operation
 ) -> tuple[Block, Lowering, Sequence[SSAValue]]:
-    """A region's block converted but for its end; and what it gives there."""
+    """Convert a region's block without its terminator.
+
+    Return the new block, the lowering at its end, and the values that the region returns.
+    """
     old = region.block
     block = Block(arg_types=[converted(argument.type) for argument in old.args])
     for one, other in zip(old.args, block.args, strict=True):
@@ -37,7 +40,7 @@ def converted_block(
 
 
 def _body_results(lowering: Lowering, block: Block, arguments: Tensors) -> Sequence[SSAValue]:
-    """Convert a region's operations here, on these arguments; returns what it gives."""
+    """Convert a region's ops here, with `arguments` for its block arguments; return its results."""
     lowering.values.update(zip(block.args, arguments, strict=True))
     *operations, last = block.ops
     if last.name != "stablehlo.return":
@@ -48,7 +51,7 @@ def _body_results(lowering: Lowering, block: Block, arguments: Tensors) -> Seque
 
 
 def branch(lowering: Lowering, region: Region, op: Operation) -> Region:
-    """A region that ends in `scf.yield` of the results' types."""
+    """Convert a region to one that ends in `scf.yield` of the op's result types."""
     block, inside, values = converted_block(lowering, region, op)
     types = [converted(each) for each in op.result_types]
     cast = [inside.emit.cast(v, t) for v, t in zip(values, types, strict=True)]
@@ -78,7 +81,7 @@ def _if(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @tensor_rule("stablehlo.case")
 def _case(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Branch i for i, the last one for every other number."""
+    """Convert a case: branch i for index i, the last branch for any other index."""
     e = lowering.emit
     types = [converted(each) for each in op.result_types]
     *regions, last = (branch(lowering, region, op) for region in op.regions)
@@ -100,7 +103,7 @@ def _case(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @tensor_rule("chlo.scan")
 def _scan(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """A loop that reads slices of the inputs, and writes those of the outputs."""
+    """Convert a scan to a loop that reads slices of the inputs and writes slices of the outputs."""
     e = lowering.emit
     assert isinstance(op, ScanOp)
     place, count = integer(op, "dimension"), len(op.inputs)
@@ -139,7 +142,7 @@ def _empty_output(
 
 
 def _slice_at(e: Emitter, value: SSAValue, place: int, at: IndexOrInt) -> SSAValue:
-    """One slice along a dimension, without it."""
+    """Return a slice of size 1 along a dimension, with that dimension dropped."""
     sizes = e.sizes(value)
     offsets: list[IndexOrInt] = [0] * len(sizes)
     offsets[place], sizes[place] = at, 1
@@ -172,7 +175,7 @@ def _token(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @tensor_rule("stablehlo.composite")
 def _composite(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """What the decomposition computes."""
+    """Convert a composite to a call of its decomposition."""
     call = CallOp(root_symbol(op, "decomposition"), op.operands, op.result_types)
     call.location = op.location
     del operands
@@ -186,7 +189,7 @@ def _composite(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 def _tuple(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     if any(use.operation.name not in _OF_TUPLES for use in op.results[0].uses):
         raise OperationError(op, "makes a tuple that is more than taken apart")
-    # Who takes it apart looks at the operands here.
+    # `stablehlo.get_tuple_element` reads the operands of the tuple op itself.
     return operands[:1] or _token(lowering, op, ())
 
 
@@ -196,7 +199,7 @@ def _get_tuple_element(lowering: Lowering, op: Operation, operands: Tensors) -> 
 
 
 def _part(op: Operation) -> SSAValue:
-    """What `get_tuple_element` takes out, also of a tuple in a tuple."""
+    """Return the value that `get_tuple_element` extracts, also from a nested tuple."""
     source = op.operands[0].owner
     if isinstance(source, Operation) and source.name == "stablehlo.get_tuple_element":
         source = _part(source).owner

@@ -1,4 +1,4 @@
-"""Conversions of elements, of their bits, and constants."""
+"""Convert element types, bitcasts and constants."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def _convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 
 def convert(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue:
-    """A number as one of another kind, as XLA converts it.
+    """Emit the conversion of a number to another kind, as XLA does it.
 
-    Floats become integers towards zero, the nearest that there is if they are too large, and 0 for
-    NaN. Integers wrap. Whatever is not 0 is true. Of complex numbers the real part counts.
+    Floats become integers by truncation, saturating, with 0 for NaN. Integers wrap. Nonzero numbers
+    become true. Complex numbers become real by dropping their imaginary part.
     """
     if source == target:
         return value
@@ -80,17 +80,17 @@ def _integer_to_float(e: Emitter, value: SSAValue, source: Kind, target: Kind) -
 
 
 def float_to_integer(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue:
-    """Towards zero, saturating; NaN is 0."""
+    """Emit a truncating, saturating conversion; NaN becomes 0."""
     if source.width < 32:
         value = e.op("arith.extf", value, to=f32)
     signed = target.name == "signed"
     width = target.width
     least, most = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
-    # The least number is a float, the largest one need not be: `top` is the float at or below it.
+    # The least integer is a float, the largest need not be: `top` is the float at or below it.
     bits, precision = width - signed, 24 if value.type == f32 else 53
     largest = (1 << bits) - (1 << max(0, bits - precision))
     top, bottom = (e.constant(float(limit), value.type) for limit in (largest, least))
-    # NaN, which compares with nothing, is `bottom` after this.
+    # Ordered comparisons with NaN are false, so this maps NaN to `bottom`.
     safe = e.select(e.compare_floats("ogt", value, bottom), value, bottom)
     safe = e.select(e.compare_floats("olt", safe, top), safe, top)
     if signed:
@@ -107,7 +107,10 @@ def float_to_integer(e: Emitter, value: SSAValue, source: Kind, target: Kind) ->
 def _bitcast_convert(
     lowering: Lowering, op: Operation, operands: Sequence[SSAValue]
 ) -> Sequence[SSAValue]:
-    """The same bits; a smaller type adds a dimension, a larger one takes it away."""
+    """Convert a bitcast; a narrower type adds a trailing dimension, a wider one removes it.
+
+    Raises OperationError between complex and other types, or complex types of two widths.
+    """
     e = lowering.emit
     (source,) = operands
     before, after = operand_kind(op), result_kind(op)
@@ -143,7 +146,7 @@ def _from_integer(e: Emitter, value: SSAValue, found: Kind) -> SSAValue:
 
 
 def _split_bits(e: Emitter, source: SSAValue, before: Kind, after: Kind) -> SSAValue:
-    """The lowest bits come first."""
+    """Split elements into parts along a new last dimension, lowest bits first."""
     rank = len(shape(source))
     sizes = [*e.sizes(source), before.width // after.width]
 
@@ -197,7 +200,7 @@ def _constant(
     del operands
     value = attribute(op, "value")
     type_ = cast("TensorType[Any]", converted(op.result_types[0]))
-    # What is stored of a quantised constant may be smaller than what holds it.
+    # The storage type of a quantised constant may be narrower than its attribute's type.
     if isinstance(value, DenseResourceAttr):
         stored = DenseResourceAttr(value.resource_handle, type_)
     elif isinstance(value, DenseIntOrFPElementsAttr):

@@ -1,7 +1,7 @@
-"""`convert-stablehlo-to-linalg`: programs of StableHLO as linalg, tensor, scf, arith and math.
+"""`convert-stablehlo-to-linalg`: convert StableHLO programs to linalg, tensor, scf, arith and math.
 
-Every function is written anew: integers lose their sign but in the signatures of public functions,
-tokens become truth values, and each operation becomes what its rule makes of it (`rules.py`).
+Every function gets a new body. Integers become signless except in the signatures of public
+functions, tokens become `tensor<i1>`, and each op is converted by its rule (`rules.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...ir.regions import walk
 
 DIALECTS = frozenset({"stablehlo", "chlo", "check", "interpreter"})
 CONVERTED = frozenset({"check.agree"})
-"""What the conversion makes of these dialects."""
+"""Ops of these dialects that the conversion itself emits."""
 
 _RULES = (
     *(
@@ -44,12 +44,12 @@ _RULES = (
     *("dynamic_calls", "random_bits", "decompositions", "implicit_broadcasts"),
     *("parallel_programs", "quantised", "collectives", "ragged_products"),
 )
-"""The files that fill the tables."""
+"""The modules that fill the tables of rules."""
 
 
 @dataclass(frozen=True)
 class ConvertStablehloToLinalgPass(ModulePass):
-    """Convert StableHLO, CHLO and `check` to what the rest of the compiler works on."""
+    """Convert StableHLO, CHLO and `check` to linalg, tensor, scf, arith and math."""
 
     name = "convert-stablehlo-to-linalg"
 
@@ -59,19 +59,19 @@ class ConvertStablehloToLinalgPass(ModulePass):
 
 
 def is_stablehlo(module: ModuleOp) -> bool:
-    """Whether a module has operations of StableHLO, CHLO or `check`."""
+    """Return whether a module has ops of StableHLO, CHLO or `check` that are to be converted."""
     return any(is_to_convert(operation) for operation in walk(module))
 
 
 def is_to_convert(operation: Operation) -> bool:
-    """Whether an operation is of the dialects that are converted."""
+    """Return whether an op belongs to the dialects that are converted."""
     name = operation.name
     return name.partition(".")[0] in DIALECTS and name not in CONVERTED
 
 
 def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
-    """Convert a module in place. Raises OperationError for what cannot be converted."""
-    # Most programs have no StableHLO, and need none of this.
+    """Convert a module in place. Raises OperationError for an op that cannot be converted."""
+    # Imported here because programs without StableHLO do not need these modules.
     from xdsl.transforms.common_subexpression_elimination import cse
 
     from ..imports.mhlo_shardings import import_mhlo_shardings
@@ -82,10 +82,10 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
 
     inline_small_calls(module)
     own_foreign_attributes(module)
-    # Custom calls that say where values lie are converted to nothing.
+    # The conversion drops custom calls with shardings, so these are imported first.
     import_mhlo_shardings(module)
     drop_factors_of_one(module)
-    # JAX computes twice what two gradients have in common.
+    # JAX computes common subexpressions of two gradients twice.
     cse(module)
     for name in _RULES:
         import_module(f".{name}", __package__)

@@ -1,6 +1,6 @@
-"""Operations that stay what they are: decompositions, transforms and LAPACK calls.
+"""Keep ops that have no conversion: Cholesky, FFT, triangular solves and LAPACK calls.
 
-The interpreter computes them, for native code as well, with a remark.
+The interpreter executes them, for native code as well, which emits a remark.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LAPACK = (
     *("potrf", "getrf", "geqrf", "geqp3", "orgqr", "ungqr", "ormqr", "unmqr", "syevd", "heevd"),
     *("geev", "gesdd", "gesvd", "trsm", "gtsv", "gehrd", "sytrd", "hetrd", "gees"),
 )
-"""The functions of LAPACK that the interpreter knows."""
+"""The LAPACK functions that the interpreter implements, without the letter of their type."""
 
 
 @tensor_rule("stablehlo.cholesky", "stablehlo.fft", "stablehlo.triangular_solve")

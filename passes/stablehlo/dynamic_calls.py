@@ -1,4 +1,4 @@
-"""Operations whose windows and sizes are numbers of the run, as `jax.export` writes them."""
+"""Convert ops whose windows and sizes are dynamic values, as `jax.export` writes them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ Tensors = Sequence[SSAValue]
 
 @call_rule("stablehlo.dynamic_reduce_window")
 def _dynamic_reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Inputs, initial values, then sizes, strides, base dilations, dilations and padding."""
+    """Convert a reduction whose window is given by operands.
+
+    Operands are the inputs, initial values, then sizes, strides, base dilations, dilations and
+    padding.
+    """
     e = lowering.emit
     half = len(op.results)
     if len(operands) != 2 * half + 5:
@@ -72,7 +76,7 @@ def _dynamic_reduce_window(lowering: Lowering, op: Operation, operands: Tensors)
 
 
 def _called(lowering: Lowering, op: Operation) -> Any:
-    """The one function that a call names as its body."""
+    """Return the function that `called_computations` names."""
     found = attribute(op, "called_computations")
     names = cast("ArrayAttr[Any]", found).data if isinstance(found, ArrayAttr) else ()
     if len(names) == 1 and isinstance(names[0], SymbolRefAttr):
@@ -90,7 +94,7 @@ def _dynamic_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
 
 @call_rule("stablehlo.dynamic_rng_bit_generator")
 def _dynamic_rng_bit_generator(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """The state, then the sizes of the bits."""
+    """Convert a bit generator; its operands are the state and the sizes of the bits."""
     if len(operands) != 2 or len(op.results) != 2:
         raise OperationError(op, "expected a state and sizes, and as many results")
     sizes = index_values(lowering.emit, operands[1], len(shape(op.results[1])))
@@ -99,7 +103,7 @@ def _dynamic_rng_bit_generator(lowering: Lowering, op: Operation, operands: Tens
 
 @tensor_rule("stablehlo.dynamic_conv")
 def _dynamic_conv(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """The image is padded first, then convolved without padding."""
+    """Pad the image by dynamic numbers, then convolve it without padding."""
     e = lowering.emit
     image, kernel, padding = operands
     try:

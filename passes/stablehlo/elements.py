@@ -1,6 +1,6 @@
-"""What elements are: their kind, and the types that stand for them after the conversion.
+"""Element types: their kinds, and the types that represent them after the conversion.
 
-Integers lose their sign (`ui8` is `i8`), quantised numbers become what is stored of them.
+Integers become signless (`ui8` becomes `i8`), quantised numbers become their storage type.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from ...dialects.stablehlo.types import BoundsAttr, TokenType
 from ...ir.attribute_access import element_type
 
 TOKEN = TensorType(IntegerType(1), [])
-"""What a token is after the conversion: the order of effects is that of the text."""
+"""The converted type of a token. It carries no data: effects keep their textual order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """An element type as operations see it."""
+    """An element type and how ops treat it."""
 
     type: Attribute
     """The type after the conversion."""
     name: str
     """`float`, `complex`, `bool`, `signed` or `unsigned`."""
     width: int
-    """Bits; of a complex number, those of one part."""
+    """The bit width; of a complex number, that of one part."""
 
     @property
     def is_integer(self) -> bool:
-        """Whether elements are integers, truth values among them."""
+        """Whether elements are integers, including booleans."""
         return self.name in ("bool", "signed", "unsigned")
 
     @property
@@ -50,14 +50,17 @@ class Kind:
 
     @property
     def part(self) -> Kind:
-        """The kind of a complex number's parts; of any other its own."""
+        """The kind of the parts of a complex number; for any other kind, itself."""
         if self.name != "complex":
             return self
         return kind(cast("ComplexType[Any]", self.type).element_type)
 
 
 def kind(value_type: Attribute) -> Kind:
-    """The kind of an element type, or of a tensor's elements. Raises TypeError for others."""
+    """Return the kind of an element type, or of a tensor's elements.
+
+    Raises TypeError for other types.
+    """
     element = element_type(value_type)
     stored = quantization(element)
     if stored is not None:
@@ -84,7 +87,7 @@ def _width(stored: Quantization) -> int:
 
 
 def converted(value_type: Attribute) -> Attribute:
-    """The type of a value after the conversion."""
+    """Return the type of a value after the conversion."""
     if isinstance(value_type, TokenType):
         return TOKEN
     if isinstance(value_type, TupleType):
@@ -126,16 +129,16 @@ MOVEMENTS = frozenset(
         *("uniform_quantize", "uniform_dequantize", "composite", "return"),
     )
 )
-"""Operations that have rules of their own, or do not look at the numbers."""
+"""Ops that do not compute with quantised numbers, or have their own rules for these."""
 
 
 def stored_as(value_type: Attribute) -> Quantization | None:
-    """How a tensor's elements are stored, if they are quantised."""
+    """Return how a tensor's elements are quantised, `None` if they are not."""
     return quantization(element_type(value_type))
 
 
 def is_computed(op: Operation) -> bool:
-    """Whether an operation computes with quantised numbers."""
+    """Return whether an op computes with quantised numbers."""
     return op.name not in MOVEMENTS and any(
         stored_as(each) is not None for each in (*op.operand_types, *op.result_types)
     )

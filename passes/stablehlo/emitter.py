@@ -1,4 +1,4 @@
-"""Making operations on tensors, and loops over their elements."""
+"""Emit ops on tensors, and `linalg.generic` loops over their elements."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ from ..sizes.matching_dimensions import matching_dimensions
 from .scalar_emitter import BOOL, INDEX, ScalarEmitter
 
 Body = Callable[["Emitter", Sequence[SSAValue]], Sequence[SSAValue]]
-"""Makes the scalars that a loop body yields from those that it is given."""
+"""Emits a loop body: takes an emitter and the block arguments, and returns the yielded scalars."""
 
 LARGEST_SPLAT = 1 << 10
-"""How many elements a constant may have that is repeated: xDSL keeps every one of them."""
+"""The maximum number of elements of a splat constant: xDSL stores every repeated element."""
 
 PARALLEL, REDUCTION = IteratorType.PARALLEL, IteratorType.REDUCTION
 
 
 class Emitter(ScalarEmitter):
-    """Makes operations where its builder is. Sizes are numbers where they are known."""
+    """Emits tensor ops at the insertion point of its builder. Static sizes are Python ints."""
 
     def inside(self, block: Block) -> Emitter:
-        """An emitter at the end of a block."""
+        """Return an emitter that inserts at the end of a block."""
         return Emitter(located_builder(InsertPoint.at_end(block), self.origin), self.origin)
 
     # Tensors.
 
     def size(self, value: SSAValue, dimension: int) -> IndexOrInt:
-        """The size of a dimension of a tensor."""
+        """Return the size of a dimension: an int if it is static, else a `tensor.dim`."""
         extent = shape(value)[dimension]
         if extent >= 0:
             return extent
@@ -70,18 +70,18 @@ class Emitter(ScalarEmitter):
         return self.insert(DimOp(value, index))
 
     def sizes(self, value: SSAValue) -> list[IndexOrInt]:
-        """The sizes of a tensor."""
+        """Return the sizes of all dimensions of a tensor."""
         return [self.size(value, dimension) for dimension in range(len(shape(value)))]
 
     def empty(self, sizes: Sequence[IndexOrInt], element: Attribute) -> SSAValue:
-        """A tensor without contents."""
+        """Emit `tensor.empty`. Sizes that are constant SSA values become static."""
         sizes = [known(size) if isinstance(size, SSAValue) else size for size in sizes]
         dynamic = [size for size in sizes if isinstance(size, SSAValue)]
         result = tensor_type(sizes, element)
         return self.insert(EmptyOp.create(operands=dynamic, result_types=[result]))
 
     def element(self, value: SSAValue, indices: Sequence[IndexOrInt] = ()) -> SSAValue:
-        """An element of a tensor; that of a constant is a constant."""
+        """Emit the read of an element; an element of a small constant becomes a scalar constant."""
         found = _part_of_shape(value, indices)
         if found is not None:
             return self.element(*found)
@@ -94,7 +94,10 @@ class Emitter(ScalarEmitter):
     def constant_element(
         self, value: SSAValue, indices: Sequence[IndexOrInt] = ()
     ) -> SSAValue | None:
-        """An element of a constant of at most one dimension as a constant, if the tensor is one."""
+        """Emit an element of a constant of rank 0 or 1 as a scalar constant.
+
+        Return `None` if the tensor is not a constant, has a higher rank, or an index is dynamic.
+        """
         found = constant_of(value)
         places = [each for each in indices if isinstance(each, int)]
         if found is None or len(places) != len(shape(value)) or len(places) > 1:
@@ -102,7 +105,11 @@ class Emitter(ScalarEmitter):
         return self.constant(number_of(found, sum(places)), element_type(value.type))
 
     def splat(self, value: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue | None:
-        """A constant of rank 0 in another shape, if the tensor is one and the sizes are known."""
+        """Emit a rank-0 constant repeated to `sizes` as one dense constant.
+
+        Return `None` if `value` is not a constant of rank 0, if a size is dynamic, or if there are
+        more than `LARGEST_SPLAT` elements.
+        """
         found = constant_of(value)
         extents = [size for size in sizes if isinstance(size, int)]
         if found is None or shape(value) or len(extents) != len(sizes):
@@ -114,13 +121,13 @@ class Emitter(ScalarEmitter):
         return self.insert(ConstantOp(DenseIntOrFPElementsAttr(result, stored), result))
 
     def scalar_tensor(self, value: SSAValue) -> SSAValue:
-        """A tensor of rank 0."""
+        """Emit a tensor of rank 0 that holds a scalar."""
         return self.insert(
             FromElementsOp.create(operands=[value], result_types=[TensorType(value.type, [])])
         )
 
     def fill(self, value: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue:
-        """A tensor all of whose elements are one scalar."""
+        """Emit `linalg.fill` of a new tensor with a scalar."""
         return self.insert(NAMED_CLASSES["linalg.fill"]([value], [self.empty(sizes, value.type)]))
 
     def loops(
@@ -132,7 +139,10 @@ class Emitter(ScalarEmitter):
         body: Body,
         iterators: Sequence[IteratorType] | None = None,
     ) -> list[SSAValue]:
-        """`linalg.generic`. Without maps, every loop is a dimension of every tensor."""
+        """Emit a `linalg.generic` and return its results.
+
+        Maps default to the identity, iterators to parallel loops over all dimensions of the output.
+        """
         rank = len(iterators) if iterators is not None else len(shape(outputs[0]))
         identity = AffineMap.identity(rank)
         maps = [
@@ -146,13 +156,13 @@ class Emitter(ScalarEmitter):
         return list(self.add_op(generic).results)
 
     def insert_end(self, values: Sequence[SSAValue]) -> None:
-        """End a loop body with what it yields."""
+        """Emit the `linalg.yield` of a loop body."""
         self.add_op(YieldOp(*values))
 
     def pointwise(self, values: Sequence[SSAValue], element: Attribute, body: Body) -> SSAValue:
-        """A tensor of elements of a type, each made from the elements of others at its place.
+        """Emit an elementwise op; return a tensor of `element` that has the shape of the operands.
 
-        Values of rank 0 among others of a higher rank are the same everywhere.
+        The operands of the highest rank have one shape; the others have rank 0 and are broadcast.
         """
         like = max(values, key=lambda value: len(shape(value)))
         rank = len(shape(like))
@@ -168,7 +178,7 @@ class Emitter(ScalarEmitter):
         )[0]
 
     def nearest(self, index: SSAValue, size: IndexOrInt) -> tuple[SSAValue, SSAValue]:
-        """Whether an index is one of a dimension, and the nearest one that is."""
+        """Return whether `0 <= index < size`, and the index clamped to that range."""
         last = self.index(self.subtract(size, 1))
         bounded = self.op("arith.maxsi", self.op("arith.minsi", index, last), self.index(0))
         return self.compare_integers("eq", index, bounded), bounded
@@ -176,9 +186,10 @@ class Emitter(ScalarEmitter):
     def strided_place(
         self, distance: SSAValue, stride: SSAValue, count: SSAValue
     ) -> tuple[SSAValue, SSAValue]:
-        """Whether a distance is that of one of `count` elements some stride apart, and of which.
+        """Return whether `distance` is `k * stride` with `0 <= k < count`, and that `k`.
 
-        The index is one of an element in any case.
+        Where it is not, the second result is still an index below `count`, so it is safe to read
+        at.
         """
         none = self.index(0)
         number = self.op("arith.divsi", distance, stride)
@@ -190,9 +201,10 @@ class Emitter(ScalarEmitter):
     def window_loops(
         self, windows: Sequence[IndexOrInt], outputs: Sequence[SSAValue], body: Body
     ) -> list[SSAValue]:
-        """Loops over outputs, and in each over a window: a reduction.
+        """Emit parallel loops over outputs and, for each element, reduction loops over a window.
 
-        The body gets an element of nothing, then those of the outputs.
+        The window is given by an input of `i1` without contents, so the body's first argument is
+        unused; the remaining arguments are the accumulators.
         """
         rank, loops = len(windows), 2 * len(windows)
         return self.loops(
@@ -205,7 +217,7 @@ class Emitter(ScalarEmitter):
         )
 
     def common_sizes(self, values: Sequence[SSAValue]) -> list[IndexOrInt]:
-        """The sizes of tensors of one shape, known where any of them knows."""
+        """Return the sizes of tensors of equal shape, static where they are in any of them."""
         sizes: list[IndexOrInt] = []
         for dimension in range(len(shape(values[0]))):
             extents = [shape(value)[dimension] for value in values]
@@ -220,7 +232,7 @@ class Emitter(ScalarEmitter):
         sizes: Sequence[IndexOrInt],
         strides: Sequence[int],
     ) -> SSAValue:
-        """A part of a tensor, of the same rank. An empty one may begin behind the last element."""
+        """Emit a slice of the same rank. An empty slice may start past the last element."""
         lists = [[_folded(each) for each in part] for part in (offsets, sizes)]
         if 0 in lists[1]:
             return self.empty(sizes, element_type(source.type))
@@ -235,7 +247,8 @@ class Emitter(ScalarEmitter):
             )
         )
 
-    # Native code has no kernels for complex numbers, and so no views of them.
+    # Native code has no kernels for complex numbers, and so no slices that are views of them:
+    # these are loops over elements.
 
     def _extract_elements(
         self,
@@ -289,7 +302,7 @@ class Emitter(ScalarEmitter):
         strides: Sequence[int],
         sizes: Sequence[IndexOrInt] | None = None,
     ) -> SSAValue:
-        """A tensor with a part replaced."""
+        """Return `target` with a slice replaced by `source`; `sizes` are those of `source`."""
         sizes = self.sizes(source) if sizes is None else sizes
         if isinstance(element_type(source.type), ComplexType):
             return self._insert_elements(source, target, offsets, strides)
@@ -312,7 +325,7 @@ class Emitter(ScalarEmitter):
         high: Sequence[IndexOrInt],
         value: SSAValue,
     ) -> SSAValue:
-        """A tensor with elements around it; none of the numbers is negative."""
+        """Return a tensor padded with a scalar; no padding may be negative."""
         if not any((*low, *high)) and all(isinstance(each, int) for each in (*low, *high)):
             return source
         sizes = [
@@ -326,7 +339,11 @@ class Emitter(ScalarEmitter):
         return self.insert(PadOp(source, low, high, Region(block), result))
 
     def reshape(self, source: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue:
-        """The same elements, in row-major order, in another shape."""
+        """Return the same elements, in row-major order, in another shape.
+
+        Emits `tensor.collapse_shape` or `tensor.expand_shape` where one suffices, else
+        `tensor.reshape`.
+        """
         sizes = [_folded(size) for size in sizes]
         result = tensor_type(sizes, element_type(source.type))
         old, new = shape(source), tuple(result.get_shape())
@@ -356,7 +373,7 @@ class Emitter(ScalarEmitter):
         return self.insert(ReshapeOp.create(operands=[source, numbers], result_types=[result]))
 
     def index_tensor(self, sizes: Sequence[IndexOrInt]) -> SSAValue:
-        """Indices as a tensor of one dimension."""
+        """Emit indices as a tensor of rank 1."""
         return self.insert(
             FromElementsOp.create(
                 operands=[self.index(size) for size in sizes],
@@ -365,12 +382,12 @@ class Emitter(ScalarEmitter):
         )
 
     def bitcast(self, source: SSAValue, element: Attribute) -> SSAValue:
-        """The bits of a tensor's elements as another type of the same width."""
+        """Emit `tensor.bitcast` to another element type of the same width."""
         result = TensorType(element, shape(source))
         return self.insert(BitcastOp.create(operands=[source], result_types=[result]))
 
     def cast(self, source: SSAValue, result: Attribute) -> SSAValue:
-        """A tensor as another type that says more or less of its sizes."""
+        """Emit `tensor.cast` to a type with other static sizes; a no-op for equal types."""
         if source.type == result:
             return source
         from xdsl.dialects.tensor import CastOp
@@ -379,7 +396,7 @@ class Emitter(ScalarEmitter):
 
 
 def constant_of(value: SSAValue) -> DenseIntOrFPElementsAttr[Any] | None:
-    """The dense constant that a value is."""
+    """Return the dense attribute of the `arith.constant` that defines a value, else `None`."""
     owner = value.owner
     found = owner.value if isinstance(owner, ConstantOp) else None
     return found if isinstance(found, DenseIntOrFPElementsAttr) else None
@@ -388,7 +405,7 @@ def constant_of(value: SSAValue) -> DenseIntOrFPElementsAttr[Any] | None:
 def _part_of_shape(
     value: SSAValue, indices: Sequence[IndexOrInt]
 ) -> tuple[SSAValue, Sequence[IndexOrInt]] | None:
-    """Where an element of a shape comes from that is put together of one number for each size."""
+    """Return the tensor and indices that hold an element of a concatenated or expanded shape."""
     owner = value.owner
     if len(indices) != 1 or not isinstance(indices[0], int):
         return None
@@ -400,7 +417,7 @@ def _part_of_shape(
 
 
 def number_of(value: DenseIntOrFPElementsAttr[Any], place: int = 0) -> float | complex:
-    """A number of a dense constant, the first by default."""
+    """Return the number at a position of a dense constant, the first by default."""
     number = cast(Any, value.get_values()[0 if is_splat(value) else place])
     if not isinstance(number, tuple):
         return cast(float, number)
@@ -409,12 +426,12 @@ def number_of(value: DenseIntOrFPElementsAttr[Any], place: int = 0) -> float | c
 
 
 def shape(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a tensor, negative where it is open."""
+    """Return the shape of a tensor value; dynamic sizes are negative."""
     return tuple(cast("TensorType[Any]", value.type).get_shape())
 
 
 def tensor_type(sizes: Sequence[IndexOrInt], element: Attribute) -> TensorType[Any]:
-    """The type of a tensor of these sizes."""
+    """Return the tensor type with these sizes; SSA values are dynamic."""
     extents = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
     return _tensor_type(tuple(extents), element)
 
@@ -425,7 +442,7 @@ def _tensor_type(extents: tuple[int, ...], element: Attribute) -> TensorType[Any
 
 
 def dims(*positions: int | AffineExpr, loops: int) -> AffineMap:
-    """The map from some loops to these of them."""
+    """Return the affine map from `loops` dimensions to these positions or expressions."""
     results = [AffineExpr.dimension(each) if isinstance(each, int) else each for each in positions]
     return AffineMap(loops, 0, tuple(results))
 

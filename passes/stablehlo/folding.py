@@ -1,7 +1,7 @@
-"""Operations on known numbers: comparisons of integers of rank 0, and what is chosen by them.
+"""Fold elementwise ops on constants: comparisons of rank-0 integers, and selects by their results.
 
-`jnp.remainder` and `jnp.floor_divide` ask whether their divisor is 0. A known divisor stays a
-constant here, and kernels multiply instead of dividing.
+`jnp.remainder` and `jnp.floor_divide` check whether their divisor is 0. With these folds a known
+divisor stays a constant, and kernels multiply instead of dividing.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 
 
 def drop_factors_of_one(module: Operation) -> None:
-    """Let users of `1 * x` have `x`: the first gradient is 1, and JAX multiplies by it.
+    """Replace `1 * x` by `x` in a module. Backpropagation starts with a gradient of 1.
 
-    What is computed from both can then be found to be the same.
+    CSE then finds values that were computed both with and without this factor.
     """
     for operation in list(module.walk()):
         if operation.name != "stablehlo.multiply" or operation.attributes:
             continue
         if is_computed(operation) or operand_kind(operation).name == "complex":
-            # A stored 1 is another number, and 1 times an infinite complex number is NaN.
+            # A stored 1 of a quantised type is another number; complex 1 * inf is NaN.
             continue
         for one, other in (operation.operands, reversed(operation.operands)):
             if _is_one(one) and other.type == operation.results[0].type:
@@ -43,7 +43,7 @@ def drop_factors_of_one(module: Operation) -> None:
 
 
 def _is_one(value: SSAValue) -> bool:
-    """Whether all numbers of a tensor are 1."""
+    """Return whether a value is a constant, possibly broadcast, whose elements are all 1."""
     while isinstance(owner := value.owner, Operation):
         if owner.name == "stablehlo.constant":
             held = attribute(owner, "value")
@@ -58,7 +58,10 @@ def _is_one(value: SSAValue) -> bool:
 
 
 def folded(e: Emitter, op: Operation, operands: Sequence[SSAValue]) -> SSAValue | None:
-    """The result of an elementwise operation if it is known, or one of its operands."""
+    """Return the folded result of an elementwise op, `None` if it does not fold.
+
+    A convert to the same type and a select by a constant return one of their operands.
+    """
     found: SSAValue | None = None
     if op.name == "stablehlo.convert" and operand_kind(op) == result_kind(op):
         found = operands[0]
@@ -71,7 +74,7 @@ def folded(e: Emitter, op: Operation, operands: Sequence[SSAValue]) -> SSAValue 
 
 
 def _number(value: SSAValue) -> int | None:
-    """The integer that a constant of rank 0 is."""
+    """Return the integer of a rank-0 constant, `None` for other values."""
     found = None if shape(value) else constant_of(value)
     number = None if found is None else number_of(found)
     return int(number) if isinstance(number, int) else None

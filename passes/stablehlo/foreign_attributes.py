@@ -1,7 +1,7 @@
-"""Attributes of another package's `stablehlo`, such as that of xdsl-jax, as ours.
+"""Replace `stablehlo` attributes of other packages, such as xdsl-jax, by those of mesh-opt.
 
-Rules tell operations by their names, so classes of operations may be another's. They read
-attributes through our classes; others of the same name are written alike, and are read again.
+Rules match ops by name, so op classes may be defined elsewhere. But rules read attributes through
+mesh-opt's classes. A foreign attribute of the same name is therefore printed and parsed again.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ...ir.text.source import Source
 
 
 def own_foreign_attributes(module: ModuleOp) -> None:
-    """Put our attributes in the place of others' of the same name.
+    """Replace foreign `stablehlo` attributes in a module by mesh-opt's of the same name.
 
-    Raises OperationError for one whose text does not say the same to us.
+    Raises OperationError for an attribute whose text does not parse.
     """
     own: dict[str, type[Attribute]] = {each.name: each for each in Stablehlo.attributes}
     known: dict[Attribute, Attribute] = {}
@@ -57,7 +57,7 @@ def own_foreign_attributes(module: ModuleOp) -> None:
 
 
 def _read_again(attribute: Attribute) -> Attribute:
-    """Our attribute of the same text. Raises ParseError."""
+    """Return mesh-opt's attribute of the same text. Raises ParseError."""
     context = Context()
     context.load_dialect(Stablehlo)
     text = StringIO()

@@ -1,6 +1,6 @@
-"""CHLO's inverse trigonometric and hyperbolic functions, of real and of complex numbers.
+"""Scalar rules of CHLO's inverse trigonometric and hyperbolic functions, real and complex.
 
-Floats that are narrower than f32 are computed in f32, complex numbers in f64.
+Floats narrower than f32 are computed in f32, complex numbers in f64.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _register(name: str, real: Formula, complex_formula: ComplexFormula | None =
 
 
 def _complex(e: Emitter, value: SSAValue, formula: ComplexFormula) -> SSAValue:
-    """Apply a formula to complex numbers, in f64."""
+    """Emit a formula on complex numbers, in f64."""
     found = kind(value.type)
     pair = [Number(e, part).as_type(f64) for part in parts(e, value)]
     real, imaginary = (part.as_type(found.part.type) for part in formula((pair[0], pair[1])))
@@ -100,14 +100,14 @@ def _square(x: Number) -> Number:
     return x * x
 
 
-# The same of complex numbers, as Kahan gives them ------------------------------------------------
+# Complex functions, by the formulas of Kahan ------------------------------------------------------
 
 _FAR = 2.0**1000
 _SCALE_BITS = 60
 
 
 def _square_root(z: Pair) -> Pair:
-    """The root with a real part of at least 0; exact in its signs."""
+    """Return the square root with a nonnegative real part and exact signs."""
     x, y = z
     e = x.e
     pair = e.op("complex.create", x.value, y.value, to=ComplexType(f64))
@@ -117,15 +117,15 @@ def _square_root(z: Pair) -> Pair:
 
 
 def _size(z: Pair) -> Number:
-    """The larger part, without its sign."""
+    """Return the larger of the absolute values of both parts."""
     x, y = z
     return abs(x).function("arith.maximumf", abs(y))
 
 
 def _near(z: Pair) -> tuple[Pair, Number]:
-    """A number whose inverse functions do not overflow, and the logarithm of what it lacks.
+    """Return a number for which inverse functions do not overflow, and the logarithm of its scale.
 
-    Far away only the direction and the logarithm of the size matter: `asin(z)` is nearly
+    For large z only the direction and the logarithm of the size matter: `asin(z)` is close to
     `asin(z / s) + log(s)`.
     """
     size = _size(z)
@@ -142,7 +142,7 @@ def _near(z: Pair) -> tuple[Pair, Number]:
 
 
 def _area(size: Number, lacks: Number) -> Number:
-    """The area function of a size, of which a logarithm is lacking."""
+    """Return asinh(size) with the logarithm of the scale, `lacks`, added to its absolute value."""
     found = _asinh(size)
     return (abs(found) + lacks).function("math.copysign", found)
 
@@ -176,12 +176,12 @@ def _complex_atanh(z: Pair) -> Pair:
     width = abs(x)
     distance = (1.0 - width) * (1.0 - width) + y * y
     real = (4.0 * width / distance).function("math.log1p")
-    # The square of a tiny `y` is 0 where that lies below a pole.
+    # Near the pole the square of a tiny `y` underflows to 0.
     at_pole = (4.0 * width).function("math.log") - 2.0 * abs(y).function("math.log")
     real = 0.25 * at_pole.where(distance.compare("olt", 1e-40), real)
     real = real.function("math.copysign", x)
     imaginary = 0.5 * (y + y).function("math.atan2", (1.0 - x) * (1.0 + x) - y * y)
-    # The squares of large numbers overflow: there it is nearly 1 / z + i pi / 2.
+    # Squares of large numbers overflow; there the result is close to 1 / z + i pi / 2.
     size = _size(z)
     bounded = size.function("arith.minimumf", _largest(x))
     u, v = (
@@ -201,7 +201,7 @@ def _complex_atan(z: Pair) -> Pair:
 
 
 def _scaled(size: Number, part: Number) -> Number:
-    """A product that is zero where `part` is, also if `size` is infinite."""
+    """Return a product that is 0 where `part` is 0, even if `size` is infinite."""
     direction = size.of(1.0).function("math.copysign", size)
     return direction.where(part.compare("oeq", 0.0), size) * part
 
@@ -229,7 +229,7 @@ def _complex_square(z: Pair) -> Pair:
 
 @scalar_rule("chlo._asin_acos_kernel")
 def _asin_acos_kernel(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    """Of complex z: w such that asin(z) is atan2(z.real, w.real) and sign(z.imag) * w.imag."""
+    """Return w for which asin(z) is atan2(z.real, w.real) + i * copysign(w.imag, z.imag)."""
     if operand_kind(op).name != "complex":
         raise OperationError(op, f"works on complex numbers, not on {operand_kind(op).type}")
 

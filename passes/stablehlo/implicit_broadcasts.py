@@ -1,4 +1,4 @@
-"""CHLO's operations that broadcast their operands, and batch norms."""
+"""Convert CHLO's ops that broadcast their operands, and batch normalisation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ Term = Callable[[Emitter, Sequence[SSAValue]], Number]
 
 
 def _broadcast_together(e: Emitter, op: Operation, operands: Tensors) -> list[SSAValue]:
-    """Operands of one shape: their last dimensions go together, or those that `op` names."""
+    """Return the operands broadcast to one shape.
+
+    Trailing dimensions are aligned, or the dimensions that `broadcast_dimensions` names.
+    """
     rank = max(len(shape(value)) for value in operands)
     named = attribute(op, "broadcast_dimensions")
     placed: list[Sequence[int]] = []
@@ -87,7 +90,7 @@ def _epsilon(op: Operation) -> float:
 
 
 def _by_feature(e: Emitter, op: Operation, values: Tensors, term: Term) -> SSAValue:
-    """A tensor of the operand's shape; a value of rank 1 has one element for each feature."""
+    """Return an elementwise result of the operand's shape; values of rank 1 are per feature."""
     empty = e.empty(e.sizes(values[0]), operand_kind(op).type)
     maps = _maps(op, values)
     return e.loops(values, maps, [empty], None, lambda inner, args: [term(inner, args[:-1]).value])[
@@ -102,7 +105,7 @@ def _maps(op: Operation, values: Tensors) -> list[AffineMap]:
 
 
 def _normalised(e: Emitter, op: Operation, operand: SSAValue, features: Tensors) -> SSAValue:
-    """scale * (x - mean) / sqrt(variance + epsilon) + offset, feature by feature."""
+    """Emit scale * (x - mean) / sqrt(variance + epsilon) + offset for each feature."""
 
     def term(inner: Emitter, args: Sequence[SSAValue]) -> Number:
         x, scale, offset, mean, variance = (Number(inner, each) for each in args)
@@ -119,7 +122,7 @@ def _batch_norm_inference(lowering: Lowering, op: Operation, operands: Tensors) 
 
 @tensor_rule("stablehlo.batch_norm_training")
 def _batch_norm_training(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """The variance is that of the batch, divided by its size."""
+    """Use the mean and the (biased) variance of the batch."""
     e = lowering.emit
     operand, scale, offset = operands
     mean = _mean(e, op, _sum(e, op, [operand], lambda inner, args: Number(inner, args[0])))
@@ -134,10 +137,10 @@ def _batch_norm_training(lowering: Lowering, op: Operation, operands: Tensors) -
 
 @tensor_rule("stablehlo.batch_norm_grad")
 def _batch_norm_grad(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """With d the distance to the mean, g the gradient and v the variance and epsilon, of operand,
+    """Emit the gradients of the operand, the scale and the offset.
 
-    scale and offset: scale / sqrt(v) * (g - mean(g) - d * mean(g * d) / v), sum(g * d) / sqrt(v),
-    and sum(g).
+    With d = x - mean, g the gradient and v = variance + epsilon they are
+    scale / sqrt(v) * (g - mean(g) - d * mean(g * d) / v), sum(g * d) / sqrt(v) and sum(g).
     """
     e, element = lowering.emit, operand_kind(op).type
     operand, scale, mean, variance, gradient = operands
@@ -169,9 +172,9 @@ def _batch_norm_grad(lowering: Lowering, op: Operation, operands: Tensors) -> Te
 
 
 def _sum(e: Emitter, op: Operation, values: Tensors, term: Term) -> tuple[SSAValue, IndexOrInt]:
-    """The sums of a term over all dimensions but that of the features, in f32 or more.
+    """Return the sum of a term over all but the feature dimension, and the number of terms.
 
-    Beside them, how many terms there are for each feature.
+    Floats narrower than f32 are summed in f32.
     """
     rank, place = len(shape(values[0])), integer(op, "feature_index")
     found: Kind = operand_kind(op)
@@ -196,7 +199,7 @@ def _sum(e: Emitter, op: Operation, values: Tensors, term: Term) -> tuple[SSAVal
 
 
 def _mean(e: Emitter, op: Operation, summed: tuple[SSAValue, IndexOrInt]) -> SSAValue:
-    """The means of sums, as elements of the operand."""
+    """Return means, in the operand's element type, from what `_sum` returns."""
     sums, count = summed
     total = e.op("arith.sitofp", e.from_index(e.index(count), i64), to=element_type(sums.type))
     return _narrowed(e, op, sums, lambda value: value / Number(value.e, total))

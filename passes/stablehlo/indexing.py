@@ -1,4 +1,4 @@
-"""Gather."""
+"""Convert `gather`, `dynamic_gather` and `torch_index_select`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,11 @@ def _dynamic_gather(lowering: Lowering, op: Operation, operands: Tensors) -> Ten
 
 
 def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOrInt]) -> SSAValue:
-    """Slices of a tensor from where indices say; each start is moved into the tensor."""
+    """Return slices of a tensor that start at indices; each start is clamped into the tensor.
+
+    Indices that count along a dimension (`progressions.py`) are computed from the loop index
+    instead of being loaded. Raises OperationError if dimension numbers do not fit the operands.
+    """
     numbers = attribute(op, "dimension_numbers")
     if not isinstance(numbers, GatherAttr):
         raise OperationError(op, f"needs #stablehlo.gather<...>, found {numbers}")
@@ -94,14 +98,14 @@ def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOr
 
 
 def _is_within(counted: Progression, limit: IndexOrInt) -> bool:
-    """Whether all numbers are from 0 to a limit."""
+    """Return whether all numbers of a progression are in 0..`limit`."""
     return isinstance(limit, int) and counted.least >= 0 and counted.most <= limit
 
 
 def _counted(
     e: Emitter, counted: Progression, batch: Sequence[SSAValue], batch_places: Sequence[int]
 ) -> IndexOrInt:
-    """The number of a progression for an index vector."""
+    """Return the number that a progression has for an index vector."""
     if counted.dimension is None:
         return counted.first
     loop = batch[batch_places.index(counted.dimension)]
@@ -111,7 +115,10 @@ def _counted(
 def vector_index(
     batch: Sequence[IndexOrInt], vector: int, number: int, starts: SSAValue
 ) -> list[IndexOrInt]:
-    """Where a number of an index vector is; without a dimension for it, vectors have one number."""
+    """Return the position of component `number` of an index vector in `starts`.
+
+    If `starts` has no dimension for components, vectors have one.
+    """
     if vector >= len(shape(starts)):
         return list(batch)
     return [*batch[:vector], number, *batch[vector:]]

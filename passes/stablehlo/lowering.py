@@ -1,4 +1,9 @@
-"""The conversion of one function: every block is written anew, operation by operation."""
+"""Convert functions from StableHLO to linalg, block by block and op by op.
+
+`convert_functions` builds a new body for each function. `Lowering` holds the state of one
+conversion: the map from old to new SSA values, and the insertion point of new ops. It finds the
+rule of each op (`rules.py`), calls it and binds the results.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +34,11 @@ from .folding import folded
 from .rules import scalar_rule, tensor_rule
 
 MAXIMUM_INLINED = 64
-"""How deep calls in scalar bodies may be nested."""
+"""The maximum nesting depth of calls and branches in a scalar body; limits recursive inlining."""
 
 
 class Lowering:
-    """The conversion where it is at: values so far, and where new operations go."""
+    """The state of a conversion: the map from old to new values, and where new ops are inserted."""
 
     def __init__(
         self,
@@ -46,32 +51,32 @@ class Lowering:
         self.emit = emitter
         self.values = values
         self.process = process
-        """The replica and the partition, in a program that is written out for several."""
+        """The replica and partition in `interpreter.run_parallel`, `None` elsewhere."""
 
     def at(self, operation: Operation) -> Lowering:
-        """The conversion of an operation at the same place."""
+        """Return a lowering with the same insertion point that reports errors at `operation`."""
         return self._with(Emitter(self.emit.builder, operation))
 
     def inside(self, block: Block, operation: Operation) -> Lowering:
-        """The conversion at the end of a block of a new operation."""
+        """Return a lowering that inserts at the end of a block of a new op."""
         builder = located_builder(InsertPoint.at_end(block), operation)
         return self._with(Emitter(builder, operation))
 
     def on_process(self, process: tuple[int, int]) -> Lowering:
-        """The conversion of one process at the same place, with values of its own."""
+        """Return a lowering for one process at the same place, with its own value map."""
         return Lowering(self.module, self.emit, dict(self.values), process)
 
     def _with(self, emitter: Emitter) -> Lowering:
         return Lowering(self.module, emitter, self.values, self.process)
 
     def value(self, value: SSAValue) -> SSAValue:
-        """What a value has become."""
+        """Return the converted value of an old value; a value without one is returned as it is."""
         return self.values.get(value, value)
 
     # Blocks and operations.
 
     def region(self, region: Region, origin: Operation) -> Region:
-        """A region with all its blocks converted."""
+        """Return a new region with all blocks of `region` converted."""
         blocks = [
             Block(arg_types=[converted(argument.type) for argument in block.args])
             for block in region.blocks
@@ -86,14 +91,17 @@ class Lowering:
         return Region(blocks)
 
     def operations(self, block: Block, targets: dict[Block, Block] | None = None) -> None:
-        """Convert the operations of a block, one after the other."""
+        """Convert the ops of a block in order."""
         for operation in block.ops:
             builder = located_builder(self.emit.builder.insertion_point, operation)
             here = self._with(Emitter(builder, operation))
             here.operation(operation, targets or {})
 
     def operation(self, operation: Operation, targets: dict[Block, Block]) -> None:
-        """Convert one operation. Raises OperationError for what cannot be converted."""
+        """Convert one op and bind its results. `targets` maps old successor blocks to new ones.
+
+        Raises OperationError if the op has no conversion, or if its rule rejects it.
+        """
         operands = [self.value(value) for value in operation.operands]
         name = operation.name
         if name == "stablehlo.return" and isinstance(operation.parent_op(), FuncOp):
@@ -108,7 +116,11 @@ class Lowering:
             self._copy(operation, operands, targets)
 
     def results(self, operation: Operation, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """What an operation of StableHLO gives. Raises OperationError where there is no rule."""
+        """Return the converted results of a StableHLO or CHLO op.
+
+        An op on quantised numbers uses the rule `quantised`; constant folding precedes scalar
+        rules. Raises OperationError if there is no rule, or if the rule rejects the op.
+        """
         name = "quantised" if is_computed(operation) else operation.name
         rule = tensor_rule.get(name)
         if rule is not None:
@@ -119,7 +131,7 @@ class Lowering:
         raise OperationError(operation, "is not supported: there is no conversion to linalg")
 
     def elementwise(self, operation: Operation, operands: Sequence[SSAValue]) -> SSAValue:
-        """The loops of an operation that works element by element."""
+        """Emit the `linalg.generic` of an elementwise op, whose body is the op's scalar rule."""
         rule = scalar_rule[operation.name]
         element = kind(operation.result_types[0]).type
 
@@ -157,7 +169,10 @@ class Lowering:
             self.values[old] = new
 
     def _call(self, operation: CallOp, operands: Sequence[SSAValue]) -> None:
-        """A call; public functions keep their unsigned types."""
+        """Convert a call.
+
+        Calls of public functions keep the unsigned types of the callee's signature.
+        """
         callee = self.function(root_symbol(operation, "callee"))
         kept = callee is not None and visibility(callee) != "private"
         results = list(operation.result_types)
@@ -178,14 +193,14 @@ class Lowering:
             self.values[old] = self.resigned(new, converted(old.type))
 
     def function(self, name: str) -> FuncOp | None:
-        """A function of the module by its name."""
+        """Return the function of the module that has this name, `None` if there is none."""
         for each in self.module.body.block.ops:
             if isinstance(each, FuncOp) and each.sym_name.data == name:
                 return each
         return None
 
     def resigned(self, value: SSAValue, type_: Attribute) -> SSAValue:
-        """A tensor of integers as one of the same bits with or without a sign."""
+        """Bitcast an integer tensor to `type_`, which has the same width and another signedness."""
         if value.type == type_:
             return value
         return self.emit.bitcast(value, element_type(type_))
@@ -200,9 +215,11 @@ class Lowering:
         widen: Callable[[Operation], bool] | None = None,
         depth: int = 0,
     ) -> list[SSAValue]:
-        """Run a region over tensors of rank 0, or over scalars, on scalars; returns what it gives.
+        """Emit a region as ops on scalars, inlined at `emitter`; return the scalars that it yields.
 
-        Raises OperationError for what does not work element by element.
+        The region may have been written for scalars or for tensors of rank 0. `arguments` are the
+        scalars of its block arguments, `depth` counts inlined calls. Raises OperationError if an op
+        does not work element by element, or if the region captures a tensor of higher rank.
         """
         block = region.block
         values: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
@@ -262,7 +279,7 @@ class Lowering:
     def _scalar_branches(
         self, operation: Operation, chosen: SSAValue, emitter: Emitter, depth: int
     ) -> Sequence[SSAValue]:
-        """All branches are computed, and one of them chosen: bodies have no effects."""
+        """Emit all branches, and select the results of one: scalar bodies have no side effects."""
         results = [self.scalars(each, (), emitter, depth=depth + 1) for each in operation.regions]
         if operation.name == "stablehlo.if":
             first, second = results
@@ -275,16 +292,16 @@ class Lowering:
         return found
 
     def constant_scalar(self, operation: Operation, emitter: Emitter) -> SSAValue:
-        """The one number of a constant."""
+        """Emit a splat or rank-0 constant as a scalar constant."""
         value = cast(Any, attribute(operation, "value"))
         return emitter.constant(number_of(value), kind(operation.result_types[0]).type)
 
 
 _ENDS = ("stablehlo.return", "func.return", "tm_tensor.yield")
-"""How bodies of scalars end."""
+"""Terminators of scalar bodies."""
 
 _ON_SCALARS = ("arith.", "math.", "complex.")
-"""Dialects whose operations bodies over scalars may hold as they are."""
+"""Prefixes of dialects whose ops are copied unchanged into bodies over scalars."""
 
 _SAME_ELEMENT = frozenset(
     f"stablehlo.{name}"
@@ -293,7 +310,7 @@ _SAME_ELEMENT = frozenset(
         *("broadcast", "dynamic_reshape", "dynamic_broadcast_in_dim"),
     )
 )
-"""Operations that do nothing to a tensor of rank 0."""
+"""Ops that are the identity on a tensor of rank 0."""
 
 
 def _is_tensor(value_type: Attribute) -> bool:
@@ -301,12 +318,15 @@ def _is_tensor(value_type: Attribute) -> bool:
 
 
 def shape_of_type(value_type: Attribute) -> tuple[int, ...]:
-    """The shape of a tensor type, `()` for others."""
+    """Return the shape of a tensor type, `()` for any other type."""
     return tuple(value_type.get_shape()) if isinstance(value_type, TensorType) else ()
 
 
 def boundary_type(value_type: Attribute) -> Attribute:
-    """The type of a public function's argument or result: integers keep their sign."""
+    """Return the converted type of a public function's argument or result.
+
+    Integers keep their sign.
+    """
     new_type = converted(value_type)
     if new_type == value_type or quantization(element_type(value_type)) is not None:
         return new_type
@@ -319,8 +339,9 @@ def boundary_type(value_type: Attribute) -> Attribute:
 def convert_functions(module: ModuleOp) -> None:
     """Convert all functions of a module in place.
 
-    The old bodies stay until all new ones are made: bodies of scalars may call any function.
-    Raises OperationError for what cannot be converted.
+    Old bodies are replaced only after all new ones exist, because scalar bodies may inline any
+    function. Functions run by `interpreter.run_parallel` are inlined there and erased.
+    Raises OperationError for an op that cannot be converted.
     """
     made: list[tuple[FuncOp, Region | None, FunctionType]] = []
     written_out = _programs_of_processes(module)
@@ -347,7 +368,7 @@ def convert_functions(module: ModuleOp) -> None:
 
 
 def _programs_of_processes(module: ModuleOp) -> set[str]:
-    """The functions that test programs run on several processes: they are written out there."""
+    """Return the functions that `interpreter.run_parallel` runs; they are inlined and erased."""
     found: set[str] = set()
     for operation in walk(module):
         if operation.name == "interpreter.run_parallel":

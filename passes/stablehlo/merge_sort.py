@@ -1,9 +1,9 @@
-"""A stable sort of long dimensions: runs are merged, each item finding its place by itself.
+"""Sort long dimensions stably by merging runs, with independent work for each element.
 
-Short runs are sorted first, by counting. A loop doubles their length. Within it all elements are
-independent: the one at position k of two merged runs asks by bisection how many of the first k
-elements come from the left run (the "merge path"). So loops hold nothing but loop nests, which run
-in any order and on any part.
+Short runs are sorted by rank (`rank_sort.py`). A sequential loop then doubles the length of the
+runs. In each iteration, the element at position k of two merged runs finds by bisection how many of
+the first k elements come from the left run (the "merge path"). The loop body thus consists of
+parallel loop nests, which can be partitioned and run in any order.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from .rank_sort import Less, placed, ranks
 from .shapes import iota
 
 SHORT_RUN = 32
-"""How many elements a run that is sorted by counting has at most."""
+"""The maximum number of elements of a run that is sorted by rank."""
 
 SHORT_RUN_OF_NUMBERS = 256
-"""The same of numbers, which are compared in one instruction."""
+"""The same for packed numbers, which are compared in one instruction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What is sorted: indices of elements, or numbers.
+    """The items to sort: indices of elements, or numbers.
 
-    - `values`: a tensor of them, in any order;
-    - `keys`: tensors of what is compared, at the places that indices name; none of numbers.
+    - `values`: a tensor of items, in any order;
+    - `keys`: the tensors whose elements are compared, read at the items' indices; none for numbers.
     """
 
     values: SSAValue
@@ -45,7 +45,10 @@ class Items:
     def compared(
         self, e: Emitter, item: SSAValue, where: Callable[[SSAValue], list[SSAValue]]
     ) -> list[SSAValue]:
-        """What is compared of an item; `where` tells where an element of an index is."""
+        """Return the scalars to compare for an item.
+
+        `where` maps an index to a position of the keys.
+        """
         if not self.keys:
             return [item]
         place = where(e.to_index(item))
@@ -53,13 +56,13 @@ class Items:
 
 
 def sorted_order(e: Emitter, keys: Sequence[SSAValue], dimension: int, less: Less) -> SSAValue:
-    """For each place along a dimension of known size, the index of what belongs there."""
+    """Return, for each position along a static dimension, the index of its element when sorted."""
     indices = iota(e, e.sizes(keys[0]), dimension, kind(i64))
     return _sorted(e, Items(indices, tuple(keys), dimension, less))
 
 
 def sorted_numbers(e: Emitter, numbers: SSAValue, dimension: int) -> SSAValue:
-    """64-bit integers, no two of which are equal, in order along a dimension of known size."""
+    """Return distinct 64-bit integers sorted along a static dimension."""
 
     def less(inner: Emitter, one: Sequence[SSAValue], other: Sequence[SSAValue]) -> SSAValue:
         return inner.compare_integers("slt", one[0], other[0])
@@ -87,7 +90,7 @@ def _sorted(e: Emitter, items: Items) -> SSAValue:
 
 
 def _sorted_runs(e: Emitter, items: Items, run: int) -> SSAValue:
-    """The items with each run of a length that divides the dimension in order."""
+    """Return the items with each run of `run` elements sorted; `run` divides the dimension."""
     if run == 1:
         return items.values
     dimension, sizes = items.dimension, e.sizes(items.values)
@@ -100,7 +103,7 @@ def _sorted_runs(e: Emitter, items: Items, run: int) -> SSAValue:
 
 
 def in_order(e: Emitter, value: SSAValue, order: SSAValue, dimension: int) -> SSAValue:
-    """The elements of a tensor at the places that an order gives them."""
+    """Return the elements of a tensor permuted along a dimension by the indices `order`."""
     rank = len(shape(value))
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -112,7 +115,7 @@ def in_order(e: Emitter, value: SSAValue, order: SSAValue, dimension: int) -> SS
 
 
 class _Runs:
-    """Where the runs around a point of the loops lie, and how their items compare."""
+    """The pair of runs around a point of the loops, and comparisons between its items."""
 
     def __init__(
         self, e: Emitter, items: Items, length: SSAValue, inside: SSAValue | None = None
@@ -125,20 +128,20 @@ class _Runs:
         two = e.op("arith.addi", length, length)
         total = e.index(count)
         place = self.places[self.dimension]
-        # A division takes longer than all the rest, so its result is kept.
+        # The division takes longer than all the rest, so its result is stored and reused.
         self.inside = e.op("arith.remui", place, two) if inside is None else e.to_index(inside)
         self.start = e.op("arith.subi", place, self.inside)
         self.middle = e.op("arith.minsi", e.op("arith.addi", self.start, length), total)
         self.end = e.op("arith.minsi", e.op("arith.addi", self.start, two), total)
 
     def at(self, position: SSAValue) -> SSAValue:
-        """The item at a position, or at the nearest one."""
+        """Return the item at a position, which is clamped to the dimension."""
         bounded = self.e.op("arith.minsi", position, self.last)
         bounded = self.e.op("arith.maxsi", bounded, self.none)
         return self.e.element(self.items.values, self._where(bounded))
 
     def right_is_less(self, left: SSAValue, right: SSAValue) -> SSAValue:
-        """Whether the item at one position comes before that at another."""
+        """Return whether the item at `right` comes before that at `left`."""
         return self.items.less(self.e, self._compared(right), self._compared(left))
 
     def _compared(self, position: SSAValue) -> list[SSAValue]:
@@ -149,7 +152,7 @@ class _Runs:
 
 
 def _merged(e: Emitter, items: Items, length: SSAValue, turns: IndexOrInt) -> SSAValue:
-    """Each pair of runs of a length merged, for which bisections take some turns."""
+    """Return each pair of runs of a length merged; bisections take `turns` iterations."""
     sizes = e.sizes(items.values)
 
     def limits(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:

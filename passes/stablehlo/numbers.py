@@ -1,4 +1,4 @@
-"""Formulas: floats with operators, for functions that are made of many steps."""
+"""Write formulas on floats with Python operators, for functions of many ops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .emitter import Emitter
 
 
 class Number:
-    """A scalar of a float type. Operators make operations of arith, in this type."""
+    """A scalar of a float type. Python operators emit arith ops of this type."""
 
     def __init__(self, e: Emitter, value: SSAValue) -> None:
         self.e = e
@@ -23,7 +23,7 @@ class Number:
         return self.value.type
 
     def of(self, other: Number | float) -> Number:
-        """A number of this type."""
+        """Return a number or Python float as a `Number` of this type."""
         if isinstance(other, Number):
             return other
         return Number(self.e, self.e.constant(other, self.type))
@@ -62,24 +62,24 @@ class Number:
         return self.function("math.absf")
 
     def function(self, name: str, *others: Number | float) -> Number:
-        """A function of math by its name."""
+        """Emit a math or arith op by name, with this number as first operand."""
         return Number(self.e, self.e.op(name, self.value, *(self.of(o).value for o in others)))
 
     def compare(self, predicate: str, other: Number | float) -> SSAValue:
-        """A comparison such as `olt`."""
+        """Emit `arith.cmpf` with a predicate such as `olt`."""
         return self.e.compare_floats(predicate, self.value, self.of(other).value)
 
     def where(self, condition: SSAValue, other: Number | float) -> Number:
-        """This number where a condition holds, else another."""
+        """Return this number where a condition holds, else the other."""
         return Number(self.e, self.e.select(condition, self.value, self.of(other).value))
 
     def sign(self) -> Number:
-        """-1 or 1; zeros and NaN themselves."""
+        """Return -1 or 1; zeros and NaN are returned unchanged."""
         one = self.of(1.0).function("math.copysign", self)
         return one.where(self.compare("one", 0.0), self)
 
     def as_type(self, type_: Attribute) -> Number:
-        """This number in another float type."""
+        """Return this number converted to another float type."""
         before, after = kind(self.type), kind(type_)
         if before == after:
             return self
@@ -88,7 +88,7 @@ class Number:
 
 
 def polynomial(x: Number, coefficients: Sequence[float]) -> Number:
-    """Horner's rule; the coefficient of the highest power comes first."""
+    """Emit Horner's rule; the coefficient of the highest power is first."""
     total = x.of(coefficients[0])
     for coefficient in coefficients[1:]:
         total = total * x + coefficient
@@ -96,7 +96,7 @@ def polynomial(x: Number, coefficients: Sequence[float]) -> Number:
 
 
 def chebyshev(x: Number, coefficients: Sequence[float]) -> Number:
-    """A series of Chebyshev polynomials, by Clenshaw's recurrence."""
+    """Emit a series of Chebyshev polynomials by Clenshaw's recurrence."""
     b0, b1, b2 = x.of(0.0), x.of(0.0), x.of(0.0)
     for coefficient in coefficients:
         b2, b1 = b1, b0

@@ -1,8 +1,9 @@
-"""`interpreter.run_parallel`: processes of a test program, written out one beside the other.
+"""Convert `interpreter.run_parallel`: inline all processes of a test program into one function.
 
-Each process is a copy of its function. Processes run until all of them are at a collective, whose
-results are then made from the operands of all: what StableHLO says of collectives, as tensors.
-What sends waits for nobody, what receives for what was sent; asynchronous operations run at once.
+Each process is a copy of its function. Ops of each process are converted up to its next
+collective; once all processes wait at one, its results are computed from the operands of all by
+tensor ops, as StableHLO specifies. A send does not block, a receive waits for the matching send,
+and asynchronous ops are executed when they start.
 """
 
 from __future__ import annotations
@@ -28,37 +29,37 @@ from .reductions import element_kinds
 from .rules import tensor_rule
 
 Process = tuple[int, int]
-"""The replica and the partition."""
+"""(replica, partition)."""
 
 Group = Sequence[Process]
 Tensors = Sequence[SSAValue]
 Received = Sequence[Tensors | None]
-"""What each process of a group receives; a process that receives nothing has zeros."""
+"""The values that each process of a group receives; `None` for a process that receives zeros."""
 
 Rule = Callable[[Lowering, Operation, Sequence[Tensors]], Received]
-"""What the processes of a group receive for what each brings."""
+"""Computes what the processes of a group receive from the operands of each."""
 
 collective = Rules[Rule]()
 
 Exchange = Callable[["_World", Lowering, Operation, Tensors], Tensors | None]
-"""What one process receives from the others or from the host; None if that is not there yet."""
+"""Returns what a process receives from others or from the host; `None` if nothing was sent yet."""
 
 exchange = Rules[Exchange]()
 
 
 @dataclass
 class _Running:
-    """A process, and where it is."""
+    """A process and the state of its conversion."""
 
     lowering: Lowering
     rest: list[Operation]
     results: Sequence[SSAValue] | None = None
     waiting: Operation | None = None
     futures: dict[Any, Tensors] = field(default_factory=dict[Any, Tensors])
-    """What operations that were started have given."""
+    """The results of asynchronous ops that were started, by op."""
 
     def advance(self) -> None:
-        """Convert operations up to the next collective, or to the end."""
+        """Convert ops up to the next collective or exchange, or to the end."""
         while self.rest:
             operation = self.rest.pop(0)
             if operation.name in collective or operation.name in exchange:
@@ -83,13 +84,13 @@ class _Running:
 
 @dataclass
 class _World:
-    """All processes of a program."""
+    """All processes of a program, and the values in flight between them."""
 
     infeed: list[FuncOp]
-    """The functions that give what the host feeds in, one after the other."""
+    """The functions that yield what the host feeds in, in order."""
     running: dict[Process, _Running] = field(default_factory=dict[Process, _Running])
     sent: dict[int, list[Tensors]] = field(default_factory=dict[int, list[Tensors]])
-    """What was sent over each channel and not received yet."""
+    """What was sent over each channel and has not been received yet."""
 
     @property
     def replicas(self) -> int:
@@ -138,7 +139,7 @@ def _function(lowering: Lowering, op: Operation, name: Any) -> FuncOp:
 
 
 def _advance(world: _World) -> bool:
-    """Convert each process up to where it waits; returns whether it sent or received there."""
+    """Convert each process up to where it waits; return whether one sent or received a value."""
     moved = False
     for each in world.running.values():
         if each.results is None and each.waiting is None:
@@ -157,7 +158,7 @@ def _advance(world: _World) -> bool:
 
 
 def _meet(lowering: Lowering, world: _World) -> None:
-    """Carry out the collectives that processes wait at."""
+    """Compute the results of the collectives at which processes wait."""
     waiting = {p: each for p, each in world.running.items() if each.waiting is not None}
     for each in waiting.values():
         if each.waiting is not None and each.waiting.name in exchange:
@@ -194,7 +195,11 @@ def _zeros(e: Emitter, like: SSAValue) -> SSAValue:
 
 
 def process_groups(lowering: Lowering, op: Operation, world: _World) -> list[Group]:
-    """Which processes meet, in which order."""
+    """Return the groups of processes of a collective, each in order.
+
+    The modes are those of StableHLO: cross_replica, cross_partition, cross_replica_and_partition
+    and flattened_ids. Raises OperationError if the attribute with the groups is malformed.
+    """
     handle = _channel(op)
     replicas, partitions = range(world.replicas), range(world.partitions)
     pairs = attribute(op, "source_target_pairs")
@@ -216,7 +221,10 @@ _ACROSS_PARTITIONS = frozenset(
 
 
 def _rows(lowering: Lowering, op: Operation, name: str, world: _World) -> list[list[int]]:
-    """The lists of an attribute; -1 fills lists up. No list at all is one of all replicas."""
+    """Return the lists of an attribute without the padding -1.
+
+    No list means one of all replicas.
+    """
     found = attribute(op, name)
     if isinstance(found, ReplicaGroupMeshAxesAttr):
         return mesh_groups(lowering, op, found)
@@ -274,7 +282,7 @@ def _channel(op: Operation) -> int:
 
 
 def _reduced(lowering: Lowering, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
-    """Tensors combined element by element, in order."""
+    """Combine tensors element by element, in order."""
     body = combiner(lowering, op, op.regions[0], 1, widen=False)
     (given,) = element_kinds(op, 0, 1)
     total = values[0]
@@ -340,7 +348,7 @@ def _all_to_all(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -
 
 @collective("stablehlo.collective_permute")
 def _collective_permute(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -> Received:
-    """Groups are pairs of a source and a target."""
+    """Return the source's operand for the target; groups are pairs (source, target)."""
     del lowering, op
     return [None, brought[0]]
 

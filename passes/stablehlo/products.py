@@ -1,4 +1,4 @@
-"""Contractions and convolutions."""
+"""Convert dot products, einsums and convolutions to `linalg.generic`."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ _RANKS = {"float": 1, "complex": 2}
 
 
 def accumulator(kinds: Sequence[Kind]) -> Kind:
-    """What products are summed in, for the kinds of both sides and of the result.
+    """Return the kind in which products are summed, given those of both operands and the result.
 
-    That is the result's, or that of a side which it cannot hold: floats for an integer are
-    converted when they are summed. Floats narrower than f32 are summed in f32.
+    It is the result's kind, unless an operand's kind cannot be represented in it (a float for an
+    integer result): then it is that operand's, and sums are converted. Floats narrower than f32 are
+    summed in f32.
     """
     left, right, result = kinds
     total = max((result, left, right), key=lambda each: _RANKS.get(each.name, 0))
@@ -47,7 +48,7 @@ def accumulator(kinds: Sequence[Kind]) -> Kind:
 
 
 def _product(left: Kind, right: Kind, total: Kind) -> Body:
-    """The body that adds a product of two elements to the sum."""
+    """Return the body that adds the product of two elements to the accumulator."""
 
     def body(e: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         first, second = convert(e, args[0], left, total), convert(e, args[1], right, total)
@@ -57,19 +58,19 @@ def _product(left: Kind, right: Kind, total: Kind) -> Body:
 
 
 def add(e: Emitter, found: Kind, left: SSAValue, right: SSAValue) -> SSAValue:
-    """The sum of two numbers of a kind."""
+    """Emit the sum of two numbers of a kind."""
     names = {"float": "arith.addf", "complex": "complex.add", "bool": "arith.ori"}
     return e.op(names.get(found.name, "arith.addi"), left, right)
 
 
 def multiply(e: Emitter, found: Kind, left: SSAValue, right: SSAValue) -> SSAValue:
-    """The product of two numbers of a kind."""
+    """Emit the product of two numbers of a kind."""
     names = {"float": "arith.mulf", "complex": "complex.mul", "bool": "arith.andi"}
     return e.op(names.get(found.name, "arith.muli"), left, right)
 
 
 def rounded(e: Emitter, value: SSAValue, total: Kind, result: Kind) -> SSAValue:
-    """A tensor of sums as one of the result's elements."""
+    """Convert a tensor of sums to the result's elements."""
     if total == result:
         return value
     return e.pointwise(
@@ -93,7 +94,7 @@ def _dot_general(lowering: Lowering, op: Operation, operands: Tensors) -> Tensor
 
 @tensor_rule("stablehlo.dot")
 def _dot(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """The last dimension of one with the first of the other."""
+    """Convert `dot`: the last dimension of one operand with the first of the other."""
     last = len(shape(operands[0])) - 1
     kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
     return [contract(lowering.emit, operands, ((), (), (last,), (0,)), kinds)]
@@ -105,9 +106,9 @@ def contract(
     lists: Sequence[Sequence[int]],
     kinds: tuple[Kind, Kind, Kind],
 ) -> SSAValue:
-    """A product along any dimensions: batch dimensions, those of each side, those that are summed.
+    """Emit a contraction; its result has the batch dimensions, then the free ones of both sides.
 
-    `lists` are the batch dimensions of both sides, then their contracted ones.
+    `lists` are the batch dimensions of both sides, then the contracted dimensions of both sides.
     """
     left, right = operands
     batch, right_batch, summed, right_summed = lists
@@ -183,11 +184,11 @@ def _convolution(lowering: Lowering, op: Operation, operands: Tensors) -> Tensor
 def convolve(
     e: Emitter, op: Operation, operands: Tensors, windows: Sequence[Window], *, padded: bool = False
 ) -> SSAValue:
-    """A convolution with all of its groups, as one loop nest on operands as they lie.
+    """Emit a convolution with all of its groups as one loop nest on operands in their own layouts.
 
     Loops have names: `b` for the batch, `g` for groups, `i` and `o` for input and output features,
-    `s0`, ... for places of the result and `w0`, ... for places in the window. With dimensions
-    `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]` they are `b, s0, s1, o` and then, summed over,
+    `s0`, ... for spatial positions of the result and `w0`, ... for positions in the window. With
+    dimensions `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]` they are `b, s0, s1, o` and the reductions
     `w0, w1, i`. With `padded` the image has been padded already.
     """
     numbers = convolution_numbers(op)
@@ -213,7 +214,7 @@ def convolve(
         for n, place in enumerate(places)
     ]
     if result_names[-1] == "o" != kernel_names[-1]:
-        # Rows of the result are made of rows of the kernel.
+        # Output features are innermost in the result, so they are made innermost in the kernel.
         order = sorted(range(len(kernel_names)), key=lambda each: kernel_names[each] == "o")
         kernel, kernel_names = transpose(e, kernel, order), [kernel_names[each] for each in order]
     if groups * batches > 1:
@@ -237,8 +238,11 @@ def _sums_of_windows(
     counts: Sequence[IndexOrInt],
     kinds: Sequence[Kind],
 ) -> SSAValue:
-    """The loop nest of a convolution: operands with the names of their loops, and how many places
-    the result has."""
+    """Emit the loop nest of a convolution.
+
+    `operands` are the image and the kernel, each with the loop names of its dimensions; `counts`
+    are the spatial sizes of the result.
+    """
     (image, image_names), (kernel, kernel_names) = operands
     total = accumulator(kinds)
     sizes = dict(zip(image_names, e.sizes(image), strict=True))
@@ -265,7 +269,7 @@ def _sums_of_windows(
 
 
 MOST_PHASES = 16
-"""Convolutions that one of an image with zeros between its elements is cut into."""
+"""The maximum number of convolutions into which one with base dilation is split."""
 
 
 def _has_phases(op: Operation, windows: Sequence[Window]) -> bool:
@@ -282,12 +286,12 @@ def _has_phases(op: Operation, windows: Sequence[Window]) -> bool:
 def _convolve_phases(
     e: Emitter, op: Operation, operands: Tensors, windows: Sequence[Window]
 ) -> SSAValue:
-    """A convolution of an image with zeros between its elements, which are not multiplied.
+    """Split a convolution of a dilated image so that zeros between elements are not multiplied.
 
-    Where elements are `s` apart, the results at `p`, `p + s`, ... meet the same elements of the
-    window, every `s`-th one: such a phase is a convolution of the image as it is. With `s = 2`, a
-    window `u v w` and the image `a b c`, which is `a 0 b 0 c`, the phases are `u w` on `a b c` for
-    even `p`, and `v` on `b c` for odd ones.
+    With a base dilation of `s`, results at `p`, `p + s`, ... use the same elements of the window,
+    every `s`-th one. Each such phase is a convolution of the undilated image. With `s = 2`, a
+    window `u v w` and the image `a b c`, dilated to `a 0 b 0 c`, the phases are `u w` on `a b c`
+    for even `p`, and `v` on `b c` for odd `p`.
     """
     image, kernel = operands
     numbers = convolution_numbers(op)
@@ -321,7 +325,7 @@ def _convolve_phases(
 def _padded(
     e: Emitter, image: SSAValue, windows: Sequence[Window], places: Sequence[int], found: Kind
 ) -> SSAValue:
-    """An image with zeros around it, and between its elements where windows say so."""
+    """Return an image padded with zeros around it and, for base dilation, between its elements."""
     low, high, between = ([0] * len(shape(image)) for _ in range(3))
     for place, window in zip(places, windows, strict=True):
         low[place], high[place] = window.low, window.high
@@ -330,7 +334,7 @@ def _padded(
 
 
 def _names(places: Sequence[str | int], spatial: str, **renamed: str) -> list[str]:
-    """The names of loops over the dimensions of a tensor."""
+    """Return the loop names of a tensor's dimensions."""
     return [
         renamed.get(place, place) if isinstance(place, str) else f"{spatial}{place}"
         for place in places
@@ -338,7 +342,7 @@ def _names(places: Sequence[str | int], spatial: str, **renamed: str) -> list[st
 
 
 def _split(e: Emitter, source: SSAValue, names: list[str], name: str, parts: int) -> SSAValue:
-    """A tensor with a dimension for groups before the one that they are made of."""
+    """Split dimension `name` of a tensor into groups; `names` gets `g` before it."""
     at = names.index(name)
     sizes = e.sizes(source)
     sizes[at : at + 1] = [parts, e.divide(sizes[at], parts)]

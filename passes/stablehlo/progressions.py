@@ -1,8 +1,9 @@
-"""Indices that count along a dimension: of `x[jnp.arange(n), i]` row `k` is read for place `k`.
+"""Find index tensors that count along a dimension, such as those of `x[jnp.arange(n), i]`.
 
-JAX writes such indices as an iota, wrapped where it is negative, and joined with the others. Who
-knows that reads along a loop instead of at a number from a tensor: of what is split along the
-counted dimension, a process then needs its own part.
+JAX writes such an index as an iota, with a wrap of negative numbers, concatenated with the other
+components. If component 0 of index vector k is known to be k, a gather reads at the loop's index
+instead of at a number loaded from a tensor. Then a process needs only its own shard of a tensor
+that is split along the counted dimension.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from .emitter import number_of, shape
 Numbers = DenseIntOrFPElementsAttr[Any]
 
 MOST_CONSTANTS = 4096
-"""Longer lists of numbers are not looked at."""
+"""The maximum number of elements of a constant that is analysed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progression:
-    """Integers `first`, `first + step`, ... along a dimension of a tensor, all else being equal.
+    """The integers `first`, `first + step`, ..., `count` of them, along a dimension of a tensor.
 
-    There are `count` of them; the dimension of one number is `None`.
+    The numbers are equal along all other dimensions. A constant tensor has `dimension` `None`.
     """
 
     first: int
@@ -55,21 +56,22 @@ class Progression:
 
 
 _Place = tuple[int, int] | None
-"""A place along a dimension: of a tensor only what is there is looked at."""
+"""The slice (dimension, index) of a tensor that is analysed; `None` means the whole tensor."""
 
 _Known = dict[tuple[SSAValue, _Place], Progression | None]
 
 
 def index_progression(starts: SSAValue, vector: int, number: int) -> Progression | None:
-    """What one number of all index vectors is, by the dimensions of `starts`.
+    """Return the progression of component `number` of all index vectors, `None` if it is not one.
 
-    `vector` is the dimension of the vectors, or the rank of `starts` if they have one number.
+    `vector` is the dimension of `starts` that holds the components, or its rank if vectors have one
+    component. The progression's dimension is one of `starts`.
     """
     return _progression(starts, (vector, number) if vector < len(shape(starts)) else None, {})
 
 
 def progression(value: SSAValue) -> Progression | None:
-    """What an integer tensor of StableHLO is, if that is a progression."""
+    """Return the progression that an integer tensor of StableHLO holds, `None` if it is not one."""
     return _progression(value, None, {})
 
 
@@ -90,7 +92,7 @@ def _progression(value: SSAValue, at: _Place, known: _Known) -> Progression | No
 
 
 def _fits(found: Progression, value: SSAValue) -> bool:
-    """Whether the numbers are what they would be in integers of any width."""
+    """Return whether no number wraps in the element type."""
     element = kind(value.type)
     below = 1 << (element.width - 1) if element.name == "signed" else 0
     return -below <= found.least and found.most < (1 << element.width) - below
@@ -130,7 +132,10 @@ def _iota(operation: Operation, at: _Place, known: _Known) -> Progression:
 def _moved(
     operation: Operation, at: _Place, known: _Known, places: Mapping[int, int]
 ) -> Progression | None:
-    """That of an operand whose dimensions go to places; others are of one element."""
+    """Return the operand's progression with its dimensions mapped by `places`.
+
+    Dimensions that are not mapped have size 1.
+    """
     inside: _Place = None
     if at is not None:
         source = next((before for before, after in places.items() if after == at[0]), None)
@@ -149,7 +154,7 @@ def _broadcast(operation: Operation, at: _Place, known: _Known) -> Progression |
 
 
 def _reshape(operation: Operation, at: _Place, known: _Known) -> Progression | None:
-    """Dimensions of one element come and go."""
+    """Handle a reshape that only adds and removes dimensions of size 1."""
     before, after = shape(operation.operands[0]), shape(operation.results[0])
     kept = [place for place, size in enumerate(before) if size != 1]
     places = [place for place, size in enumerate(after) if size != 1]
@@ -178,7 +183,7 @@ def _slice(operation: Operation, at: _Place, known: _Known) -> Progression | Non
 
 
 def _joined(operation: Operation, at: _Place, known: _Known) -> Progression | None:
-    """At a place along the joined dimension there is one of the operands."""
+    """Handle a concatenation at a position along its dimension: it reads one operand."""
     if at is None or at[0] != (joined := integer(operation, "dimension")):
         return None
     place = at[1]
@@ -194,7 +199,10 @@ def _same(operation: Operation, at: _Place, known: _Known) -> Progression | None
 
 
 def _all(operation: Operation, at: _Place, known: _Known) -> list[Progression] | None:
-    """Those of all operands; numbers of rank 0 go with tensors of any shape."""
+    """Return the progressions of all operands, `None` if one has none.
+
+    Operands of rank 0 are broadcast.
+    """
     found = [
         _progression(operand, at if shape(operand) else None, known)
         for operand in operation.operands
@@ -230,7 +238,7 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {"GE": ge, "GT": gt, "LE":
 
 
 def _compare(operation: Operation, at: _Place, known: _Known) -> Progression | None:
-    """Whether all compare alike: then the smallest and the largest do."""
+    """Handle a comparison that is constant: all pairs of extreme numbers give the same result."""
     pair = _all(operation, at, known)
     compare = _COMPARISONS.get(word(operation, "comparison_direction"))
     if pair is None or compare is None:
@@ -249,7 +257,7 @@ def _select(operation: Operation, at: _Place, known: _Known) -> Progression | No
 
 
 def _lower(one: Progression, other: Progression) -> tuple[Progression, Progression] | None:
-    """The two in order, where one of them is nowhere above the other."""
+    """Return both in order if one is nowhere above the other, else `None`."""
     low, high = sorted((one, other), key=lambda each: (each.least, each.most))
     return (low, high) if low.most <= high.least else None
 
@@ -263,7 +271,7 @@ def _bound(operation: Operation, at: _Place, known: _Known) -> Progression | Non
 
 
 def _clamp(operation: Operation, at: _Place, known: _Known) -> Progression | None:
-    """The smaller of the upper bound and what is not below the lower one."""
+    """Handle a clamp: the minimum of the upper bound and the maximum with the lower bound."""
     found = _all(operation, at, known)
     if found is None:
         return None

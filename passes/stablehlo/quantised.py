@@ -1,7 +1,7 @@
-"""Quantised types: what is stored, what it stands for, and operations on it.
+"""Convert quantised types and the ops on them.
 
-What moves elements works on stored integers. Every other operation is computed on the real numbers
-that its operands stand for, and its result is quantised.
+Ops that move elements work on stored integers. Every other op is computed on the real numbers that
+its operands represent, and its result is quantised.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .rules import tensor_rule
 
 Tensors = Sequence[SSAValue]
 Parameters = Callable[[Emitter], tuple[SSAValue, SSAValue]]
-"""The scale and the zero point, as floats, at a point of the loops."""
+"""Emits the scale and the zero point, as floats, at a point of the loops."""
 
 
 def _parameters(e: Emitter, found: Quantization) -> Parameters:
@@ -50,7 +50,7 @@ def _parameters(e: Emitter, found: Quantization) -> Parameters:
 
 
 def dequantised(e: Emitter, value: SSAValue, found: Quantization) -> SSAValue:
-    """scale * (stored - zero point)."""
+    """Emit scale * (stored - zero point)."""
     parameters = _parameters(e, found)
     name = "arith.sitofp" if found.is_signed else "arith.uitofp"
 
@@ -63,7 +63,7 @@ def dequantised(e: Emitter, value: SSAValue, found: Quantization) -> SSAValue:
 
 
 def quantised(e: Emitter, value: SSAValue, found: Quantization) -> SSAValue:
-    """Real numbers over the scale, moved to the zero point, clamped, and rounded to even."""
+    """Emit round_to_even(clamp(real / scale + zero point)); NaN becomes 0."""
     parameters = _parameters(e, found)
     name = "arith.fptosi" if found.is_signed else "arith.fptoui"
 
@@ -82,7 +82,7 @@ def quantised(e: Emitter, value: SSAValue, found: Quantization) -> SSAValue:
 
 
 def _largest(found: Quantization) -> float:
-    """The largest stored number that the float type holds."""
+    """Return the largest stored number that the float type represents exactly."""
     mantissa = {16: 10, 32: 23, 64: 52}.get(kind(found.expressed).width, 23)
     extra = max(found.maximum.bit_length() - mantissa - 1, 0)
     return float(found.maximum >> extra << extra)
@@ -106,7 +106,7 @@ def _uniform_dequantize(lowering: Lowering, op: Operation, operands: Tensors) ->
 
 @tensor_rule("quantised")
 def compute_on_reals(lowering: Lowering, op: Operation, operands: Tensors) -> list[SSAValue]:
-    """Convert an operation on the numbers that its operands stand for."""
+    """Convert an op on quantised numbers: dequantise its operands, and quantise its results."""
     e = lowering.emit
     reals = [
         value if found is None else dequantised(e, value, found)
@@ -125,7 +125,7 @@ def compute_on_reals(lowering: Lowering, op: Operation, operands: Tensors) -> li
 
 
 def _with_real_types(op: Operation) -> Operation:
-    """The operation with float types in the place of quantised ones, also in its regions."""
+    """Return a copy of an op with float types instead of quantised ones, also in its regions."""
     block = Block(arg_types=[_real_type(each) for each in op.operand_types])
     copy = op.clone(dict(zip(op.operands, block.args, strict=False)))
     for position, argument in enumerate(block.args):

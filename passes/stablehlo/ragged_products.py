@@ -1,7 +1,7 @@
-"""`chlo.ragged_dot`: products with one matrix for each group of rows, or one sum for each group.
+"""Convert `chlo.ragged_dot`: a product with one matrix, or one sum, for each group of rows.
 
-The sizes of groups are numbers of the run. With sizes `[2, 0, 3]` the places along the ragged
-dimension belong to the groups `0 0 2 2 2`; places behind all groups belong to none.
+Group sizes are dynamic. With sizes `[2, 0, 3]` the positions along the ragged dimension belong to
+the groups `0 0 2 2 2`; positions after all groups belong to none.
 """
 
 from __future__ import annotations
@@ -30,23 +30,25 @@ _I64 = kind(i64)
 
 @dataclass(frozen=True, slots=True)
 class _Dimensions:
-    """What the dimensions of both sides are for."""
+    """The roles of the dimensions of both sides."""
 
     batch: tuple[tuple[int, ...], tuple[int, ...]]
     summed: tuple[tuple[int, ...], tuple[int, ...]]
     ragged: int
-    """Of the left side."""
+    """The ragged dimension, one of the left side."""
     group: tuple[int, ...]
-    """Of the right side: one, if it has a matrix for each group."""
+    """The group dimension of the right side; empty if there is one sum for each group."""
 
     def free(self, side: int, rank: int) -> list[int]:
-        """The dimensions of one side that only it and the result have."""
+        """Return the free dimensions of one side: not batch, contracted or group dimensions."""
         others = (*self.batch[side], *self.summed[side], *(self.group if side else ()))
         return [place for place in range(rank) if place not in others]
 
     def outer(self, rank: int) -> list[int]:
-        """The dimensions of the left side that group sizes may have: those before the ragged one,
-        batch dimensions first."""
+        """Return the left side's dimensions along which group sizes may differ.
+
+        These are the batch dimensions, then those of the ragged one's role that precede it.
+        """
         own = self.summed[0] if self.ragged in self.summed[0] else self.free(0, rank)
         return [*self.batch[0], *own[: list(own).index(self.ragged)]]
 
@@ -73,7 +75,7 @@ def _ragged_dot(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors
 
 
 def _dimensions(op: Operation) -> _Dimensions:
-    """Raises OperationError for numbers that do not fit."""
+    """Return the dimension numbers. Raises OperationError if they do not fit the operands."""
     numbers = attribute(op, "ragged_dot_dimension_numbers")
     if not isinstance(numbers, RaggedDotAttr):
         raise OperationError(op, f"needs #chlo.ragged_dot<...>, found {numbers}")
@@ -104,8 +106,11 @@ def _dimensions(op: Operation) -> _Dimensions:
 def _group_numbers(
     lowering: Lowering, op: Operation, sizes: SSAValue, found: _Dimensions
 ) -> SSAValue:
-    """The group of each place along the ragged dimension, as a tensor over the dimensions that
-    group sizes have and the ragged one. Places behind all groups have the number of groups."""
+    """Return the group number of each position along the ragged dimension.
+
+    The tensor has the outer dimensions of `sizes`, then the ragged one. Positions after all groups
+    hold the number of groups.
+    """
     e = lowering.emit
     left = lowering.value(op.operands[0])
     outer = len(shape(sizes)) - 1
@@ -122,7 +127,7 @@ def _group_numbers(
     whole, inner, last = range(outer), (*range(outer), outer + 1), (*range(outer), outer)
 
     def ends(scalar: Emitter, args: Tensors) -> Tensors:
-        """The sum of the sizes up to this one."""
+        """Sum the sizes up to this group."""
         size = convert(scalar, args[0], own, _I64)
         before = scalar.compare_integers(
             "sle", scalar.loop_index(outer + 1), scalar.loop_index(outer)
@@ -131,7 +136,7 @@ def _group_numbers(
         return [scalar.select(before, total, args[1])]
 
     def counted(scalar: Emitter, args: Tensors) -> Tensors:
-        """How many groups end at this place or before it."""
+        """Count the groups that end at this position or before it."""
         place = scalar.from_index(scalar.loop_index(outer), i64)
         ended = scalar.compare_integers("sle", args[0], place)
         return [scalar.op("arith.addi", args[1], scalar.op("arith.extui", ended, to=i64))]
@@ -156,8 +161,8 @@ def _product(
     kinds: tuple[Kind, Kind, Kind],
     groups: IndexOrInt | None,
 ) -> SSAValue:
-    """The sums of products over elements of one group: in a dimension of their own if there is a
-    sum for each of `groups`, else with the part of the right side that is the group's."""
+    """Emit the contraction. With `groups`, the result has a leading dimension of one sum per group;
+    else each row is multiplied by the slice of the right side that belongs to its group."""
     left, right, numbers = operands
     rows = found.free(0, len(shape(left)))
     columns = found.free(1, len(shape(right)))
@@ -205,7 +210,7 @@ def _body(
     found: _Dimensions,
     kinds: tuple[Kind, Kind, Kind],
 ) -> Body:
-    """Adds a product, if the element of the left side is of the group."""
+    """Return the body that adds a product if the left element belongs to the group."""
     total = accumulator(kinds)
     extent = e.size(right, found.group[0]) if found.group else None
 

@@ -1,4 +1,4 @@
-"""`rng_bit_generator` with the algorithms of XLA, bit for bit, and `rng`."""
+"""Convert `rng_bit_generator`, bit for bit with the algorithms of XLA, and `rng`."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ def _rng_bit_generator(lowering: Lowering, op: Operation, operands: Tensors) -> 
 def random_bits(
     lowering: Lowering, op: Operation, state: SSAValue, sizes: Sequence[IndexOrInt]
 ) -> Tensors:
-    """The state after it, and bits of the second result's elements in a shape.
+    """Emit a random bit generator; return its new state and the bits, a tensor of `sizes`.
 
-    The state is a key and a counter, of 64 bits each; Philox's counter may have 128. Floats are of
-    those bits. Raises OperationError for other states and elements.
+    The state is a key and a counter of 64 bits each; Philox may have a counter of 128 bits. Bits
+    are reinterpreted as floats if the second result's elements are floats. Raises OperationError
+    for other states and elements.
     """
     e = lowering.emit
     threefry = word(op, "rng_algorithm") == "THREE_FRY"
@@ -76,14 +77,14 @@ def random_bits(
 
 
 def _moved(e: Emitter, counter: Sequence[SSAValue], distance: SSAValue) -> list[SSAValue]:
-    """A counter some numbers further; of two words, the lower one first."""
+    """Return a counter advanced by `distance`; of two words, the lower one is first."""
     low = e.op("arith.addi", counter[0], distance)
     carry = e.op("arith.extui", e.compare_integers("ult", low, counter[0]), to=i64)
     return [low, *(e.op("arith.addi", high, carry) for high in counter[1:])]
 
 
 def _split_dimension(e: Emitter, sizes: Sequence[IndexOrInt]) -> list[IndexOrInt]:
-    """1 for the first even dimension, else for the first of the largest ones, 0 for the others."""
+    """Return 1 for the dimension to split: the first even one, else the first largest; else 0."""
     even = [e.subtract(1, e.remainder(size, 2)) for size in sizes]
     largest = reduce(e.maximum, sizes, 0)
     below = [e.minimum(1, e.subtract(largest, size)) for size in sizes]
@@ -103,13 +104,13 @@ def _split_dimension(e: Emitter, sizes: Sequence[IndexOrInt]) -> list[IndexOrInt
 def _without_halves(
     e: Emitter, sizes: Sequence[IndexOrInt], split: Sequence[IndexOrInt]
 ) -> list[IndexOrInt]:
-    """The sizes, of the dimension that is split the larger half."""
+    """Return the sizes, with that of the split dimension replaced by its larger half."""
     pairs = zip(sizes, split, strict=True)
     return [e.subtract(size, e.multiply(here, e.divide(size, 2))) for size, here in pairs]
 
 
 def _halves(e: Emitter, value: SSAValue) -> Pair:
-    """The lower and the upper 32 bits."""
+    """Return the lower and the upper 32 bits."""
     high = e.op("arith.shrui", value, e.constant(32, i64))
     return e.op("arith.trunci", value, to=i32), e.op("arith.trunci", high, to=i32)
 
@@ -120,7 +121,7 @@ def _joined(e: Emitter, low: SSAValue, high: SSAValue) -> SSAValue:
 
 
 def _linear(e: Emitter, indices: Sequence[SSAValue], sizes: Sequence[IndexOrInt]) -> SSAValue:
-    """A row-major position as an integer."""
+    """Return the row-major position as an i64."""
     total = e.constant(0, i64)
     for index, size in zip(indices, sizes, strict=True):
         scaled = e.op("arith.muli", total, e.from_index(e.index(size), i64))
@@ -143,7 +144,7 @@ def _threefry_element(
     split: Sequence[IndexOrInt],
     width: int,
 ) -> SSAValue:
-    """The bits of an element. Along the dimension that is split, both words of a block follow."""
+    """Emit the bits of an element. Both words of a block are adjacent along the split dimension."""
     indices = [e.loop_index(place) for place in range(len(sizes))]
     parity: IndexOrInt = 0
     for index, here in zip(indices, split, strict=True):
@@ -159,7 +160,7 @@ def _threefry_element(
 
 
 def threefry(e: Emitter, key: Pair, block: Pair) -> Pair:
-    """Threefry-2x32 with 20 rounds."""
+    """Emit Threefry-2x32 with 20 rounds."""
     third = e.op("arith.xori", e.op("arith.xori", *key), e.constant(_PARITY, i32))
     keys = (*key, third)
     x, y = (e.op("arith.addi", one, other) for one, other in zip(block, key, strict=True))
@@ -181,7 +182,7 @@ def threefry(e: Emitter, key: Pair, block: Pair) -> Pair:
 def _philox_element(
     e: Emitter, key: SSAValue, counter: Pair, sizes: Sequence[IndexOrInt], width: int
 ) -> SSAValue:
-    """The bits of an element. XLA takes the key for the upper half of a counter without one."""
+    """Emit the bits of an element. XLA uses the key as the upper half of a counter of 64 bits."""
     indices = [e.loop_index(place) for place in range(len(sizes))]
     position = _linear(e, indices, sizes)
     in_block = 2 if width == 64 else 4
@@ -201,7 +202,7 @@ def _philox_element(
 
 
 def philox(e: Emitter, key: Pair, block: Sequence[SSAValue]) -> list[SSAValue]:
-    """Philox-4x32 with 10 rounds."""
+    """Emit Philox-4x32 with 10 rounds."""
     a, b, c, d = block
     first, second = key
     for number in range(10):
@@ -226,7 +227,7 @@ def _product(e: Emitter, value: SSAValue, factor: int) -> Pair:
 
 @tensor_rule("stablehlo.rng")
 def _rng(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Numbers from a counter that starts anew at each operation: any numbers are right.
+    """Convert `rng` to Philox with a counter that starts at 0 in each op; any numbers conform.
 
     The first two operands are the bounds of a uniform distribution, or the mean and the standard
     deviation of a normal one.
@@ -277,10 +278,10 @@ def _uniform_float(
 
 
 def _normal(e: Emitter, bits: SSAValue, mean: SSAValue, deviation: SSAValue) -> SSAValue:
-    """Box's and Muller's transform of two numbers of 32 bits, in f64."""
+    """Emit the Box-Muller transform of two 32-bit numbers, in f64."""
 
     def fraction(part: SSAValue) -> Number:
-        """Above 0 and below 1."""
+        """Return a number strictly between 0 and 1."""
         return (Number(e, e.op("arith.uitofp", part, to=f64)) + 0.5) * 2.0**-32
 
     first, second = map(fraction, _halves(e, bits))

@@ -1,4 +1,4 @@
-"""A stable sort of short dimensions: each element counts what comes before it."""
+"""Sort short dimensions stably: the rank of an element is the number of those before it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...ir.index import IndexOrInt
 from .emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 
 Less = Callable[[Emitter, Sequence[SSAValue], Sequence[SSAValue]], SSAValue]
-"""Whether elements, one of each key, come before others."""
+"""Emits whether one tuple of elements, one of each key, comes before another."""
 
 
 def ranks(
@@ -23,7 +23,10 @@ def ranks(
     *,
     are_unequal: bool = False,
 ) -> SSAValue:
-    """How many elements come before each one: those that are less, and equal ones in front."""
+    """Return how many elements come before each one along a dimension: less, or equal and in front.
+
+    With `are_unequal` there are no equal elements, which saves a comparison.
+    """
     rank = len(shape(keys[0]))
     sizes = e.sizes(keys[0])
     here = dims(*range(rank), loops=rank + 1)
@@ -54,7 +57,10 @@ def ranks(
 
 
 def placed(e: Emitter, value: SSAValue, found: SSAValue, dimension: int) -> SSAValue:
-    """The elements of a tensor at their ranks: one of them, and nothing of the others."""
+    """Return a tensor with each element moved to its rank.
+
+    Each element of the result is a reduction over all candidates, of which one matches.
+    """
     rank = len(shape(value))
     here = dims(*range(rank), loops=rank + 1)
     there = dims(*(rank if i == dimension else i for i in range(rank)), loops=rank + 1)
@@ -68,7 +74,7 @@ def placed(e: Emitter, value: SSAValue, found: SSAValue, dimension: int) -> SSAV
         )
         if not is_integer:
             return [inner.select(is_here, args[0], args[2])]
-        # Sums are computed in vectors.
+        # Unlike a select, a sum is vectorised.
         one = inner.select(is_here, args[0], inner.constant(0, element))
         return [inner.op("arith.addi", args[2], one)]
 

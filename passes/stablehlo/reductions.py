@@ -1,4 +1,4 @@
-"""Reductions along dimensions and in windows."""
+"""Convert reductions along dimensions and over windows, and `map`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .window_loops import combine_windows
 Tensors = Sequence[SSAValue]
 
 SHORT_WINDOW = 32
-"""Windows of so many elements are summed in their own type, as StableHLO's interpreter does it."""
+"""The most elements of a window that is summed in its own type, as StableHLO's interpreter does."""
 
 
 def element_kinds(op: Operation, first: int, count: int) -> list[Kind]:
-    """The kinds of the elements of some operands."""
+    """Return the element kinds of `count` operands, from the operand `first` on."""
     return [kind(each) for each in op.operand_types[first : first + count]]
 
 
@@ -45,7 +45,10 @@ def reduce(
     reduced: Sequence[int],
     combined: Combiner,
 ) -> list[SSAValue]:
-    """Combine the elements along some dimensions."""
+    """Return the reductions of inputs along some dimensions.
+
+    `operands` are the inputs, then their initial values. `op` has these as its first operands.
+    """
     e = lowering.emit
     half = len(operands) // 2
     inputs, given = operands[:half], element_kinds(op, 0, half)
@@ -84,7 +87,7 @@ def _map(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 
 def windows_of(op: Operation) -> list[Window]:
-    """The windows of an operation. Raises OperationError where they do not fit."""
+    """Return the windows of a reduction. Raises OperationError if its attributes do not fit."""
     try:
         return reduction_windows(op)
     except VerifyException as problem:
@@ -104,7 +107,7 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
         op.regions[0],
         half,
         widen=size > SHORT_WINDOW,
-        # From behind, what comes is what stands before.
+        # The tensor is reversed, so the next element stands before the accumulated ones.
         elements_first=running is not None and running[1],
     )
     given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)

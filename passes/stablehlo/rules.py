@@ -1,10 +1,10 @@
-"""How operations are converted: tables that the files of this package fill.
+"""The tables of conversion rules, which the files of this package fill.
 
-- `@scalar_rule("stablehlo.add")`: `function(emitter, operation, scalars) -> scalar` makes one
-  element of the result from one of each operand. The operation still has its StableHLO types.
-- `@tensor_rule("stablehlo.pad")`: `function(lowering, operation, tensors) -> tensors`. One name is
-  no operation: `quantised` is for operations that compute with quantised numbers.
-- `@call_rule("check.expect_eq")`: the same for a `custom_call` of that target.
+- `@scalar_rule("stablehlo.add")`: `function(emitter, operation, scalars) -> scalar` emits one
+  element of the result from one of each operand. The op still has its StableHLO types.
+- `@tensor_rule("stablehlo.pad")`: `function(lowering, operation, tensors) -> tensors`. The name
+  `quantised` is not an op: it converts all ops that compute with quantised numbers.
+- `@call_rule("check.expect_eq")`: a tensor rule for a `custom_call` of that target.
 """
 
 from __future__ import annotations

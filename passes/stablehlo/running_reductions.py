@@ -1,12 +1,12 @@
-"""Windows that reach from the first element to each: running sums, maxima and the like.
+"""Convert running reductions: windows that reach from the first (or last) element to each element.
 
 `jnp.cumsum` of n elements is a `stablehlo.reduce_window` with n windows of n elements, which would
-take n * n steps. Here elements are cut into blocks: each block has its running sum, the totals of
-the blocks have theirs, and each block is added to the total before it, as XLA does it, too.
+take n * n steps. Here the dimension is cut into blocks. The running sum of each block is combined
+with the running sum of the preceding blocks' totals, as XLA does it.
 
     1 2 3 | 4 5 6 | 7      blocks
-    1 3 6 | 4 9 15 | 7     each its own running sum
-    0     | 6      | 21    running sums of the totals, from the second block on
+    1 3 6 | 4 9 15 | 7     running sum of each block
+    0     | 6      | 21    running sum of the totals of the blocks before
     1 3 6 | 10 15 21 | 28
 """
 
@@ -27,16 +27,19 @@ from .shapes import pad
 from .window_loops import combine_windows
 
 BLOCK = 32
-"""Elements of a block: windows of a few elements are computed as they are."""
+"""The number of elements of a block. Dimensions of up to two blocks use windows directly."""
 
 _ALONE = 2
-"""Operations of a body that is one of its own, and its end."""
+"""The number of ops in a body that consists of one op and its terminator."""
 
 _THROUGH = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
 
 
 def running_dimension(op: Operation, windows: Sequence[Window]) -> tuple[int, bool] | None:
-    """The dimension along which an operation is a running reduction, and whether from behind."""
+    """Return the dimension of a running reduction, and whether it starts at the last element.
+
+    Return `None` if the op is not one, if it is short, or if its initial value is no identity.
+    """
     wide = [place for place, window in enumerate(windows) if not window.is_plain]
     if len(wide) != 1 or len(op.operands) != 2 or not _has_identity(op):
         return None
@@ -52,10 +55,10 @@ def running_dimension(op: Operation, windows: Sequence[Window]) -> tuple[int, bo
 
 
 def _has_identity(op: Operation) -> bool:
-    """Whether the initial value leaves every number as it is, and elements may be grouped.
+    """Return whether the initial value is an identity of the body and the body is associative.
 
-    A body and its initial value have to be a monoid (StableHLO's specification of `reduce`). Of
-    bodies of one operation it is known which are; those of more are taken at their word.
+    StableHLO requires a body and its initial value to be a monoid (specification of `reduce`). For
+    bodies of one op this is checked; longer ones are assumed to conform.
     """
     body = only_operation(op.regions[0])
     if body is None:
@@ -73,9 +76,9 @@ def _has_identity(op: Operation) -> bool:
 
 
 def _identities(body: str, found: Kind) -> Sequence[float]:
-    """The numbers that change no other, for bodies that may be applied in any groups.
+    """Return the identity of a body of one op that is associative; empty for other bodies.
 
-    An integer is given as it is read with a sign and without.
+    An integer is given both as signed and as unsigned number.
     """
     if body in ("stablehlo.add", "stablehlo.multiply"):
         return [0] if body == "stablehlo.add" else [1, -1] if found.name == "bool" else [1]
@@ -97,9 +100,10 @@ def running_reduction(
     found: tuple[Kind, Kind],
     place: int,
 ) -> SSAValue:
-    """The running reduction of a tensor, carried as the combiner does.
+    """Return the running reduction of a tensor along `place`, in the accumulator's type.
 
-    `found` are the kinds of the elements, and of the initial value.
+    `found` are the kinds of the elements and of the initial value. Recurses on the totals of
+    blocks.
     """
     (start,) = combined.start(e, [initial], [found[1]])
     extent = shape(value)[place]
@@ -143,7 +147,7 @@ def _in_windows(
     found: Kind,
     place: int,
 ) -> SSAValue:
-    """A window for each element; `starts` are the initial value as given and as carried."""
+    """Compute one window per element; `starts` are the initial value as given and as carried."""
     initial, start = starts
     extent, none = shape(value)[place], [0] * len(shape(value))
     padded = pad(e, value, initial, _at(place, extent - 1, len(none)), none, none)

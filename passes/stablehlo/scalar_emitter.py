@@ -1,4 +1,4 @@
-"""Making operations on scalars and indices, at one place and from one operation."""
+"""Emit ops on scalars and indices, at one insertion point and with one op's location."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _defaults(name: str) -> tuple[type[Operation], dict[str, Attribute]]:
 
 
 class ScalarEmitter(BuilderIndices):
-    """Makes operations on scalars and indices where its builder is."""
+    """Emits ops on scalars and indices at the insertion point of its builder."""
 
     def __init__(self, builder: Builder, origin: Operation) -> None:
         super().__init__(builder)
@@ -53,7 +53,7 @@ class ScalarEmitter(BuilderIndices):
         self.origin = origin
 
     def add_op(self, operation: Operation) -> Operation:
-        """Put an operation here."""
+        """Insert an op and return it."""
         return self.builder.insert(operation)
 
     # Scalars.
@@ -65,7 +65,10 @@ class ScalarEmitter(BuilderIndices):
         to: Attribute | None = None,
         **properties: Attribute,
     ) -> SSAValue:
-        """An operation of arith, math or complex by its name, such as `arith.addf`."""
+        """Emit an op of arith, math or complex by name, such as `arith.addf`.
+
+        The result has the type `to`, by default that of the first operand.
+        """
         found, defaults = _defaults(name)
         made = found.create(
             operands=operands,
@@ -75,7 +78,7 @@ class ScalarEmitter(BuilderIndices):
         return self.insert(made)
 
     def constant(self, value: float | complex, element: Attribute) -> SSAValue:
-        """A number of a signless integer, index, float or complex type."""
+        """Emit a constant of a signless integer, index, float or complex type."""
         if isinstance(element, ComplexType):
             part = cast("ComplexType[Any]", element).element_type
             number = complex(value)
@@ -98,39 +101,42 @@ class ScalarEmitter(BuilderIndices):
         )
 
     def compare_integers(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
-        """`arith.cmpi` with a predicate such as `slt`."""
+        """Emit `arith.cmpi` with a predicate such as `slt`."""
         number = IntegerAttr(CMPI_COMPARISON_OPERATIONS.index(predicate), 64)
         return self.op("arith.cmpi", left, right, to=BOOL, predicate=number)
 
     def compare_floats(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
-        """`arith.cmpf` with a predicate such as `olt`."""
+        """Emit `arith.cmpf` with a predicate such as `olt`."""
         number = IntegerAttr(CMPF_COMPARISON_OPERATIONS.index(predicate), 64)
         return self.op("arith.cmpf", left, right, to=BOOL, predicate=number)
 
     def compare_with_zero(self, predicate: str, value: SSAValue) -> SSAValue:
-        """`arith.cmpf` of a float and 0, in f32 for narrow ones: f8E8M0FNU has no zero."""
+        """Emit `arith.cmpf` with 0.
+
+        Floats narrower than 16 bits are compared in f32, because f8E8M0FNU has no zero.
+        """
         if kind(value.type).width < 16:
             value = self.op("arith.extf", value, to=f32)
         return self.compare_floats(predicate, value, self.constant(0.0, value.type))
 
     def select(self, condition: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:
-        """`arith.select`."""
+        """Emit `arith.select`."""
         return self.op("arith.select", condition, left, right, to=left.type)
 
     def both(self, left: SSAValue, right: SSAValue) -> SSAValue:
-        """`arith.andi`."""
+        """Emit `arith.andi`."""
         return self.op("arith.andi", left, right)
 
     def either(self, left: SSAValue, right: SSAValue) -> SSAValue:
-        """`arith.ori`."""
+        """Emit `arith.ori`."""
         return self.op("arith.ori", left, right)
 
     def loop_index(self, dimension: int) -> SSAValue:
-        """The index of a loop around."""
+        """Emit `linalg.index`."""
         return self.insert(IndexOp(dimension))
 
     def to_index(self, value: SSAValue, signed: bool = True) -> SSAValue:
-        """An integer as an index."""
+        """Emit the conversion of an integer to an index."""
         if isinstance(value.type, IndexType):
             return value
         number = known(value)
@@ -141,7 +147,7 @@ class ScalarEmitter(BuilderIndices):
         return self.op("arith.index_cast" if signed else "arith.index_castui", value, to=INDEX)
 
     def from_index(self, value: SSAValue, element: Attribute) -> SSAValue:
-        """An index as an integer of a type."""
+        """Emit the conversion of an index to an integer type."""
         if isinstance(element, IndexType):
             return value
         return self.op("arith.index_cast", value, to=element)

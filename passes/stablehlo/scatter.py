@@ -1,4 +1,9 @@
-"""Scatter."""
+"""Convert `stablehlo.scatter`.
+
+Small tensors become one loop nest over elements of the result and, as a reduction, over index
+vectors, which can be partitioned. Large ones become a sequential loop over index vectors that
+updates a window or an element each.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +31,19 @@ from .rules import tensor_rule
 Tensors = Sequence[SSAValue]
 
 MOST_POINTS = 1 << 22
-"""How many pairs of an element and an index vector are looked at; beyond, windows are updated."""
+"""The maximum number of pairs (element, index vector) for which one loop nest is emitted."""
 
 MOST_SINGLE_POINTS = 1 << 16
-"""The same where windows are single elements: a kernel sets these one after the other."""
+"""`MOST_POINTS` for windows of one element, which one kernel can update one after the other."""
 
 
 @tensor_rule("stablehlo.scatter")
 def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Updates outside of the tensor reach no element. Those of one element come in order.
+    """Convert a scatter.
 
-    In small tensors every element asks each index vector whether its window covers it: that is one
-    loop nest, which can be split. In large ones a loop over index vectors updates their windows,
-    or sets single elements.
+    Updates outside the tensor are dropped, those of one element apply in order.
+
+    The choice between a loop nest and a loop over index vectors is made by `_Scatter.is_large`.
     """
     numbers = attribute(op, "scatter_dimension_numbers")
     if not isinstance(numbers, ScatterAttr):
@@ -57,9 +62,11 @@ def scattered(
     combined: Combiner,
     indices: SSAValue | None = None,
 ) -> Tensors:
-    """Tensors with updates at indices: the operands are tensors, indices, updates, as given.
+    """Return the input tensors with updates applied at indices.
 
-    `indices` are those of StableHLO, where that is known: which of them count along a dimension.
+    `operands` are inputs, start indices and updates, in that order, `kinds` their elements' kinds.
+    `indices` is the StableHLO value of the start indices, if there is one: it shows which of them
+    count along a dimension (`progressions.py`). Raises OperationError if `numbers` do not fit.
     """
     scatter = _Scatter(e, operands, kinds, numbers, combined, indices)
     if 0 in (*shape(scatter.updates[0]), *shape(scatter.inputs[0])):
@@ -68,7 +75,7 @@ def scattered(
 
 
 class _Scatter:
-    """One scatter: loops over its results, and over its index vectors."""
+    """One scatter: its dimension numbers, and the loops over its results and index vectors."""
 
     def __init__(
         self,
@@ -95,7 +102,7 @@ class _Scatter:
         self.batch = [i for i in range(update_rank) if i not in self.windows]
         self.vector = numbers.integer("index_vector_dim")
         self._indexed = dict(enumerate(numbers.integers("scatter_dims_to_operand_dims")))
-        """For numbers of index vectors the dimensions that they are for."""
+        """Maps each component of an index vector to the dimension of the input that it indexes."""
         self.batch_places = [i for i in range(len(shape(self.starts))) if i != self.vector]
         pairs = zip(
             numbers.integers("scatter_indices_batching_dims"),
@@ -105,16 +112,17 @@ class _Scatter:
         self.shared = {
             self.batch_places.index(of_starts): of_input for of_starts, of_input in pairs
         }
-        """For batches that go with a dimension of the input that dimension."""
+        """Maps each batch dimension that is paired with an input dimension to that dimension."""
         if indices is not None:
             self._use_progressions(indices)
         if len(self.window) != len(self.windows) or len(self.batch) != len(self.batch_places):
             raise OperationError(e.origin, "has dimension numbers that do not fit its operands")
 
     def _use_progressions(self, indices: SSAValue) -> None:
-        """Let batches go with the dimensions along which their index counts.
+        """Pair batch dimensions with the input dimensions along which their indices count.
 
-        A window at 0 that is as wide as the tensor needs no index.
+        This removes the component from the index vectors. A component that is always 0 is removed,
+        too, if its window is as wide as the tensor.
         """
         extents = shape(self.inputs[0])
         for number, dimension in tuple(self._indexed.items()):
@@ -132,10 +140,10 @@ class _Scatter:
                     del self._indexed[number]
 
     def loops(self) -> list[SSAValue]:
-        """Loops over the elements, and for each over the index vectors that may be for it.
+        """Emit parallel loops over the input's elements, and reductions over the index vectors.
 
-        Index vectors are read along the loops, and so are updates whose windows are as wide as the
-        tensor: a device that has some of them adds up these.
+        Index vectors are read through indexing maps, and so are updates if each window spans the
+        tensor: then a device that holds a shard of the updates reduces only these.
         """
         e, combined = self.emit, self.combined
         inputs = self._promoted(e, combined.carried)
@@ -176,7 +184,7 @@ class _Scatter:
         )
 
     def _is_whole(self, dimension: int) -> bool:
-        """Whether windows are as wide as the tensor in a dimension that no index is for."""
+        """Return whether windows span the tensor along a dimension that is not indexed."""
         if dimension in self._indexed.values():
             return False
         extent = shape(self.inputs[0])[dimension]
@@ -184,9 +192,10 @@ class _Scatter:
         return extent >= 0 and extent == shape(self.updates[0])[place]
 
     def is_large(self) -> bool:
-        """Whether there are too many elements to look at all for each index vector.
+        """Return whether there are too many pairs (element, index vector) for one loop nest.
 
-        Slices of complex numbers are loops over all elements, so there is nothing to gain.
+        Complex tensors are never large: their slices are loops over all elements, so there is no
+        gain.
         """
         if self.kinds[0].name == "complex":
             return False
@@ -199,13 +208,13 @@ class _Scatter:
         return prod(map(abs, (*shape(self.inputs[0]), *updates))) > most
 
     def _has_single_elements(self) -> bool:
-        """Whether each window is one element of a tensor of known sizes."""
+        """Return whether windows are single elements and the tensor is static and not empty."""
         windows = [shape(self.updates[0])[place] for place in self.windows]
         extents = shape(self.inputs[0])
         return all(size == 1 for size in windows) and all(size > 0 for size in extents)
 
     def updates_in_order(self) -> list[SSAValue]:
-        """A loop over the index vectors; each updates the part of its window that is inside."""
+        """Emit a sequential loop over index vectors; each updates its window inside the tensor."""
         update = self._updated_element if self._has_single_elements() else self._updated
         e = self.emit
         inputs = self._promoted(e, self.combined.carried)
@@ -231,10 +240,12 @@ class _Scatter:
         batch: Sequence[IndexOrInt],
         carried: Sequence[SSAValue],
     ) -> list[SSAValue]:
-        """A window updated: what lies outside of the tensor is left out.
+        """Return the carried tensors with one window updated.
 
-        The part of the tensor that is written is as large as the window and lies inside; elements
-        of it that the window does not cover are written as they were.
+        Its part outside the tensor is dropped.
+
+        The slice that is rewritten has the size of the window but is moved inside the tensor;
+        elements of the slice that the window does not cover keep their values.
         """
         starts = self._starts(e, batch, self._vector(e, batch))
         offsets: list[IndexOrInt] = []
@@ -246,7 +257,7 @@ class _Scatter:
             size = e.minimum(width, extent)
             sizes.append(size)
             if start == 0:
-                # The window begins where the tensor does, and cannot be larger.
+                # The window starts at the tensor's first element and cannot be larger than it.
                 offsets.append(0)
                 continue
             offset = e.maximum(e.minimum(start, e.subtract(extent, size)), 0)
@@ -286,7 +297,7 @@ class _Scatter:
         ]
 
     def _width(self, e: Emitter, dimension: int) -> IndexOrInt:
-        """The size of a window along a dimension of the tensor."""
+        """Return the size of a window along a dimension of the tensor."""
         if dimension not in self.window:
             return 1
         return e.size(self.updates[0], self.windows[self.window.index(dimension)])
@@ -297,7 +308,10 @@ class _Scatter:
         batch: Sequence[IndexOrInt],
         carried: Sequence[SSAValue],
     ) -> list[SSAValue]:
-        """One element set: to what it was, if the index vector leads out of the tensor."""
+        """Return the carried tensors with one element updated.
+
+        If the index vector is out of bounds, the nearest element is rewritten with its own value.
+        """
         hit = e.constant(1, BOOL)
         places: list[SSAValue] = []
         starts = self._starts(e, batch, self._vector(e, batch))
@@ -317,7 +331,7 @@ class _Scatter:
         ]
 
     def _vectors(self, e: Emitter) -> list[SSAValue]:
-        """The first, second, ... numbers of all index vectors, each a tensor."""
+        """Return one tensor for each component of the index vectors."""
         if self.vector >= len(shape(self.starts)):
             return [self.starts] * len(self._indexed)
         sizes = e.sizes(self.starts)
@@ -333,7 +347,7 @@ class _Scatter:
         return found
 
     def _vector(self, e: Emitter, batch: Sequence[IndexOrInt]) -> list[SSAValue]:
-        """The numbers of one index vector."""
+        """Return the components of one index vector."""
         return [
             e.element(self.starts, vector_index(batch, self.vector, number, self.starts))
             for number in self._indexed
@@ -342,7 +356,7 @@ class _Scatter:
     def _starts(
         self, e: Emitter, batch: Sequence[IndexOrInt], vector: Sequence[SSAValue]
     ) -> list[IndexOrInt]:
-        """Where the window of an index vector begins; 0 where indices say nothing."""
+        """Return where the window of an index vector starts, 0 in dimensions without an index."""
         starts: list[IndexOrInt] = [0] * self.rank
         is_signed = self.kinds[self.count].name == "signed"
         for number, dimension in zip(vector, self._indexed.values(), strict=True):
@@ -352,7 +366,7 @@ class _Scatter:
         return starts
 
     def _promoted(self, e: Emitter, carried: Sequence[Attribute]) -> list[SSAValue]:
-        """The inputs as tensors of what the body works on."""
+        """Return the inputs converted to the types that the combiner carries."""
         made: list[SSAValue] = []
         for value, type_, found in zip(self.inputs, carried, self.kinds[: self.count], strict=True):
             target = kind(type_)
@@ -372,7 +386,7 @@ class _Scatter:
     def _source(
         self, e: Emitter, batch: Sequence[SSAValue], starts: Sequence[IndexOrInt]
     ) -> tuple[SSAValue, list[IndexOrInt]]:
-        """Whether the update of this point of the loops is for this element, and where it is."""
+        """Return whether the update at this point of the loops is for this element, and where."""
         hit = e.constant(1, BOOL)
         indices: list[IndexOrInt] = [0] * (len(self.batch) + len(self.windows))
         for place, index in zip(self.batch, batch, strict=True):

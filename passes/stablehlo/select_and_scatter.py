@@ -1,4 +1,8 @@
-"""select_and_scatter, the gradient of a maximum over windows."""
+"""Convert `select_and_scatter`, the gradient of a maximum over windows.
+
+One loop nest computes the position of the element that each window selects. A second one adds, for
+each element of the result, the source values of the windows that selected it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ Tensors = Sequence[SSAValue]
 
 @tensor_rule("stablehlo.select_and_scatter")
 def _select_and_scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """First where the chosen element of each window is, then what is scattered to each place."""
+    """Compute the selected position of each window, then what is scattered to each element."""
     e = lowering.emit
     combined = combiner(lowering, op, op.regions[1], 1, widen=False)
     (start,) = combined.start(e, [e.element(operands[2])], element_kinds(op, 2, 1))
@@ -44,9 +48,9 @@ def _choose(
     counts: Sequence[IndexOrInt],
     windows: Sequence[Window],
 ) -> SSAValue:
-    """The row-major position of each window's element; -1 for windows without elements.
+    """Return the row-major position of each window's selected element, -1 for windows of padding.
 
-    Dimensions in which windows are single elements do not count.
+    Positions count only dimensions in which windows are wider than one element.
     """
     e = lowering.emit
     rank, sizes = len(windows), e.sizes(operand)
@@ -94,7 +98,7 @@ def _negated(e: Emitter, truth: SSAValue) -> SSAValue:
 
 
 MOST_PHASES = 16
-"""Places that are told apart by their distance from the windows' first elements."""
+"""The maximum product of strides for which each phase of the result gets its own loop nest."""
 
 
 def _scatter_chosen(
@@ -105,12 +109,13 @@ def _scatter_chosen(
     chosen: SSAValue,
     windows: Sequence[Window],
 ) -> SSAValue:
-    """What is scattered to each place, from the windows that it is in, the first one first.
+    """Return, for each element, the values scattered to it by the windows that cover it, in order.
 
-    Places are counted from where the first window begins, in blocks as long as the stride. With
-    windows of 3 at 0, 2, 4, ... the first places of the blocks, 0, 2, 4, ..., are in two windows
-    each, and the second ones in one. Such a phase reads windows along its blocks. If there are
-    too many phases, or sizes are open, one loop nest has all places of the blocks.
+    Elements are counted from the start of the first window, in blocks as long as the stride. With
+    windows of 3 at 0, 2, 4, ... the first elements of the blocks (0, 2, 4, ...) are in two windows
+    each, and the second ones in one. Each such phase gets a loop nest that reads windows along its
+    blocks. If there are too many phases, or sizes are dynamic, one loop nest covers all elements of
+    the blocks.
     """
     sizes = e.sizes(operands[0])
     scatter = _Scatter(e, combined, start, operands[1], chosen, sizes, windows)
@@ -137,24 +142,24 @@ def _scatter_chosen(
 
 @dataclass(frozen=True, slots=True)
 class _Blocks:
-    """Blocks of one dimension whose places are in so many windows, as far as there are any."""
+    """Blocks along one dimension, and the windows that cover their elements."""
 
     block: int
-    """The first block."""
+    """The number of the first block."""
     count: IndexOrInt
     reach: int
-    """In how many windows the places are: that of their own block and those before."""
+    """How many windows cover an element: that of its own block and `reach - 1` before it."""
     high: int
-    """How many windows are missing behind the last one; those that nothing reads, if negative."""
+    """How many windows have to be added after the last one; if negative, how many are not read."""
 
     @property
     def low(self) -> int:
-        """How many windows are missing before the first one."""
+        """How many windows have to be added before the first one."""
         return self.reach - 1 - self.block
 
 
 def _phase(window: Window, first: int, size: int, count: int) -> _Blocks:
-    """The blocks that have a place of a dimension of some size, as the one numbered `first`."""
+    """Return the blocks of a dimension of `size` elements with an element at offset `first`."""
     block = max(-((first - window.low) // window.stride), 0)
     last = (size - 1 + window.low - first) // window.stride
     reach = max(-((first - window.size) // window.stride), 0)
@@ -163,7 +168,7 @@ def _phase(window: Window, first: int, size: int, count: int) -> _Blocks:
 
 @dataclass(frozen=True, slots=True)
 class _Scatter:
-    """What windows scatter to the places that were chosen."""
+    """The second loop nest: what windows scatter to the positions that they selected."""
 
     emit: Emitter
     combined: Combiner
@@ -171,18 +176,18 @@ class _Scatter:
     source: SSAValue
     chosen: SSAValue
     sizes: Sequence[IndexOrInt]
-    """Those of the result."""
+    """The sizes of the result."""
     windows: Sequence[Window]
 
     def all_places(self) -> SSAValue:
-        """The places of all blocks, and of these the ones that the result has."""
+        """Compute all elements of all blocks, and slice those that the result has."""
         e, windows = self.emit, self.windows
         blocks = [
             e.maximum(e.divide(e.add(size, each.low + each.stride - 1), each.stride), 1)
             for size, each in zip(self.sizes, windows, strict=True)
         ]
         rows = [
-            # There are no more blocks than windows and these.
+            # An upper bound of the number of blocks that exceed the number of windows.
             _Blocks(0, count, -(-each.size // each.stride), max(most, 0))
             for count, each in zip(blocks, windows, strict=True)
             for most in [(each.size - each.high + 3 * each.stride - 3) // each.stride - 1]
@@ -194,10 +199,12 @@ class _Scatter:
         return e.extract_slice(made, offsets, self.sizes, [1] * len(windows))
 
     def places(self, rows: Sequence[_Blocks], phase: Sequence[int] | None = None) -> SSAValue:
-        """Of each block the place that is numbered by `phase`, or all in dimensions of their own.
+        """Compute the element at offset `phase` of each block.
 
-        Loops over blocks, and over places in them, dimension by dimension, come before those over
-        windows.
+        Without `phase`, all elements of each block.
+
+        The result has a dimension over blocks and, without `phase`, one over elements of a block
+        for each dimension with wide windows. These loops precede the reductions over windows.
         """
         e, windows = self.emit, self.windows
         wide = [place for place, each in enumerate(windows) if not each.is_plain]

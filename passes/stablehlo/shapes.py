@@ -1,4 +1,4 @@
-"""Operations that move elements, with sizes that are known or computed."""
+"""Convert ops that move elements (reshapes, broadcasts, slices, padding), and ops on sizes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Tensors = Sequence[SSAValue]
 
 
 def sizes_from(e: Emitter, numbers: SSAValue, result: Sequence[int]) -> list[IndexOrInt]:
-    """Sizes that a tensor holds, but for those that the result's type says."""
+    """Return the static sizes of `result`, and the others read from the tensor `numbers`."""
     return [
         size if size >= 0 else e.to_index(e.element(numbers, [place]))
         for place, size in enumerate(result)
@@ -31,12 +31,12 @@ def sizes_from(e: Emitter, numbers: SSAValue, result: Sequence[int]) -> list[Ind
 
 
 def index_values(e: Emitter, numbers: SSAValue, count: int) -> list[SSAValue]:
-    """The numbers of a tensor of one dimension as indices."""
+    """Return the first `count` numbers of a tensor of rank 1 as indices."""
     return [e.to_index(e.element(numbers, [place])) for place in range(count)]
 
 
 def result_sizes(op: Operation) -> tuple[int, ...]:
-    """The sizes in the type of the result."""
+    """Return the shape of the first result's type; dynamic sizes are negative."""
     return tuple(cast("tuple[int, ...]", op.result_types[0].get_shape()))  # pyright: ignore
 
 
@@ -49,7 +49,7 @@ def _reshape(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     sizes: list[IndexOrInt] = list(result_sizes(op))
     unknown = [place for place, size in enumerate(sizes) if cast(int, size) < 0]
     if len(unknown) == 1:
-        # What the known sizes leave of all elements.
+        # The dynamic size is the number of elements over the product of the static sizes.
         total: IndexOrInt = 1
         for size in e.sizes(operands[0]):
             total = e.multiply(total, size)
@@ -69,9 +69,9 @@ def _dynamic_reshape(lowering: Lowering, op: Operation, operands: Tensors) -> Te
 def broadcast(
     e: Emitter, source: SSAValue, sizes: Sequence[IndexOrInt], places: Sequence[int]
 ) -> SSAValue:
-    """A tensor whose dimensions go to places of a larger one, and are repeated along the rest.
+    """Return a tensor of `sizes`; dimension i of `source` is dimension `places[i]` of the result.
 
-    A size of 1 is repeated; so may be a size that is open, if it turns out to be 1.
+    A source dimension of size 1 is repeated. A dynamic one is repeated if it is 1 at run time.
     """
     element = element_type(source.type)
     rank = len(sizes)
@@ -144,7 +144,7 @@ def _transpose(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 
 def transpose(e: Emitter, source: SSAValue, order: Sequence[int]) -> SSAValue:
-    """The dimensions of a tensor in another order."""
+    """Return a tensor with its dimensions permuted."""
     if list(order) == list(range(len(order))):
         return source
     sizes = e.sizes(source)
@@ -160,7 +160,7 @@ def _reverse(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 
 def reverse(e: Emitter, source: SSAValue, turned: Sequence[int]) -> SSAValue:
-    """A tensor with the elements along some dimensions in the opposite order."""
+    """Return a tensor with the elements along some dimensions in reverse order."""
     extents = shape(source)
     empty = e.empty(e.sizes(source), element_type(source.type))
     if all(extents[each] >= 0 for each in turned):
@@ -213,7 +213,7 @@ def _slice(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @tensor_rule("stablehlo.real_dynamic_slice")
 def _real_dynamic_slice(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Strides are numbers of the run, so elements are read one by one."""
+    """Convert a slice with dynamic strides, which reads its elements one by one."""
     e = lowering.emit
     source = operands[0]
     rank = len(shape(source))
@@ -242,7 +242,7 @@ def clamped_starts(
     source: SSAValue,
     sizes: Sequence[IndexOrInt],
 ) -> list[IndexOrInt]:
-    """Where a slice of these sizes begins: moved into the tensor, in each dimension."""
+    """Return the start of a slice of these sizes, clamped so that the slice lies in the tensor."""
     clamped: list[IndexOrInt] = []
     for place, start in enumerate(starts):
         most = e.subtract(e.size(source, place), sizes[place])
@@ -251,11 +251,11 @@ def clamped_starts(
 
 
 def clamp_index(e: Emitter, number: SSAValue, found: Kind, most: IndexOrInt) -> IndexOrInt:
-    """A number as an index from 0 to `most`, whatever its sign and width are."""
+    """Return an integer of any signedness and width as an index clamped to 0..`most`."""
     index = known(e.to_index(number, found.name == "signed"))
     if found.name == "signed" or isinstance(index, int):
         return e.minimum(e.maximum(index, 0), most)
-    # A number of 64 bits that is too large is negative as an index.
+    # An unsigned 64-bit number that is too large is negative as an index.
     return e.op("arith.minui", index, e.index(most))
 
 
@@ -299,7 +299,10 @@ def pad(
     high: Sequence[int],
     interior: Sequence[int],
 ) -> SSAValue:
-    """Elements between all others, then before and behind them; negative numbers cut away."""
+    """Return a tensor padded by interior, then by edge padding.
+
+    Negative edge padding removes elements.
+    """
     if any(interior):
         source = spread(e, source, value, [each + 1 for each in interior])
     source = e.pad(source, [max(each, 0) for each in low], [max(each, 0) for each in high], value)
@@ -314,7 +317,7 @@ def pad(
 
 
 def spread(e: Emitter, source: SSAValue, value: SSAValue, distances: Sequence[int]) -> SSAValue:
-    """A tensor whose elements are some distance apart, with a value in between."""
+    """Return a tensor whose elements are `distances` apart, with a value in between."""
     sizes: list[IndexOrInt] = []
     for size, distance in zip(e.sizes(source), distances, strict=True):
         longer = e.add(e.multiply(e.add(size, -1), distance), 1)
@@ -341,7 +344,11 @@ def dynamic_pad(
     interior: Sequence[IndexOrInt],
     known_sizes: Sequence[int],
 ) -> SSAValue:
-    """Padding by numbers of any sign: each element asks whether it is one of the source's."""
+    """Return a tensor padded by dynamic numbers of any sign.
+
+    Each element of the result computes whether it is one of the source. `known_sizes` is the shape
+    of the result's type; dynamic sizes in it are computed.
+    """
     rank = len(shape(source))
     own = [e.index(size) for size in e.sizes(source)]
     steps = [e.index(e.add(each, 1)) for each in interior]
@@ -384,7 +391,7 @@ def _dynamic_iota(lowering: Lowering, op: Operation, operands: Tensors) -> Tenso
 
 
 def iota(e: Emitter, sizes: Sequence[IndexOrInt], dimension: int, element: Kind) -> SSAValue:
-    """A tensor whose elements are their index along a dimension."""
+    """Return a tensor whose elements are their index along a dimension."""
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         index = inner.loop_index(dimension)
@@ -408,7 +415,7 @@ def _get_dimension_size(lowering: Lowering, op: Operation, operands: Tensors) ->
 
 @tensor_rule("stablehlo.set_dimension_size")
 def _set_dimension_size(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """The first elements along a dimension."""
+    """Return the leading elements along a dimension."""
     e = lowering.emit
     sizes = e.sizes(operands[0])
     if result_sizes(op)[integer(op, "dimension")] >= 0:

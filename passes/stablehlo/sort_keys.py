@@ -1,9 +1,9 @@
-"""Orders of one integer an element: it is computed once, and not at each comparison.
+"""Sort by integer keys that are computed once per element instead of at each comparison.
 
-JAX sorts floats by `compare LT, f(a), f(b), TOTALORDER`, where `f` makes zeros alike, and NaNs. The
-key of an element `a` is then `f(a)` as an integer that is ordered alike. Narrow keys are packed
-with the places of their elements, counted from one: keys 7 3 7 become the numbers 7.1 3.2 7.3, no
-two of which are equal, and of which 3.2 7.1 7.3 is the stable order.
+JAX sorts floats by `compare LT, f(a), f(b), TOTALORDER`, where `f` maps both zeros to one and all
+NaNs to one. The key of an element `a` is then `f(a)` as an integer of the same order. Narrow keys
+are packed with the positions of their elements, counted from one: keys 7 3 7 become 7.1 3.2 7.3.
+These are distinct, and sorting them gives the stable order 3.2 7.1 7.3.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .emitter import Emitter, shape
 from .lowering import Lowering
 
 LOW_BITS = 32
-"""Bits of a packed number that hold a place."""
+"""The number of low bits of a packed number that hold the position."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """A tensor of integers by which elements are ordered."""
+    """An integer tensor by which elements are ordered."""
 
     values: SSAValue
     width: int
@@ -35,18 +35,18 @@ class Keys:
     descends: bool = False
 
     def less(self, e: Emitter, one: Sequence[SSAValue], other: Sequence[SSAValue]) -> SSAValue:
-        """Whether a key comes before another."""
+        """Return whether a key comes before another."""
         predicate = ("u" if self.is_unsigned else "s") + ("gt" if self.descends else "lt")
         return e.compare_integers(predicate, one[0], other[0])
 
     def can_be_packed(self, dimension: int) -> bool:
-        """Whether 64 bits hold a key and any place along a dimension."""
+        """Return whether 64 bits hold a key and any position along a dimension."""
         return self.width <= LOW_BITS and 0 <= shape(self.values)[dimension] < 1 << LOW_BITS - 1
 
     def packed(self, e: Emitter, dimension: int) -> SSAValue:
-        """Each key with the place of its element along a dimension in the low bits.
+        """Return each key with its element's position along a dimension in the low bits, as i64.
 
-        No number is the least or the largest one of 64 bits.
+        No result is the least or the largest i64, so callers can use these as sentinels.
         """
 
         def pack(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -67,7 +67,7 @@ class Keys:
 
 
 def places_of(e: Emitter, packed: SSAValue) -> SSAValue:
-    """The places in packed numbers."""
+    """Return the positions in packed numbers."""
 
     def place(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         counted = scalar.op("arith.andi", args[0], scalar.constant((1 << LOW_BITS) - 1, i64))
@@ -77,9 +77,9 @@ def places_of(e: Emitter, packed: SSAValue) -> SSAValue:
 
 
 def keys_of(lowering: Lowering, region: Region, operands: Sequence[SSAValue]) -> Keys | None:
-    """The keys that a comparator compares, `None` if it compares something else.
+    """Return the keys that a comparator compares, `None` if it compares something else.
 
-    A comparator is given two elements of each operand, side by side.
+    The comparator's arguments are two elements of each operand, side by side.
     """
     comparison = _comparison(region)
     if comparison is None:
@@ -99,7 +99,7 @@ def keys_of(lowering: Lowering, region: Region, operands: Sequence[SSAValue]) ->
 
 
 def _first_side(region: Region) -> Region:
-    """A comparator's region with what it compares of the first elements as its result."""
+    """Return a copy of a comparator that yields the left operand of its comparison."""
     body = Region()
     region.clone_into(body)
     *others, end = body.block.ops
@@ -113,7 +113,7 @@ def _first_side(region: Region) -> Region:
 
 
 def _comparison(region: Region) -> Operation | None:
-    """The comparison of one function of the first elements with the same one of the second."""
+    """Return the comparison of f(first elements) and f(second elements), `None` for others."""
     end = region.block.last_op
     owner = end.operands[0].owner if end is not None and end.operands else None
     if not isinstance(owner, Operation) or owner.name != "stablehlo.compare":
@@ -129,7 +129,7 @@ def _comparison(region: Region) -> Operation | None:
 
 
 def _are_alike(first: SSAValue, second: SSAValue, region: Region) -> bool:
-    """Whether one value is computed of first elements as the other one is of second elements."""
+    """Return whether `second` is the same function of second elements as `first` of first ones."""
     pending, known = [(first, second)], set[tuple[SSAValue, SSAValue]]()
     while pending:
         pair = pending.pop()

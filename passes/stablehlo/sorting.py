@@ -1,4 +1,8 @@
-"""Sorting by any comparator."""
+"""Convert sorts with arbitrary comparators, and top-k.
+
+Short dimensions are sorted by rank (`rank_sort.py`), long ones by merging (`merge_sort.py`).
+Comparators that compare one integer per element are replaced by keys (`sort_keys.py`).
+"""
 
 from __future__ import annotations
 
@@ -35,10 +39,10 @@ Tensors = Sequence[SSAValue]
 Order = Less | Keys
 
 LONG = 128
-"""How many elements are sorted by counting which come before each of them; more are merged."""
+"""The maximum number of elements that are sorted by rank; longer dimensions are merge-sorted."""
 
 FEW = 64
-"""How many of the largest elements are looked for one after the other."""
+"""The maximum k of a top-k that selects its elements one by one instead of sorting."""
 
 
 @tensor_rule("stablehlo.sort")
@@ -51,9 +55,9 @@ def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @call_rule("ApproxTopK")
 def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """The first elements by a comparator; none is left out, though some might be.
+    """Convert ApproxTopK to an exact top-k by its comparator.
 
-    The operands are tensors, and for each of them what stands for elements that are not there.
+    The operands are tensors, followed by an initial value for each of them.
     """
     options = attribute(op, "mhlo.backend_config") or attribute(op, "backend_config")
     called = attribute(op, "called_computations")
@@ -75,7 +79,7 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
 
 
 def _comparator(lowering: Lowering, region: Region, operands: Tensors) -> Order:
-    """The order that a region over pairs of elements is."""
+    """Return the order that a comparator defines: keys if possible, else its region as a `Less`."""
     keys = keys_of(lowering, region, operands)
     if keys is not None:
         return keys
@@ -83,12 +87,12 @@ def _comparator(lowering: Lowering, region: Region, operands: Tensors) -> Order:
 
 
 def in_pairs(one: Tensors, other: Tensors) -> list[SSAValue]:
-    """The elements of two places as comparators take them: those of each tensor side by side."""
+    """Interleave the elements of two positions: comparators take both of each tensor in turn."""
     return [value for pair in zip(one, other, strict=True) for value in pair]
 
 
 def in_sorted_order(e: Emitter, operands: Tensors, dimension: int, order: Order) -> Tensors:
-    """Tensors in an order of their elements along a dimension. The sort is stable."""
+    """Return tensors sorted along a dimension by `order`. The sort is stable."""
     if shape(operands[0])[dimension] in (0, 1):
         return operands
     keys, less = ([order.values], order.less) if isinstance(order, Keys) else (operands, order)
@@ -113,7 +117,11 @@ def _top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 
 def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt) -> list[SSAValue]:
-    """The largest elements along the last dimension; of equal ones, the first."""
+    """Return the `count` largest elements along the last dimension, and their indices.
+
+    Of equal elements, the first comes first. `op` is the op whose first operand has the elements'
+    kind, and whose second result has the indices' kind.
+    """
     e = lowering.emit
     rank = len(shape(source))
     found = operand_kind(op)
@@ -139,16 +147,16 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
 def _precedes(
     e: Emitter, greater: str, one: tuple[SSAValue, SSAValue], other: tuple[SSAValue, SSAValue]
 ) -> SSAValue:
-    """Whether a key at a place comes before another: the larger one, or of equal ones the first."""
+    """Return whether one (key, position) precedes another: larger keys, then lower positions."""
     larger = e.compare_integers(greater, one[0], other[0])
     equal = e.compare_integers("eq", one[0], other[0])
     return e.either(larger, e.both(equal, e.compare_integers("slt", one[1], other[1])))
 
 
 def _first_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
-    """Where the first of narrow keys along the last dimension are: one after the other in a loop.
+    """Return the positions of the first `count` keys along the last dimension, for packed keys.
 
-    Each turn is a minimum of packed numbers: of those that are more than the last one found.
+    Each iteration finds the minimum of the packed numbers that are greater than the last one found.
     """
     rank, outer = len(shape(keys.values)), e.sizes(keys.values)[:-1]
     most = (1 << 63) - 1
@@ -180,10 +188,10 @@ def _first_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
 
 
 def _largest(e: Emitter, order: Keys, count: int) -> SSAValue:
-    """Where the largest keys along the last dimension are: one after the other in a loop.
+    """Return the positions of the `count` largest keys along the last dimension.
 
-    Each turn finds the largest key of those that come after the last one that was found, and then
-    the first place that has it.
+    Each iteration finds the largest key among those that come after the last one found, and then
+    the first position that holds it.
     """
     keys, greater = order.values, "ugt" if order.is_unsigned else "sgt"
     rank, outer = len(shape(keys)), e.sizes(keys)[:-1]

@@ -1,6 +1,6 @@
-"""CHLO's functions of probability and number theory, by the formulas and approximations of XLA.
+"""Scalar rules of CHLO's special functions, by the formulas and approximations of XLA.
 
-Floats that are narrower than f32 are computed in f32.
+Floats narrower than f32 are computed in f32.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _digamma(x: Number) -> Number:
     t = base + z
     log_t = math.log(base) + (z / base).function("math.log1p")
     y = log_t + slope / series - _LANCZOS_GAMMA / t
-    # The argument of the tangent is brought near 0, where it is accurate.
+    # The argument of the tangent is reduced to near 0, where it is accurate.
     angle = math.pi * (x + abs((x + 0.5).function("math.floor")))
     tangent = math.pi * angle.function("math.cos") / angle.function("math.sin")
     result = (y - tangent).where(reflects, y)
@@ -140,7 +140,7 @@ def _digamma(x: Number) -> Number:
 
 def _bessel_i1e(x: Number) -> Number:
     size = abs(x)
-    # The last terms are all that f32 needs.
+    # The trailing coefficients suffice for f32.
     wide = kind(x.type).width == 64
     near, far = c.BESSEL_I1E_NEAR[0 if wide else -17 :], c.BESSEL_I1E_FAR[0 if wide else -7 :]
     inside = size * chebyshev(0.5 * size - 2.0, near)
@@ -160,10 +160,10 @@ for _name, _real_formula in (
 
 
 def _zeta(x: Number, q: Number) -> Number:
-    """Hurwitz's zeta function; below 0 of whole x only.
+    """Emit the Hurwitz zeta function; negative `q` is defined for integer `x` only.
 
-    The sum over all whole numbers k of (k + q)**-x depends on the fraction of q alone. So what a
-    negative q adds to the sum of its fraction is a difference of two sums from positive numbers.
+    The sum over all integers k of (k + q)**-x depends only on the fraction of q. What a negative q
+    adds to the sum of its fraction is therefore a difference of two sums of positive arguments.
     """
     e = x.e
     fraction = q - q.function("math.floor")
@@ -184,7 +184,7 @@ def _zeta(x: Number, q: Number) -> Number:
 
 
 def _zeta_above_zero(x: Number, q: Number) -> Number:
-    """Hurwitz's zeta function of positive q by Euler's and Maclaurin's formula."""
+    """Emit the Hurwitz zeta function of positive `q` by the Euler-Maclaurin formula."""
     e = x.e
     zero = x.of(0.0)
     total = q.function("math.powf", -x)
@@ -194,10 +194,10 @@ def _zeta_above_zero(x: Number, q: Number) -> Number:
         a = a + 1.0
         power = a.function("math.powf", -x)
         total = total + power
-    # Where the last power adds nothing, neither do the terms after it, whose factors overflow.
+    # If the last power is negligible, so are the following terms, whose factors overflow.
     epsilon = 2.0**-23 if kind(x.type).width == 32 else 2.0**-52
     negligible = abs(power).compare("ole", abs(total) * epsilon)
-    # At infinity XLA's and PyTorch's is NaN.
+    # XLA and PyTorch return NaN at infinity.
     negligible = e.both(negligible, q.compare("olt", math.inf))
     powers = total
     remainder = power * a / (x - 1.0)
@@ -243,7 +243,7 @@ _of_two("polygamma", _polygamma)
 
 @scalar_rule("chlo.next_after")
 def _next_after(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    """The float beside the first on the way to the second."""
+    """Emit the neighbouring float of the first argument in the direction of the second."""
     x, y = (Number(e, each) for each in args)
     bits_type = IntegerType(kind(x.type).width)
     x_bits, y_bits = (e.op("arith.bitcast", each, to=bits_type) for each in args)
@@ -277,7 +277,7 @@ def _is_infinite(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 @scalar_rule("chlo.mulhi")
 def _mulhi(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    """The upper half of a product of integers."""
+    """Emit the upper half of a product of integers."""
     found = operand_kind(op)
     if found.width > 32:
         signed = found.name == "signed"
@@ -291,7 +291,7 @@ def _mulhi(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 
 def _wide_high(e: Emitter, args: Sequence[SSAValue], signed: bool) -> SSAValue:
-    """Of 64 bits, from products of halves."""
+    """Emit the upper half of a 64-bit product from products of 32-bit halves."""
     mask, half = integer_constant(e, (1 << 32) - 1, args[0]), integer_constant(e, 32, args[0])
     a0, b0 = (e.op("arith.andi", each, mask) for each in args)
     a1, b1 = (e.op("arith.shrui", each, half) for each in args)

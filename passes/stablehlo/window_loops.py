@@ -1,4 +1,4 @@
-"""Loops over windows: how many there are, and what their elements are combined to."""
+"""Emit loops over windows, and reductions over the elements of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims
 
 
 def window_count(e: Emitter, size: IndexOrInt, width: IndexOrInt, window: Window) -> IndexOrInt:
-    """How many windows of some width there are in a dimension that is padded already."""
+    """Return how many windows of `width` elements fit in a padded dimension of `size` elements."""
     if isinstance(size, int) and isinstance(width, int):
         return Window(width, window.stride, dilation=window.dilation).count(size)
     reach = e.add(e.multiply(e.add(width, -1), window.dilation), 1)
@@ -30,10 +30,11 @@ def combine_windows(
     starts: Sequence[SSAValue],
     given: Sequence[Kind],
 ) -> list[SSAValue]:
-    """What the elements of each window are combined to, as the combiner carries it.
+    """Return the reduction of each window, in the types that the combiner carries.
 
-    The tensors are padded already, `starts` are carried, and `given` are the kinds of elements.
-    Windows of one element have no loop: beside the others it would keep them from vectors.
+    Inputs are padded already, `starts` are the initial accumulators, and `given` are the kinds of
+    the inputs' elements. A window dimension of size 1 gets no loop: it would keep the loops from
+    being vectorised.
     """
     rank, half = len(windows), len(padded)
     sizes = [
