@@ -1,1 +1,1 @@
-"""Operations of torch-mlir beside linalg, converted to it."""
+"""Convert torch-mlir's `tm_tensor` dialect to linalg."""

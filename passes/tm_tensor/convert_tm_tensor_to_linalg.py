@@ -1,7 +1,7 @@
-"""`convert-tm-tensor-to-linalg`: torch-mlir's `tm_tensor` as linalg, tensor, scf and arith.
+"""`convert-tm-tensor-to-linalg`: convert torch-mlir's `tm_tensor` to linalg, tensor, scf and arith.
 
-Each operation becomes what stands for the like of it in StableHLO (`passes/stablehlo/`): running
-reductions in blocks, sorts by counting or merging, scatters as one loop nest or window by window.
+Each op is converted like its counterpart in StableHLO (`passes/stablehlo/`): running reductions in
+blocks, sorts by rank or by merging, scatters as one loop nest or window by window.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ YIELD = "tm_tensor.yield"
 
 @dataclass(frozen=True)
 class ConvertTmTensorToLinalgPass(ModulePass):
-    """Convert torch-mlir's operations beside linalg to what the rest of the compiler works on."""
+    """Convert torch-mlir's `tm_tensor` to linalg, tensor, scf and arith."""
 
     name = "convert-tm-tensor-to-linalg"
 
@@ -31,7 +31,7 @@ class ConvertTmTensorToLinalgPass(ModulePass):
         found = [each for each in walk(op) if is_tm_tensor(each)]
         if not found:
             return
-        # Most programs have none, and need none of this.
+        # Imported here because programs without `tm_tensor` do not need these modules.
         from ..stablehlo.emitter import Emitter
         from ..stablehlo.lowering import Lowering
         from .lowerings import tm_tensor_rule
@@ -45,7 +45,7 @@ class ConvertTmTensorToLinalgPass(ModulePass):
 
 
 def is_tm_tensor(operation: Operation) -> bool:
-    """Whether an operation is to be converted: ends of bodies go with these."""
+    """Return whether an op is to be converted; `tm_tensor.yield` is converted with its parent."""
     return operation.name.startswith("tm_tensor.") and operation.name != YIELD
 
 

@@ -1,7 +1,7 @@
-"""What each operation of `tm_tensor` becomes.
+"""Conversion rules of the `tm_tensor` ops.
 
-`@tm_tensor_rule("tm_tensor.sort")`: `function(lowering, operation) -> tensors`, one for each of its
-results. Operands are `ins`, then `outs`, whose contents count where an operation says so.
+`@tm_tensor_rule("tm_tensor.sort")`: `function(lowering, operation) -> tensors`, one for each
+result. Operands are `ins`, then `outs`; the contents of `outs` are read only if the op says so.
 """
 
 from __future__ import annotations
@@ -39,9 +39,12 @@ tm_tensor_rule = Rules[Callable[[Lowering, Operation], Tensors]]()
 
 @tm_tensor_rule("tm_tensor.scan")
 def _scan(lowering: Lowering, op: Operation) -> Tensors:
-    """`out[0] = x[0]`, `out[i] = f(out[i - 1], x[i])`; exclusive ones begin with the accumulator.
+    """Convert a scan: `out[0] = x[0]`, `out[i] = f(out[i - 1], x[i])`.
 
-    The second result is the last element where there is more than one, else the accumulator.
+    The second result is `out[n - 1]`.
+
+    An exclusive scan starts with the accumulator, as if it preceded `x`. Along a dimension of one
+    element, the second result is the accumulator's initial value.
     """
     e = lowering.emit
     value, _, initial = op.operands
@@ -78,7 +81,7 @@ _IDENTITIES: dict[str, Callable[[int], float]] = {
     "arith.maxui": lambda width: 0,
     "arith.minui": lambda width: -1,
 }
-"""Bodies that may be applied in any groups, and the number that changes nothing."""
+"""The identity of each associative body, by the bit width of its elements."""
 
 
 def _identity(region: Region, found: Kind) -> float | None:
@@ -93,7 +96,7 @@ def _without(place: int, rank: int) -> list[int]:
 
 
 def _shifted(e: Emitter, value: SSAValue, initial: SSAValue, place: int) -> SSAValue:
-    """A tensor one place further, with the accumulator in front: `[a], [x, y, z] -> [a, x, y]`."""
+    """Shift a tensor by one position behind the accumulator: `[a], [x, y, z] -> [a, x, y]`."""
     rank, sizes = len(shape(value)), e.sizes(value)
     one = [int(each == place) for each in range(rank)]
     padded = e.pad(value, one, [0] * rank, e.constant(0, element_type(value.type)))
@@ -135,7 +138,10 @@ def _sort(lowering: Lowering, op: Operation) -> Tensors:
 
 @tm_tensor_rule("tm_tensor.topk")
 def _topk(lowering: Lowering, op: Operation) -> Tensors:
-    """The first elements of ins and outs together; of equal ones, those of the least index."""
+    """Return the first elements of `ins` and `outs` together.
+
+    Of equal ones, those of lower indices.
+    """
     e, place = lowering.emit, integer(op, "dimension")
     *given, best, best_indices = op.operands
     index_type = element_type(best_indices.type)
@@ -157,7 +163,7 @@ def _topk(lowering: Lowering, op: Operation) -> Tensors:
 
 
 def _joined(e: Emitter, one: SSAValue, other: SSAValue, place: int) -> SSAValue:
-    """Two tensors, one behind the other along a dimension."""
+    """Concatenate two tensors along a dimension."""
     rank = len(shape(one))
     sizes: list[IndexOrInt] = e.sizes(one)
     offsets: list[IndexOrInt] = [0] * rank
@@ -169,17 +175,18 @@ def _joined(e: Emitter, one: SSAValue, other: SSAValue, place: int) -> SSAValue:
 
 
 _STRICT = {2: "slt", 3: "slt", 4: "sgt", 5: "sgt", 6: "ult", 7: "ult", 8: "ugt", 9: "ugt"}
-"""By the predicate of an `arith.cmpi` that orders, `sle` or `slt`, the strict one."""
+"""The strict form of each ordering predicate of `arith.cmpi`, such as `slt` for `sle`."""
 
 _ORDERS = {**dict.fromkeys((2, 3, 9, 10), "greater"), **dict.fromkeys((4, 5, 11, 12), "less")}
-"""By the predicate of an `arith.cmpf` that orders, `ole` or `ult`, what comes first."""
+"""Which elements come first, by each ordering predicate of `arith.cmpf`, such as `ole` or `ult`."""
 
 
 def _strict_order(lowering: Lowering, region: Region) -> Less:
-    """The order that a comparator means, whether it takes equal elements for ordered or not.
+    """Return the strict order of a comparator, which may compare equal elements as ordered.
 
-    One comparison of floats puts NaN behind all numbers, or in front if the largest come first,
-    as PyTorch does: `ole` and `oge` alone would leave their places to the steps of the sort.
+    If the comparator is one float comparison, NaN comes after all numbers, or before them if the
+    largest come first, as in PyTorch. `ole` and `oge` alone would leave the positions of NaNs to
+    the sorting algorithm.
     """
     block = region.block
     first = block.first_op
@@ -200,7 +207,7 @@ _COMPARISONS = ("arith.cmpf", "arith.cmpi")
 
 
 def _comparison(compared: Operation, region: Region) -> Less | None:
-    """The order of one comparison of two elements, if that is what it is."""
+    """Return the order of a body that is one comparison of two elements, else `None`."""
     args: list[SSAValue] = list(region.block.args)
     last = region.block.last_op
     if last is None or last.operands[0] is not compared.results[0]:
@@ -230,9 +237,10 @@ def _comparison(compared: Operation, region: Region) -> Less | None:
 
 @tm_tensor_rule("tm_tensor.scatter")
 def _scatter(lowering: Lowering, op: Operation) -> Tensors:
-    """A row of indices for each update: where its window begins, in the last dimensions.
+    """Convert a scatter; each update has a row of indices where its window starts.
 
-    Updates are applied in order; what lies outside of the tensor is left out.
+    Windows are the trailing dimensions. Updates apply in order; those outside the tensor are
+    dropped.
     """
     updates, indices, target = op.operands
     window = len(shape(updates)) - 1
@@ -253,7 +261,7 @@ def _scatter(lowering: Lowering, op: Operation) -> Tensors:
 
 @tm_tensor_rule("tm_tensor.attention")
 def _attention(lowering: Lowering, op: Operation) -> Tensors:
-    """`softmax(query * key^T / sqrt(d) + mask) * value`, with d the size of a query."""
+    """Emit `softmax(query * key^T / sqrt(d) + mask) * value`, with d the last size of `query`."""
     e = lowering.emit
     query, key, value, *mask, _ = op.operands
     found, rank = kind(query.type), len(shape(query))

@@ -1,4 +1,4 @@
-"""A running reduction one element after the other, for bodies and sizes that know no blocks."""
+"""Emit a scan element by element, for bodies without an identity and for dynamic sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..stablehlo.emitter import INDEX, Emitter, shape
 
 
 def sequential_scan(e: Emitter, combined: Combiner, value: SSAValue, place: int) -> SSAValue:
-    """`out[0] = x[0]`, `out[i] = f(out[i - 1], x[i])`, as the combiner carries it."""
+    """Return `out[0] = x[0]`, `out[i] = f(out[i - 1], x[i])` in the accumulator's type."""
     given, carried = combined.kinds[0], combined.carried_kinds[0]
     rank, sizes = len(shape(value)), e.sizes(value)
     first = value
