@@ -1,1 +1,1 @@
-"""From other dialects' annotations and operations to this compiler's own."""
+"""Convert annotations and ops of other dialects to the dialects of this compiler."""

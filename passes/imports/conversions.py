@@ -1,7 +1,7 @@
-"""The conversions that programs in dialects of other frameworks need before they mean anything.
+"""Select the conversions that programs in dialects of other frameworks need.
 
-What such a program means is what its conversion computes: programs are converted before they are
-run, compared with, or priced.
+The semantics of such a program is defined by its conversion. Programs are therefore converted
+before they are run, compared or priced.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..tm_tensor.convert_tm_tensor_to_linalg import ConvertTmTensorToLinalgPass,
 
 
 def conversions_of(module: ModuleOp) -> list[ModulePass]:
-    """The conversions that a module needs, in order."""
+    """Return the conversion passes that a module needs, in order."""
     found: list[ModulePass] = []
     if is_stablehlo(module):
         found.append(ConvertStablehloToLinalgPass())
@@ -26,6 +26,9 @@ def conversions_of(module: ModuleOp) -> list[ModulePass]:
 
 
 def convert_imported(module: ModuleOp) -> None:
-    """Run the conversions that a module needs. Raises OperationError for what has none."""
+    """Run the conversions that a module needs.
+
+    Raises OperationError for ops without a conversion.
+    """
     for each in conversions_of(module):
         each.apply(Context(), module)

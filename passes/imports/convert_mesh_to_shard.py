@@ -1,7 +1,7 @@
-"""`convert-mesh-to-shard`: replace what a program in memory has of `mesh`.
+"""`convert-mesh-to-shard`: convert ops of the `mesh` dialect to `shard`.
 
-Text of `mesh` is read as `shard`, so a program that our tools have read has none. A compiler that
-builds operations of `mesh` itself runs this pass first.
+The parser reads `mesh` text as `shard`, so parsed programs contain none. A compiler that builds
+`mesh` ops in memory runs this pass first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...dialects.mesh import translate_mesh
 
 @dataclass(frozen=True)
 class ConvertMeshToShardPass(ModulePass):
-    """Write what a program in memory has of `mesh` as `shard`."""
+    """Convert the `mesh` ops of a program built in memory to `shard`."""
 
     name = "convert-mesh-to-shard"
 

@@ -1,17 +1,17 @@
-"""`convert-sdy-to-shard`: Shardy's meshes and shardings as grids and annotations.
+"""`convert-sdy-to-shard`: convert Shardy's meshes and shardings to grids and annotations.
 
-A JAX program that was lowered to linalg still carries `sdy` attributes on its arguments and
-results, and `sdy.sharding_constraint`s. Afterwards it carries `shard` annotations only:
+A JAX program that was lowered to linalg still has `sdy` attributes on its arguments and results,
+and `sdy.sharding_constraint`s. After this pass it has `shard` annotations only:
 
-- a mesh becomes a grid of the same name; sub-axes become axes of their own, and the names of
+- a mesh becomes a grid of the same name; sub-axes become separate grid axes, and the names of
   the axes are kept in `shard.axis_names`;
-- the sharding of an argument speaks of the value as it comes, that of a result or a constraint
-  of the value as it is used there;
-- open dimensions and priorities are kept as attributes of the annotation;
-- the strings of GSPMD in `mhlo.sharding` are shardings of Shardy first (`mhlo_shardings.py`);
-- Shardy's own collectives are changes of the sharding: the value as it is used;
-- a manual computation is put in its place (`manual_computation.py`);
-- casts between `ui8` and `i8`, which StableHLO leaves open, become `tensor.bitcast`.
+- the sharding of an argument annotates the value as it is produced, that of a result or a
+  constraint annotates it for its users (`annotate_for_users`);
+- open dimensions and priorities become attributes of the annotation;
+- GSPMD strings in `mhlo.sharding` are converted to Shardy first (`mhlo_shardings.py`);
+- Shardy's collectives become a change of sharding: an annotation of the value for its users;
+- a manual computation is inlined (`manual_computation.py`);
+- casts between `ui8` and `i8`, left by the conversion of StableHLO, become `tensor.bitcast`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ from .mhlo_shardings import import_mhlo_shardings
 
 @dataclass(frozen=True)
 class ConvertSdyToShardPass(ModulePass):
-    """Write Shardy's meshes and shardings as grids and annotations."""
+    """Convert Shardy's meshes and shardings to grids and annotations."""
 
     name = "convert-sdy-to-shard"
 
@@ -85,7 +85,7 @@ class ConvertSdyToShardPass(ModulePass):
 
 
 def convert_sdy_to_shard(module: ModuleOp) -> None:
-    """Convert a module in place. Raises OperationError for what a grid cannot express."""
+    """Convert a module in place. Raises OperationError for shardings that a grid cannot express."""
     import_mhlo_shardings(module)
     inline_manual_calls(module)
     _Conversion(module).convert()
@@ -93,18 +93,18 @@ def convert_sdy_to_shard(module: ModuleOp) -> None:
 
 @dataclass(slots=True)
 class _ImportedMesh:
-    """A mesh, the grid that stands for it, and where its sub-axes went."""
+    """A mesh, its grid, and the mapping from mesh axes and sub-axes to grid axes."""
 
     mesh: Mesh
     refinement: Refinement
 
     @property
     def grid(self) -> Grid:
-        """The grid that stands for the mesh."""
+        """The grid that replaces the mesh."""
         return self.refinement.fine
 
     def axes(self, references: tuple[AxisRef, ...]) -> Axes:
-        """The grid's axes for axes and sub-axes of the mesh."""
+        """Return the grid axes for axes and sub-axes of the mesh."""
         result: list[int] = []
         names = [name for name, _ in self.mesh.axes]
         for reference in references:
@@ -142,7 +142,7 @@ class _Conversion:
         for operation in self._operations:
             handler = handlers.get(operation.name)
             if operation.parent is None and operation is not self._module:
-                continue  # A constraint of a manual computation that says nothing.
+                continue  # A constraint without axes, erased with its manual computation.
             if handler is not None:
                 handler(operation)
             elif isinstance(operation, SdyCollective):
@@ -153,7 +153,7 @@ class _Conversion:
     # Meshes.
 
     def _import_meshes(self) -> None:
-        """Make a grid for every mesh, cut wherever a sharding uses a part of an axis."""
+        """Replace every mesh by a grid, with axes split wherever a sharding uses a sub-axis."""
         meshes: dict[str | Mesh, tuple[Mesh, MeshOp | None]] = {}
         for operation in self._operations:
             if isinstance(operation, MeshOp):
@@ -174,7 +174,7 @@ class _Conversion:
         used = next((key for key, (mesh, _) in meshes.items() if mesh.axes), None)
         for key, (mesh, operation) in sorted(meshes.items(), key=lambda item: item[0] != used):
             if used is not None and not mesh.axes and not mesh.device_ids:
-                # JAX's empty mesh: what is on it is whole on every device of the other.
+                # JAX's empty mesh: its tensors are replicated on the devices of the used mesh.
                 self._meshes[key] = self._meshes[used]
                 if operation is not None:
                     Rewriter.erase_op(operation)
@@ -197,7 +197,7 @@ class _Conversion:
             remark(
                 "sharding", place, "is numbered anew: where a part of a tensor lies changes nothing"
             )
-        # A mesh of one device, or of no axes, is a grid of one process.
+        # A mesh without axes, or of one device, becomes a grid of one process.
         grid = Grid(name, tuple(size for _, size in mesh.axes) or (1,))
         try:
             refinement = Refinement.cut(grid, cuts or [()] * grid.rank)
@@ -226,7 +226,7 @@ class _Conversion:
         before: Operation | None,
         for_users: bool,
     ) -> ShardOp:
-        """Insert an annotation of a value before an operation, or at the end of a block."""
+        """Insert an annotation of a value before an op, or at the end of a block."""
         imported = self._meshes[sharding.mesh]
         if not imported.mesh.axes and imported.mesh.device_ids:
             raise OperationError(
@@ -250,7 +250,10 @@ class _Conversion:
         return annotation
 
     def _keep_more(self, annotation: ShardOp, sharding: TensorSharding) -> None:
-        """Keep open dimensions and priorities. Axes kept off a tensor close all of it."""
+        """Store open dimensions and priorities in the annotation's attributes.
+
+        Explicitly replicated axes close all dimensions of the tensor.
+        """
         dimensions = sharding.dimensions
         if not sharding.replicated:
             listed = [index for index, dimension in enumerate(dimensions) if dimension.is_open]
@@ -297,7 +300,7 @@ class _Conversion:
                     self._annotate_for_users(value, sharding, terminator, index)
 
     def _constraint(self, operation: Operation) -> None:
-        """With users a constraint speaks of them, without of the producer."""
+        """Replace a constraint: an annotation for its users or, without users, of its producer."""
         assert isinstance(operation.properties["sharding"], ShardingAttr)
         self._constrain(operation, operation.properties["sharding"].data)
 
@@ -308,7 +311,7 @@ class _Conversion:
         Rewriter.replace_op(operation, [], [annotation.result])
 
     def _results_of(self, operation: Operation) -> None:
-        """An attribute on an operation speaks of its results."""
+        """Annotate the results of an op that has a sharding attribute."""
         found = operation.attributes.pop(SDY_SHARDING)
         if not isinstance(found, ShardingPerValueAttr):
             raise OperationError(operation, f"has {SDY_SHARDING} = {found}, expected a list")
@@ -317,10 +320,10 @@ class _Conversion:
             if isinstance(result.type, TensorType):
                 read_annotated(self._annotate(result, sharding, block, following, False))
 
-    # What is not kept as it is.
+    # Ops that are inlined, dropped or replaced.
 
     def _named_computation(self, operation: Operation) -> None:
-        """The body takes the place of the computation, annotated at both ends."""
+        """Inline the body of a named computation, with its arguments and results annotated."""
         assert isinstance(operation, NamedComputationOp)
         block, body = block_of(operation), operation.body.block
         terminator = body.last_op
@@ -344,7 +347,7 @@ class _Conversion:
         inline_manual_computation(operation, lambda name: self._meshes[name], self._annotate)
 
     def _data_flow_edge(self, operation: Operation) -> None:
-        """The sharding of what is carried; without one, propagation finds the edge itself."""
+        """Annotate the carried value; without a sharding, propagation finds the edge itself."""
         assert isinstance(operation, DataFlowEdgeOp)
         if operation.sharding is None:
             Rewriter.replace_op(operation, [], [operation.input])
@@ -362,7 +365,7 @@ class _Conversion:
         Rewriter.erase_op(operation)
 
     def _change_of_sign(self, operation: Operation) -> None:
-        """What StableHLO leaves between integers with and without a sign: the same bits."""
+        """Replace a cast between integers of equal width, left by StableHLO, by a bitcast."""
         if len(operation.operands) != 1 or len(operation.results) != 1:
             return
         source, result = ranked(operation.operands[0]), ranked(operation.results[0])
@@ -381,7 +384,7 @@ def _width(scalar: Attribute) -> int | None:
 
 
 def _shardings_at(operation: Operation) -> Iterator[TensorSharding]:
-    """Every sharding that an operation holds."""
+    """Yield every sharding that an op holds."""
     for attributes in (operation.properties, operation.attributes):
         for attribute in attributes.values():
             yield from _shardings_in(attribute)
@@ -405,7 +408,7 @@ def _shardings_in(attribute: Attribute) -> Iterator[TensorSharding]:
 
 
 def _collect_cuts(mesh: Mesh, sharding: TensorSharding, cuts: list[set[int]]) -> None:
-    """Add where a sharding needs the mesh's axes to be cut."""
+    """Add the positions at which a sharding needs the mesh's axes to be split."""
     names = [name for name, _ in mesh.axes]
     lists = (
         *(dimension.axes for dimension in sharding.dimensions),
@@ -422,7 +425,7 @@ def _collect_cuts(mesh: Mesh, sharding: TensorSharding, cuts: list[set[int]]) ->
 def _take(
     attributes: ArrayAttr[DictionaryAttr] | None,
 ) -> tuple[list[TensorSharding | None], ArrayAttr[DictionaryAttr] | None]:
-    """The shardings among the attributes of arguments or results, and the other attributes."""
+    """Split the attributes of arguments or results into their shardings and the others."""
     if attributes is None:
         return [], None
     shardings: list[TensorSharding | None] = []

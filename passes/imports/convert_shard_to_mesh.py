@@ -1,7 +1,7 @@
-"""`convert-shard-to-mesh`: write `shard` under the names of `mesh`, for MLIR 20 and 21.
+"""`convert-shard-to-mesh`: rename `shard` to `mesh`, its name in MLIR 20 and 21.
 
-The operations come in the generic form, which every `mlir-opt` reads. Nothing else of ours works on
-them: the pass is the last one.
+Ops are printed in generic form, which every `mlir-opt` reads. No other pass of mesh-opt handles
+the result, so this pass comes last.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...ir.diagnostics import OperationError
 
 @dataclass(frozen=True)
 class ConvertShardToMeshPass(ModulePass):
-    """Write every operation, attribute and type of `shard` as `mesh`."""
+    """Rename every operation, attribute and type of `shard` to its name in `mesh`."""
 
     name = "convert-shard-to-mesh"
 
@@ -55,7 +55,7 @@ def _rename(operation: Operation) -> None:
 
 
 class _MeshAttributes(AttributeReplacer):
-    """Attributes and types as the text of `mesh` has them."""
+    """Replaces `shard` attributes and types by their spelling in `mesh`."""
 
     def replacement(self, attribute: Attribute) -> Attribute | None:
         match attribute:

@@ -1,7 +1,7 @@
-"""Bring what `sdy` says of a program into `shard`, where a pass is to read it.
+"""Convert `sdy` annotations to `shard` before a pass that reads shardings.
 
-Passes on shardings read `shard` alone, and take programs of `sdy` all the same: a pass that
-did not see the annotations that it is for would leave a program as it is, without a word.
+Passes on shardings read `shard` only. Without this, such a pass would silently ignore the
+annotations of a program in `sdy`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ MANUAL_COMPUTATION = "sdy.manual_computation"
 
 
 def import_annotations(module: ModuleOp) -> None:
-    """Write all of `sdy` in a module as `shard`, as the pass of that name does.
+    """Run the conversion of `convert-sdy-to-shard` on a module that has any `sdy`.
 
-    Raises OperationError for what has no counterpart there.
+    Raises OperationError for shardings that `shard` cannot express.
     """
     for operation in walk(module):
         if _is_sdy(operation):

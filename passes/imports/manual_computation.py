@@ -1,12 +1,12 @@
-"""Manual computations of Shardy, whose body is the program of one device, as part of the program.
+"""Inline Shardy's manual computations, whose body is the program of one device.
 
     %r = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"a"}, {}]>] ... (%y: tensor<4x8xf32>)
 
-becomes what every process does with whole tensors: it slices its part out of `%x`, runs the body,
-and gathers the parts of the results. The tensors of the body
-differ between the processes of the manual axes, so they are annotated as whole on each, and
-propagation has nothing to decide there. What partitioning gathers in front of a slice, and slices
-after a gathering, `shard-simplify` takes out again.
+becomes a program on whole tensors: each process slices its shard out of `%x`, runs the body, and
+gathers the shards of the results. The tensors of the body differ between the processes along the
+manual axes, so they are annotated as replicated and propagation does not change them.
+`shard-simplify` removes the gathers before a slice, and the slices after a gather, which
+partitioning introduces.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
 
 
 class ImportedMesh(Protocol):
-    """A mesh, and the grid that stands for it."""
+    """A mesh, and the grid that replaces it."""
 
     @property
     def grid(self) -> Grid: ...
@@ -52,11 +52,11 @@ class ImportedMesh(Protocol):
 
 
 Annotate = Callable[[SSAValue, TensorSharding, Block, Operation | None, bool], ShardOp]
-"""Insert an annotation of a value before an operation, or at the end of a block."""
+"""Inserts an annotation of a value before an op, or at the end of a block."""
 
 
 def inline_manual_calls(module: ModuleOp) -> None:
-    """Inline what manual computations call: it is written for one device, too."""
+    """Inline calls in manual computations: their callees are programs of one device, too."""
     found = [each for each in walk(module) if isinstance(each, ManualComputationOp)]
     if any(inner.name == "func.call" for each in found for inner in walk(each)):
         inline_calls_of(found, module)
@@ -67,7 +67,11 @@ def inline_manual_computation(
     mesh_of: Callable[[str | Mesh], ImportedMesh],
     annotate: Annotate,
 ) -> None:
-    """Put the body in the place of a manual computation. Raises OperationError."""
+    """Inline the body of a manual computation.
+
+    Raises OperationError for StableHLO in the body, for shardings on several meshes, for an axis
+    that is manual twice, and for a free axis before a manual one in a dimension.
+    """
     for inner in walk(operation):
         if inner is not operation and inner.name.partition(".")[0] in ("stablehlo", "chlo"):
             raise OperationError(
@@ -77,7 +81,7 @@ def inline_manual_computation(
 
 
 class _Inlining:
-    """How one computation takes its place in the program, and those in it, outer ones first."""
+    """Inlines one computation and, after it, those nested in it."""
 
     def __init__(
         self,
@@ -128,13 +132,13 @@ class _Inlining:
     # The border.
 
     def _at_border(self, sharding: TensorSharding) -> TensorSharding:
-        """The sharding of an operand or a result, closed where an axis is manual around it."""
+        """Return the sharding of an operand or a result, closed in a nested computation."""
         if not self._around:
             return sharding
         return _closed(self._operation, sharding, self._around)
 
     def _parts(self, sharding: TensorSharding) -> list[tuple[int, Axes]]:
-        """The dimensions that the manual axes split, and the grid's axes that do."""
+        """Return the dimensions that manual axes split, each with these axes of the grid."""
         imported = self._imported(sharding)
         parts: list[tuple[int, Axes]] = []
         for index, dimension in enumerate(sharding.dimensions):
@@ -156,7 +160,7 @@ class _Inlining:
         return self._mesh_of(sharding.mesh)
 
     def _enter(self, value: SSAValue, sharding: TensorSharding) -> SSAValue:
-        """This process's part of an operand."""
+        """Emit the slice of an operand that belongs to this process."""
         whole = ranked(value)
         if whole is None:
             return value
@@ -178,12 +182,12 @@ class _Inlining:
         return size // parts
 
     def _leave(self, value: SSAValue, sharding: TensorSharding, result: object) -> SSAValue:
-        """The whole tensor of a result."""
+        """Emit the gather of a result's shards."""
         whole = ranked(value)
         if whole is None:
             return value
         grid = self._imported(sharding).grid
-        # The other way round than slicing, so that each takes back the other.
+        # In reverse order of slicing, so that a gather and a slice cancel.
         for dimension, axes in reversed(self._parts(sharding)):
             shape = list(whole.get_shape())
             shape[dimension] *= grid.size(axes) or 1
@@ -200,7 +204,7 @@ class _Inlining:
     # The body.
 
     def _fix(self, operation: Operation) -> None:
-        """Annotate what an operation of the body makes, inside of it as well."""
+        """Annotate the results of an op of the body, and the values of its regions."""
         if operation.name in CONSTRAINTS:
             self._close_constraint(operation)
             return
@@ -220,7 +224,7 @@ class _Inlining:
                 self._hold(result, block_of(operation), operation.next_op)
 
     def _hold(self, value: SSAValue, block: Block, before: Operation | None) -> None:
-        """Annotate a value as whole, for all that use it."""
+        """Annotate a value as replicated, for all its users."""
         read_annotated(self._annotate(value, self._nowhere(value), block, before, False))
 
     def _whole(self, value: SSAValue) -> SSAValue:
@@ -235,7 +239,7 @@ class _Inlining:
         return TensorSharding(self._mesh, (DimensionSharding(),) * rank)
 
     def _close_constraint(self, operation: Operation) -> None:
-        """A constraint of the body is closed: no manual axis may come in."""
+        """Close a constraint of the body, so that propagation adds no manual axis."""
         found = operation.properties["sharding"]
         assert isinstance(found, ShardingAttr)
         closed = _closed(operation, found.data, self._manual)
@@ -248,9 +252,9 @@ class _Inlining:
 def _closed(
     operation: Operation, sharding: TensorSharding, manual: frozenset[str]
 ) -> TensorSharding:
-    """A sharding along other axes than the manual ones around an operation, and never along them.
+    """Return a sharding with all dimensions closed.
 
-    Raises OperationError.
+    Raises OperationError if it uses an axis that is manual around the op.
     """
     named = {axis.name for each in sharding.dimensions for axis in each.axes}
     if named & manual:
@@ -264,7 +268,7 @@ def _closed(
 
 
 def nothing_manual(operations: Sequence[Operation], mesh: str) -> bool:
-    """Whether no manual computation is on a mesh."""
+    """Return whether no manual computation uses a mesh."""
     return not any(
         isinstance(each, ManualComputationOp)
         and any(sharding.mesh == mesh for sharding in each.in_shardings.data)

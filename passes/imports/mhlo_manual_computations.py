@@ -1,4 +1,4 @@
-"""GSPMD's manual computations, which lie between two custom calls, as those of Shardy.
+"""Convert GSPMD's manual computations, delimited by two custom calls, to `sdy.manual_computation`.
 
     %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"}
     %2 = call @body(%1)
@@ -11,9 +11,10 @@ becomes, where `%0` has the sharding T,
       sdy.return %2
     }
 
-What reads a local value is local, and so is what only local values read. Each group of operations
-that are connected by local values is one computation. A computation inside of another one leaves
-for a sharding that has manual axes, too, and is formed first.
+An op is local if it reads a local value, or if a local op reads its result; constants are cloned
+instead. Each group of ops that are connected by local values is one computation. The exits of a
+nested computation have a sharding with manual axes, too; nested computations are formed before the
+outer ones.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ EXIT = "SPMDShardToFullShape"
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """What the custom calls of a module say.
+    """The shardings of a module's custom calls.
 
     - `shardings`: of the values that enter, and of the results of the exits;
-    - `manual_axes`: of what custom calls make, the axes of the mesh that are manual there.
+    - `manual_axes`: the mesh axes along which the result of a custom call is manual.
     """
 
     shardings: Mapping[SSAValue, TensorSharding]
@@ -50,13 +51,13 @@ class Border:
     all_axes: tuple[str, ...]
 
     def around(self, operation: Operation) -> frozenset[str]:
-        """The axes that are manual outside of an entry or an exit."""
+        """Return the axes that are manual outside of an entry or an exit."""
         value = operation.results[0] if is_call_of(operation, EXIT) else operation.operands[0]
         return self.manual_axes.get(value, frozenset())
 
 
 def is_call_of(operation: Operation, target: str) -> bool:
-    """Whether an operation is a custom call of a target."""
+    """Return whether an op is a custom call of a target."""
     name = attribute(operation, "call_target_name")
     return (
         operation.name == "stablehlo.custom_call"
@@ -66,7 +67,10 @@ def is_call_of(operation: Operation, target: str) -> bool:
 
 
 def form_manual_computations(block: Block, border: Border) -> None:
-    """Make the manual computations of a block. Raises OperationError where they have no border."""
+    """Form the manual computations of a block.
+
+    Raises OperationError if a local op reads a whole tensor that did not enter by a custom call.
+    """
     calls = [each for each in block.ops if is_call_of(each, ENTRY) or is_call_of(each, EXIT)]
     for around in sorted({border.around(each) for each in calls}, key=len, reverse=True):
         for computation in _Grouping(block, border, around).computations():
@@ -75,7 +79,7 @@ def form_manual_computations(block: Block, border: Border) -> None:
 
 @dataclass(slots=True)
 class _Computation:
-    """The operations of one computation, in their order."""
+    """The ops of one computation, in order."""
 
     entries: list[Operation] = field(default_factory=list[Operation])
     body: list[Operation] = field(default_factory=list[Operation])
@@ -83,7 +87,7 @@ class _Computation:
 
 
 class _Grouping:
-    """Which operations of a block are local, and which of them are connected."""
+    """Determines which ops of a block are local, and which of these are connected."""
 
     def __init__(self, block: Block, border: Border, around: frozenset[str]) -> None:
         self._block = block
@@ -142,17 +146,20 @@ class _Grouping:
         self._groups.union(operation, other)
 
     def _join_readers(self, operation: Operation) -> None:
-        """Join an operation with the local ones that it reads."""
+        """Join an op with the local ops whose results it reads."""
         for value in values_read(operation):
             owner = value.owner
             if isinstance(owner, Operation) and owner in self._local and not self._is_exit(owner):
                 self._join(operation, owner)
 
     def _pull_in(self, value: SSAValue, reader: Operation) -> None:
-        """Make what a local operation reads local: a constant, or what reads no whole tensor."""
+        """Make the producer of a value that a local op reads local; clone it if it is a constant.
+
+        Raises OperationError if the producer is, or depends on, a whole tensor.
+        """
         owner = value.owner
         if reader.is_ancestor(owner):
-            return  # It is made in a region of the reader.
+            return  # It is defined in a region of the reader.
         if isinstance(owner, Block) or owner.parent is not self._block:
             raise _whole_tensor(reader)
         if owner in self._local and not self._is_exit(owner):

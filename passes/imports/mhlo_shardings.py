@@ -1,11 +1,11 @@
-"""GSPMD's shardings, which are strings, as those of Shardy.
+"""Convert GSPMD's shardings, which are strings, to Shardy's.
 
     mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"
     sdy.sharding = #sdy.sharding<@mesh, [{"axis_0"}, {}]>
 
-A tile assignment lays the numbers of the devices out in an array with a dimension for each of the
-tensor's, so a dimension is split along some digits of the device number: axes of a mesh that has
-all the digits that a program's shardings speak of. `convert-sdy-to-shard` does the rest.
+A tile assignment arranges device numbers in an array with a dimension for each dimension of the
+tensor. A tensor dimension is thus split along some digits of the device number. All digits that a
+program's shardings use become the axes of one mesh. `convert-sdy-to-shard` does the rest.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
 from .mhlo_manual_computations import ENTRY, EXIT, Border, form_manual_computations, is_call_of
 
 MAXIMAL_DEVICES = 1 << 20
-"""Assignments of more devices are refused: they are written out while they are read."""
+"""The maximum number of devices of an assignment: the parser expands it to a list of devices."""
 
 _ASSIGNMENT = re.compile(
     r"devices=\[(?P<tiles>\d+(?:,\d+)*)\]"
@@ -65,13 +65,16 @@ class Tiling:
 
     dimensions: tuple[Digits, ...]
     devices: int
-    """How many there are; 0 where the sharding does not say."""
+    """The number of devices; 0 if the sharding does not say."""
     manual: Digits | None = None
-    """Along which the tensor is that of a manual computation; empty for all."""
+    """The digits along which the tensor is manual; empty for all digits, `None` for none."""
 
 
 def parse_mhlo_sharding(text: str, rank: int) -> Tiling | None:
-    """What a string says of a tensor, `None` for nothing. Raises ValueError."""
+    """Parse a sharding of a tensor; return `None` for an empty or unknown one.
+
+    Raises ValueError if it is malformed, does not fit the rank, or if a grid cannot express it.
+    """
     body = text.strip().removeprefix("{").removesuffix("}").strip()
     if body in ("", "unknown"):
         return None
@@ -113,7 +116,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _iota(shape: Sequence[int], order: Sequence[int], count: int) -> list[int]:
-    """0, 1, 2, ... as an array of a shape, transposed, in row-major order."""
+    """Return 0, 1, 2, ... as an array of a shape, transposed and flattened in row-major order."""
     order = order or range(len(shape))
     if prod(shape) != count or sorted(order) != list(range(len(shape))):
         raise ValueError(f"its order of devices is no transposition of {count} numbers")
@@ -125,7 +128,7 @@ def _iota(shape: Sequence[int], order: Sequence[int], count: int) -> list[int]:
 
 
 def _digits_of_dimensions(devices: Sequence[int], tiles: Sequence[int]) -> tuple[Digits, ...]:
-    """The digits in which devices differ along each dimension of an array of them."""
+    """Return the digits in which devices differ along each dimension of the device array."""
     strides = [prod(tiles[axis + 1 :]) for axis in range(len(tiles))]
     lines = [
         [devices[position * stride] for position in range(size)]
@@ -144,20 +147,20 @@ def _digits_of_dimensions(devices: Sequence[int], tiles: Sequence[int]) -> tuple
 
 @dataclass(slots=True)
 class _Found:
-    """A sharding of an operation, or of an argument or result of a function."""
+    """A sharding string of an op, or of an argument or result of a function."""
 
     operation: Operation
     what: str
-    """The argument or result; empty for what the operation makes."""
+    """The argument or result in words; empty for the result of an op."""
     text: str
     type: Attribute
     tiling: Tiling | None = None
     place: tuple[str, int] | None = None
-    """The attributes of arguments or of results, and the index there."""
+    """The name of the function's attribute (`arg_attrs` or `res_attrs`), and the index in it."""
 
     @property
     def value(self) -> SSAValue | None:
-        """The value that it speaks of; `None` for a result of a function."""
+        """The value that has the sharding; `None` for a result of a function."""
         if self.place is None:
             return self.operation.results[0]
         body = self.operation.regions[0].blocks.first
@@ -166,7 +169,10 @@ class _Found:
 
 
 def import_mhlo_shardings(module: ModuleOp) -> None:
-    """Write all of them as shardings of Shardy on one mesh. Raises OperationError."""
+    """Convert all GSPMD shardings of a module to shardings of Shardy on one mesh.
+
+    Raises OperationError for strings that cannot be parsed, or that no common mesh expresses.
+    """
     found = list(_all(module))
     for each in found:
         rank = each.type.get_num_dims() if isinstance(each.type, TensorType) else 0  # pyright: ignore
@@ -185,7 +191,10 @@ def import_mhlo_shardings(module: ModuleOp) -> None:
 
 
 def _insert_mesh(module: ModuleOp, found: Sequence[_Found]) -> tuple[str, Mesh]:
-    """The mesh of all shardings; without a name where none says how many devices there are."""
+    """Insert the mesh of all shardings.
+
+    Return its name, or "" if no sharding gives a device count.
+    """
     counts = {each.tiling.devices: each for each in found if each.tiling and each.tiling.devices}
     if len(counts) > 1:
         (one, _), (other, where) = list(counts.items())[:2]
@@ -213,7 +222,7 @@ def _insert_mesh(module: ModuleOp, found: Sequence[_Found]) -> tuple[str, Mesh]:
 
 
 def _form_manual_computations(found: Sequence[_Found], name: str, mesh: Mesh) -> None:
-    """Make what lies between changes of shapes manual computations of Shardy."""
+    """Convert the ops between changes of shape to manual computations of Shardy."""
     shardings: dict[SSAValue, TensorSharding] = {}
     manual_axes: dict[SSAValue, frozenset[str]] = {}
     strides = _strides(mesh)
@@ -283,7 +292,7 @@ def _entries(function: FuncOp, which: str) -> list[dict[str, Attribute]]:
 
 
 def _mesh(operation: Operation, count: int, tilings: Sequence[Tiling]) -> Mesh:
-    """The mesh with an axis for each digit that shardings speak of, and for what is between."""
+    """Return the mesh whose axes are the digits that shardings use, and those between them."""
     cuts = {1, count}
     for tiling in tilings:
         for digits in (*tiling.dimensions, tiling.manual or ()):
@@ -311,13 +320,13 @@ def _sharding(tiling: Tiling, name: str, mesh: Mesh, open_: Sequence[int]) -> Te
 
 
 def _strides(mesh: Mesh) -> dict[str, int]:
-    """By how much the device number grows along each axis, major axes first."""
+    """Return the stride of each axis in the device number, major axes first."""
     sizes = [size for _, size in mesh.axes]
     return {name: prod(sizes[index + 1 :]) for index, (name, _) in enumerate(mesh.axes)}
 
 
 def _axes_of(digits: Digits, strides: Mapping[str, int]) -> list[str]:
-    """The axes that stand for some digits."""
+    """Return the axes that make up some digits."""
     return [
         axis
         for first, size in digits
@@ -327,7 +336,7 @@ def _axes_of(digits: Digits, strides: Mapping[str, int]) -> list[str]:
 
 
 def _rewrite(found: _Found, name: str, mesh: Mesh) -> None:
-    """Put the sharding of Shardy, if there is any, in the place of the string."""
+    """Replace a sharding string by a Shardy sharding, if there is one."""
     operation = found.operation
     sharding = None
     if found.tiling is not None and name and isinstance(found.type, TensorType):
