@@ -1,1 +1,1 @@
-"""How long the dimensions of tensors are, as numbers or as index values."""
+"""Compute sizes of tensor dimensions, as Python ints or as index values."""

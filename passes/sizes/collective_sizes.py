@@ -1,8 +1,9 @@
-"""How large the results of collectives are, where the processes' shares differ.
+"""Rules for the sizes of collectives' results, where shards differ in size.
 
-What is joined is as large as all pieces together, which nobody knows alone: where a `tensor.cast`
-does not say it, the processes add up their sizes by an `all_reduce` of one number. What is split
-follows the rule of `shard.shard_shape`: of `n` pieces the last `size mod n` have one element more.
+A joined dimension is as long as the pieces of all processes together, which no process knows
+alone. Unless a `tensor.cast` of the result states it, the processes sum their sizes by an
+`all_reduce` of one number. A divided dimension follows `shard.shard_shape`: of `n` pieces the last
+`size mod n` have one element more.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .dimension_sizes import DimensionSizes, Rule, SizeArithmetic, size_rule
 
 
 def _rule(row: CollectiveRow) -> Rule:
-    """A dimension is as long as before, one piece of it, or the pieces of all."""
+    """Return the rule of a collective: a dimension keeps its size, is divided, or joined."""
 
     def rule(sizes: DimensionSizes, value: OpResult, index: int) -> IndexOrInt | None:
         grid = enclosing_grid(value.op, grid_name(value.op))
@@ -38,7 +39,7 @@ def _rule(row: CollectiveRow) -> Rule:
 
 
 def _stated(value: SSAValue, index: int) -> int | None:
-    """The size that a cast of a result names."""
+    """Return the static size in the type of a `tensor.cast` of a result, if there is one."""
     for use in value.uses:
         if use.operation.name != "tensor.cast":
             continue
@@ -49,7 +50,7 @@ def _stated(value: SSAValue, index: int) -> int | None:
 
 
 class _ProcessSizes(SizeArithmetic, ProcessArithmetic):
-    """Numbers in front of a collective."""
+    """Index arithmetic that inserts before a collective."""
 
     def __init__(self, sizes: DimensionSizes, value: OpResult, grid: Grid) -> None:
         super().__init__(sizes, value)
@@ -57,7 +58,7 @@ class _ProcessSizes(SizeArithmetic, ProcessArithmetic):
         self._grid = grid
 
     def total(self, index: int) -> IndexOrInt:
-        """The sizes of a dimension on all processes of the group together."""
+        """Return the sum of a dimension's sizes over the processes of the group."""
         stated = _stated(self._value, index)
         if stated is not None:
             return stated
@@ -67,7 +68,7 @@ class _ProcessSizes(SizeArithmetic, ProcessArithmetic):
         return self.sum_over(self._grid, self._axes, own)
 
     def share(self, index: int) -> IndexOrInt:
-        """The size of this process's piece of a dimension of the operand."""
+        """Return the size of this process's piece of a dimension of the operand."""
         size = self._sizes.size(self._value.op.operands[0], index)
         processes = self.parts(self._grid, self._axes)
         small, larger = self.divide(size, processes), self.remainder(size, processes)

@@ -1,9 +1,9 @@
-"""How long the dimensions of tensors are, as numbers or as index values, without computing tensors.
+"""Compute sizes of dimensions, as ints or index values, without computing the tensors.
 
-The size of a result is read off the operation that makes it: an operand of `tensor.empty`, the
-size of the tensor that is written into, the sizes that a transfer lists. Where that ends, at
-arguments and at operations without a rule, `tensor.dim` is asked, right behind the definition, so
-that the size can be used wherever the tensor can.
+The size of a result is derived from the op that defines it: an operand of `tensor.empty`, the size
+of a destination operand, the sizes that a transfer lists. For arguments and for ops without a rule
+a `tensor.dim` is inserted right after the definition, so that the size is available wherever the
+tensor is.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from ...ir.rules import Rules
 from ...ir.tensor_types import ranked
 
 Size = IndexOrInt
-"""The size of a dimension: a value of type index where it is not known before the program runs."""
+"""The size of a dimension: an int, or a value of type index if it is dynamic."""
 
 
 class DimensionSizes:
-    """The sizes of the tensors of one function. Each value is made once."""
+    """The sizes of the tensors of one function. Each size is computed once."""
 
     def __init__(self) -> None:
         self._sizes: dict[tuple[SSAValue, int], Size] = {}
         self._constants: dict[tuple[Block, int], SSAValue] = {}
 
     def size(self, value: SSAValue, index: int) -> Size:
-        """The size of a dimension."""
+        """Return the size of a dimension."""
         key = value, index
         if key not in self._sizes:
             self._sizes[key] = self._find(value, index)
         return self._sizes[key]
 
     def sizes(self, value: SSAValue) -> tuple[Size, ...]:
-        """The sizes of all dimensions."""
+        """Return the sizes of all dimensions."""
         tensor = ranked(value)
         rank = 0 if tensor is None else len(tensor.get_shape())
         return tuple(self.size(value, index) for index in range(rank))
 
     def dynamic_sizes(self, value: SSAValue) -> tuple[SSAValue, ...]:
-        """The sizes of the dimensions that the type leaves open, in order."""
+        """Return the sizes of the dynamic dimensions of the type, in order."""
         tensor = ranked(value)
         if tensor is None:
             return ()
@@ -64,11 +64,11 @@ class DimensionSizes:
         )
 
     def assume(self, value: SSAValue, sizes: Sequence[Size]) -> None:
-        """Take these sizes for a value's, which is not to be asked for them."""
+        """Record the sizes of a value, so that none are computed for it."""
         self._sizes.update({(value, index): size for index, size in enumerate(sizes)})
 
     def resolve(self, block: Block) -> None:
-        """Ask for sizes where tensors come from: no `tensor.dim` needs a tensor to be computed."""
+        """Replace each `tensor.dim` in a block by the size that rules derive for it."""
         for operation in tuple(block.ops):
             if operation.name != "tensor.dim" or operation.results[0] in self._sizes.values():
                 continue
@@ -78,12 +78,12 @@ class DimensionSizes:
                 Rewriter.replace_op(operation, [], [size])
 
     def value(self, value: SSAValue, index: int) -> SSAValue:
-        """The size of a dimension as a value."""
+        """Return the size of a dimension as an SSA value."""
         size = self.size(value, index)
         return size if isinstance(size, SSAValue) else self.constant(size, value)
 
     def constant(self, number: int, like: SSAValue) -> SSAValue:
-        """A constant that can be used wherever `like` can: at the start of its function."""
+        """Return an index constant at the start of the function that contains `like`."""
         block = entry_block(like)
         key = block, number
         if key not in self._constants:
@@ -92,12 +92,12 @@ class DimensionSizes:
         return self._constants[key]
 
     def builder_behind(self, value: SSAValue) -> Builder:
-        """A builder that inserts right where a value becomes known."""
+        """Return a builder that inserts right after the definition of a value."""
         maker = maker_of(value)
         if isinstance(value, OpResult):
             return located_builder(InsertPoint.after(maker), maker)
         block = cast(Block, value.owner)
-        # Behind constants, which are put to the start of the block at any time.
+        # After the leading constants: more of them may be inserted at the block's start later.
         last = next((one for one in reversed(self._leading_constants(block))), None)
         point = InsertPoint.at_start(block) if last is None else InsertPoint.after(last)
         return located_builder(point, maker)
@@ -128,7 +128,10 @@ class DimensionSizes:
 
 
 def entry_block(value: SSAValue) -> Block:
-    """The first block of the outermost region that a value's function has."""
+    """Return the first block of the function that contains a value.
+
+    Raises ValueError if no op encloses the value.
+    """
     block = block_with(value)
     while True:
         parent = None if block is None else block.parent_op()
@@ -141,22 +144,25 @@ def entry_block(value: SSAValue) -> Block:
 
 
 ELEMENTWISE = ("arith.", "complex.", "math.")
-"""Dialects whose operations map scalars to scalars, and tensors element by element."""
+"""Prefixes of dialects whose ops are elementwise on tensors."""
 
 Rule = Callable[[DimensionSizes, OpResult, int], Size | None]
 
 size_rule = Rules[Rule]()
-"""Where the sizes of a result are, by operation."""
+"""The rules for sizes of results, by op name."""
 
 
 def _dynamic_position(value: SSAValue, index: int) -> int:
-    """Which of a type's dynamic dimensions a dimension is."""
+    """Return the position of a dimension among the dynamic dimensions of its type."""
     tensor = cast(Tensor, value.type)
     return tensor.get_shape()[:index].count(DYNAMIC_INDEX)
 
 
 def _listed(name: str, fallback: int | None = None) -> Rule:
-    """The sizes of dynamic dimensions are operands; if they are left out, an operand has them."""
+    """Return a rule: dynamic sizes are the operands `name`.
+
+    If these are omitted, those of an operand.
+    """
 
     def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
         listed = tuple(cast(Sequence[SSAValue], getattr(value.op, name)))
@@ -169,7 +175,7 @@ def _listed(name: str, fallback: int | None = None) -> Rule:
 
 
 def like(operand: int) -> Rule:
-    """The same sizes as an operand has."""
+    """Return a rule: the sizes are those of an operand."""
 
     def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
         return sizes.size(value.op.operands[operand], index)
@@ -178,7 +184,7 @@ def like(operand: int) -> Rule:
 
 
 def _like_first_tensor(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Elementwise operations take tensors of equal sizes."""
+    """Return the size of the first tensor operand; elementwise ops take tensors of equal sizes."""
     tensors = (operand for operand in value.op.operands if ranked(operand) is not None)
     first = next(tensors, None)
     return None if first is None else sizes.size(first, index)
@@ -186,7 +192,7 @@ def _like_first_tensor(sizes: DimensionSizes, value: OpResult, index: int) -> Si
 
 @size_rule("scf.forall")
 def _written_into(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Each result of a linalg operation, or of a loop, is as large as what it is written into."""
+    """Return the size of the destination operand of a linalg op or loop."""
     operation = value.op
     results, operands = operation.results, operation.operands
     outputs = tuple(cast(Sequence[SSAValue], getattr(operation, "outputs", ())))
@@ -198,7 +204,7 @@ def _written_into(sizes: DimensionSizes, value: OpResult, index: int) -> Size | 
 
 @size_rule("flow.dispatch")
 def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """The dynamic sizes of all results, one after another."""
+    """Return the size from `result_dims`, which lists the dynamic sizes of all results."""
     del sizes
     before = sum(
         tensor.get_shape().count(DYNAMIC_INDEX)
@@ -215,7 +221,7 @@ def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None
     "tensor.extract_slice",
 )
 def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """The lengths of a slice without those of the dimensions that are dropped: they are 1."""
+    """Return the size of a slice; dimensions that are dropped have size 1."""
     del sizes
     operation = value.op
     static = number_list(attribute(operation, "static_sizes"))
@@ -235,7 +241,7 @@ def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
 
 @size_rule("tensor.pad")
 def _pad(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """The size of what is padded, and the padding on both sides."""
+    """Return the size of the source plus the padding on both sides."""
     arithmetic = SizeArithmetic(sizes, value)
     total = sizes.size(value.op.operands[0], index)
     for side in ("low", "high"):
@@ -246,7 +252,7 @@ def _pad(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
 
 
 class SizeArithmetic(IndexArithmetic):
-    """Numbers in front of the operation that a value is a result of."""
+    """Index arithmetic that inserts before the op that defines a value."""
 
     def __init__(self, sizes: DimensionSizes, value: OpResult) -> None:
         self._sizes = sizes
@@ -273,7 +279,7 @@ def _expand(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
 
 @size_rule("tensor.gather")
 def _gather(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """First the places that are read, then what lies there; gathered dimensions may be dropped."""
+    """Return a size of the indices' batch, then of the source; gathered ones are 1 or dropped."""
     source, indices = (cast(Tensor, operand.type) for operand in value.op.operands)
     batch = indices.get_num_dims() - 1
     if index < batch:
@@ -323,7 +329,7 @@ size_rule("linalg.pack", "linalg.unpack", "tensor.insert", "tensor.insert_slice"
 size_rule("tensor.splat")(_listed("dynamicSizes"))
 
 _MODULES = ("collective_sizes", "shape_tensors", "tosa_sizes")
-"""The files of this folder that add rules."""
+"""The modules of this folder that add rules."""
 
 
 @cache

@@ -1,8 +1,8 @@
-"""The sizes of tensors on one process of a partitioned program, as numbers.
+"""Evaluate the sizes of tensors on one process of a partitioned program.
 
-Where shards are not of one size, types leave sizes open and the program computes them from where
-its process is. This computes them for one: the last along all grid axes, which by the rule of
-`shard.shard_shape` has the longest shards.
+If shards differ in size, types have dynamic sizes and the program computes them from the process
+index. This module evaluates them for one process: the last one along all grid axes, which has the
+longest shards by the rule of `shard.shard_shape`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,19 @@ Shape = tuple[int, ...]
 
 
 class LocalSizes:
-    """Sizes in the functions of a module, which gets new operations that compute sizes."""
+    """Evaluates sizes in the functions of a module.
+
+    Inserts ops that compute sizes into the module.
+    """
 
     def __init__(self) -> None:
         self._sizes = DimensionSizes()
         self._numbers: dict[tuple[SSAValue, frozenset[int]], int | None] = {}
 
     def shape(self, value: SSAValue, first_along: Collection[int] = ()) -> Shape | None:
-        """The shape of a tensor on the last process, or the first one along some grid axes.
+        """Return a tensor's shape on the last process, but the first along axes `first_along`.
 
-        `None` if it depends on more than where the process is, or if the value is no tensor.
+        Return `None` if it depends on more than the process index, or if the value is not a tensor.
         """
         if ranked(value) is None:
             return None
@@ -52,7 +55,7 @@ class LocalSizes:
     def _number(self, value: SSAValue, first: frozenset[int]) -> int | None:
         key = value, first
         if key not in self._numbers:
-            self._numbers[key] = None  # for what depends on itself
+            self._numbers[key] = None  # ends the recursion if the value depends on itself
             self._numbers[key] = self._compute(value, first)
         return self._numbers[key]
 
@@ -81,9 +84,9 @@ class LocalSizes:
             return None
 
     def _dimension(self, op: Operation, first: frozenset[int]) -> int | None:
-        """What `tensor.dim` gives: of an argument what its boundary says.
+        """Evaluate a `tensor.dim`, for arguments from their boundary.
 
-        What a loop carries is as large as what it begins with.
+        A value carried by a loop has the size of its initial value.
         """
         source, index = _before_loop(op.operands[0]), self._number(op.operands[1], first)
         if index is None:
@@ -96,7 +99,10 @@ class LocalSizes:
 
 
 def _before_loop(value: SSAValue) -> SSAValue:
-    """What a value that `scf.for` carries, or gives, is at the beginning."""
+    """Return the initial value of a block argument or result of `scf.for`.
+
+    Others are returned as is.
+    """
     loop = value.op if isinstance(value, OpResult) else value.owner.parent_op()
     if loop is None or loop.name != "scf.for" or not isinstance(value, OpResult | BlockArgument):
         return value
@@ -105,7 +111,7 @@ def _before_loop(value: SSAValue) -> SSAValue:
 
 
 def _argument_shape(value: SSAValue, first: frozenset[int]) -> Shape | None:
-    """The local shape of a function's argument that is a shard."""
+    """Return the local shape of a function argument that is a shard, else `None`."""
     function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
     if not isinstance(value, BlockArgument) or not isinstance(function, FuncOp):
         return None
@@ -130,7 +136,7 @@ def _argument_shape(value: SSAValue, first: frozenset[int]) -> Shape | None:
 
 
 def _coordinates(grid: Grid, first: frozenset[int]) -> Shape | None:
-    """Where the process is; `None` on a grid whose extents are not all known."""
+    """Return the process's multi-index; `None` if the grid has dynamic extents."""
     if not grid.is_static:
         return None
     return tuple(
@@ -177,4 +183,4 @@ _ARITHMETIC: dict[str, Callable[[tuple[int, ...]], int]] = {
 }
 
 _COMPARISONS = (operator.eq, operator.ne, *(operator.lt, operator.le, operator.gt, operator.ge) * 2)
-"""By the number of a predicate of `arith.cmpi`; sizes and places are not negative."""
+"""Comparisons by predicate of `arith.cmpi`. Signedness is ignored: no size or index is negative."""

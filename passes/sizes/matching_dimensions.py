@@ -1,4 +1,4 @@
-"""Which dimensions of one shape hold the same elements as which of another, in row-major order."""
+"""Match the dimensions of two shapes that hold the same elements in row-major order."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 Group = tuple[tuple[int, ...], tuple[int, ...]]
-"""Dimensions of the old shape, and those of the new one that hold the same elements."""
+"""Dimensions of the old shape, and the dimensions of the new one that hold the same elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """A number times sizes that are known by a key only."""
+    """A number times dynamic sizes, each represented by a key."""
 
     number: int = 1
     keys: Counter[Hashable] = field(default_factory=Counter[Hashable])
@@ -23,17 +23,17 @@ class _Product:
         return _Product(self.number, self.keys + Counter([size]))
 
     def divides(self, other: _Product) -> bool:
-        """Whether it is a part of another product that is larger, or the same."""
+        """Return whether another product is a multiple of this one."""
         return other.number % self.number == 0 and self.keys <= other.keys
 
 
 def matching_dimensions(
     old: Sequence[int | Hashable], new: Sequence[int | Hashable]
 ) -> list[Group] | None:
-    """The shortest runs of dimensions of equal products; `None` where none is known.
+    """Return the shortest runs of dimensions with equal products; `None` if there are none.
 
-    Sizes that are not known now are keys: equal ones stand for equal sizes. Dimensions of 1 at the
-    end go to the last run; beside a shape without dimensions there is none. Zeros give `None`.
+    Dynamic sizes are keys: equal keys mean equal sizes. Trailing dimensions of size 1 are added to
+    the last run; if one shape has rank 0 there are no runs. Sizes of 0 give `None`.
 
     [2, 3, 4], [6, 2, 2] -> [((0, 1), (0,)), ((2,), (1, 2))]; [4, "n", 6], [4, "n", 2, 3] ->
     [((0,), (0,)), ((1,), (1,)), ((2,), (2, 3))]

@@ -1,9 +1,9 @@
-"""Elements of small tensors of integers as scalars: shapes that programs compute as tensors.
+"""Find the elements of small integer tensors, in which programs compute shapes, as scalars.
 
     %n = tensor.from_elements %size : tensor<1xi32>
     %shape = tensor.concat dim(0) %four, %n : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
 
-Element 1 of `%shape` is `%size`: no tensor is made to know it.
+Element 1 of `%shape` is `%size`, which can be used without computing the tensors.
 """
 
 from __future__ import annotations
@@ -36,27 +36,29 @@ Indices = tuple[int, ...]
 Rule = Callable[["ShapeTensors", OpResult, Indices], SSAValue | None]
 
 element_rule = Rules[Rule]()
-"""What an element of a result is, by operation; `None` where it is not known as a scalar."""
+"""Rules that return an element of an op's result as a scalar, `None` if it is not known as one."""
 
 CASTS = ("arith.index_cast", "arith.index_castui")
-"""Operations between indices and integers."""
+"""Ops that convert between indices and integers."""
 
 SIZE_BITS = 32
-"""Integers of so many bits hold the size of any dimension, as StableHLO's `get_dimension_size`
-says, which gives an i32."""
+"""The least width in bits of integers that are assumed to hold any size.
+
+StableHLO's `get_dimension_size` returns an i32.
+"""
 
 
 class ShapeTensors:
-    """Elements as scalars, each of which is made once, right behind what it is computed from."""
+    """Elements of tensors as scalars. Each is emitted once, right after the value it depends on."""
 
     def __init__(self, sizes: DimensionSizes) -> None:
         self.sizes = sizes
         self._elements: dict[tuple[SSAValue, Indices], SSAValue | None] = {}
 
     def element(self, tensor: SSAValue, indices: Indices) -> SSAValue | None:
-        """An element of a tensor of integers, or `None` where it must be read from the tensor.
+        """Return an element of an integer tensor as a scalar, `None` if it is not known as one.
 
-        So must one that is not there, for the read to be refused.
+        An index out of bounds gives `None`, so that the read is kept and can be diagnosed.
         """
         if not _is_small(tensor) or not _is_inside(indices, _shape(tensor)):
             return None
@@ -66,7 +68,7 @@ class ShapeTensors:
         return self._elements[key]
 
     def element_or_read(self, tensor: SSAValue, indices: Indices) -> SSAValue:
-        """An element of a tensor, read from it where it is not known as a scalar."""
+        """Return an element as a scalar; emit a `tensor.extract` if it is not known as one."""
         found = self.element(tensor, indices)
         if found is None:
             places = [self.sizes.constant(index, tensor) for index in indices]
@@ -77,11 +79,11 @@ class ShapeTensors:
         return found
 
     def index(self, tensor: SSAValue, indices: Indices) -> SSAValue:
-        """An element of a tensor as an index."""
+        """Return an element as an index."""
         return self.as_index(self.element_or_read(tensor, indices))
 
     def as_index(self, value: SSAValue) -> SSAValue:
-        """An integer as an index; of a size that was made an integer, the size."""
+        """Return an integer as an index; an integer that was cast from a size gives that size."""
         if isinstance(value.type, IndexType):
             return value
         size = cast_size(value)
@@ -102,7 +104,7 @@ class ShapeTensors:
 
 
 def cast_size(value: SSAValue) -> SSAValue | None:
-    """The size of a dimension that an integer is made of."""
+    """Return the `tensor.dim` that an integer was cast from, `None` for other integers."""
     cast_, kind = made_by(value, *CASTS), value.type
     if cast_ is None or made_by(cast_.operands[0], "tensor.dim") is None:
         return None
@@ -111,7 +113,7 @@ def cast_size(value: SSAValue) -> SSAValue | None:
 
 
 def _is_small(tensor: SSAValue) -> bool:
-    """Whether a tensor has a known shape, and elements that count something."""
+    """Return whether a tensor has a static shape and elements of integer or index type."""
     found = ranked(tensor)
     if found is None or min(found.get_shape(), default=0) < 0:
         return False
@@ -185,7 +187,7 @@ def _concatenated(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> 
 
 
 def _elementwise(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> SSAValue | None:
-    """An operation on tensors, on the elements at the place."""
+    """Apply an elementwise op to the elements at one position."""
     operation = tensor.op
     operands = [
         value if ranked(value) is None else tensors.element_or_read(value, indices)
@@ -207,7 +209,7 @@ def _on_scalars(
 def _of_loops(
     tensors: ShapeTensors, view: StructuredView, tensor: OpResult, indices: Indices
 ) -> SSAValue | None:
-    """One point of loops whose bodies compute with integers alone."""
+    """Evaluate one point of a structured op whose body computes with integers only."""
     places = [
         each.position
         for each in view.output_maps[tensor.index].results
@@ -259,7 +261,7 @@ def _is_scalar_step(operation: Operation) -> bool:
 
 @size_rule("tensor.reshape")
 def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """What the operand that holds the shape says."""
+    """Return the element of the shape operand."""
     found = ShapeTensors(sizes).index(value.op.operands[1], (index,))
     number = constant_integer(found)
     return found if number is None else number

@@ -1,13 +1,13 @@
-"""`simplify-sizes`: sizes are computed from the sizes of arguments, by arithmetic on scalars.
+"""`simplify-sizes`: compute sizes by scalar arithmetic from the sizes of arguments.
 
-Programs of open shapes, as `jax.export` makes them, compute shapes as small tensors and ask what
-they have computed for its size. Here each size is traced to where it comes from. Sizes that are the
-same are then seen to be, which tells more of the operations around:
+Programs with dynamic shapes, as `jax.export` writes them, compute shapes as small tensors and take
+`tensor.dim` of computed tensors. This pass traces each size to its origin. Equal sizes are then
+recognised, which simplifies other ops:
 
-* `tensor.reshape` to a shape whose dimensions are runs of the old ones collapses and expands them;
-* a loop body that reads a tensor at the loops' own indices has it as an operand:
+* `tensor.reshape` to a shape whose dimensions are runs of the old ones becomes collapse and expand;
+* a loop body that reads a tensor at the loops' own indices gets it as an operand:
 
-      %repeats = arith.cmpi eq, %n, %one : index            // %n is the size of the loop, too
+      %repeats = arith.cmpi eq, %n, %one : index            // the loop also runs over %n
       linalg.generic ... { %at = arith.select %repeats, %zero, %i ; tensor.extract %x[%at] }
 """
 
@@ -51,9 +51,9 @@ EQUAL, LESS = 0, 2
 
 @dataclass(frozen=True)
 class SimplifySizesPass(ModulePass):
-    """Compute sizes from those of arguments, and use what that tells of reshapes and broadcasts.
+    """Compute sizes from those of arguments, and simplify reshapes and broadcasts of known sizes.
 
-    Functions whose types leave no size open stay as they are.
+    Functions without dynamic sizes are not changed.
     """
 
     name = "simplify-sizes"
@@ -75,7 +75,7 @@ def _has_open_sizes(function: Operation) -> bool:
 
 
 def _trace_sizes(function: Operation) -> None:
-    """Let sizes and elements of shapes be read from what they are computed of."""
+    """Replace sizes, and elements of shape tensors, by the scalars that they are computed from."""
     for operation in tuple(walk(function)):
         if operation.name == "arith.select" and _asks_for_negative_size(operation.operands[0]):
             Rewriter.replace_op(operation, [], [operation.operands[2]])
@@ -98,24 +98,24 @@ def _trace_sizes(function: Operation) -> None:
 
 
 class _Simplifier:
-    """What is known of the sizes of one function that are traced."""
+    """The traced sizes of one function, and keys that tell which of them are equal."""
 
     def __init__(self) -> None:
         self._sizes = DimensionSizes()
         self._keys: dict[SSAValue, Hashable] = {}
 
     def run(self, function: Operation) -> None:
-        """Rewrite a function in place."""
+        """Simplify reshapes and `linalg.generic`s of a function in place."""
         for operation in tuple(_on_tensors(function)):
             if operation.name == "tensor.reshape":
                 self._regroup(operation)
             elif isinstance(operation, GenericOp):
                 self._take_as_operands(operation)
 
-    # What is equal.
+    # Equality of sizes.
 
     def _key(self, size: Size) -> int | Hashable:
-        """Equal keys stand for equal numbers; a number that is known stands for itself."""
+        """Return a key; equal keys mean equal sizes. A static size is its own key."""
         if isinstance(size, int):
             return size
         if size not in self._keys:
@@ -162,7 +162,7 @@ class _Simplifier:
             value = builder.insert(cast_).results[0]
         Rewriter.replace_op(operation, [], [value])
 
-    # Loop bodies that read tensors.
+    # Loop bodies that read tensors by `tensor.extract`.
 
     def _take_as_operands(self, generic: GenericOp) -> None:
         view = structured_view(generic)
@@ -180,7 +180,10 @@ class _Simplifier:
             _add_inputs(generic, added)
 
     def _loop_extents(self, view: StructuredView) -> list[Size | None]:
-        """How often each loop runs, where an operand has a dimension for it alone."""
+        """Return the trip count of each loop, from an operand that it indexes directly.
+
+        Else `None`.
+        """
         extents: list[Size | None] = [None] * len(view.iterators)
         for operand, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
             if ranked(operand) is None:
@@ -193,7 +196,10 @@ class _Simplifier:
     def _loop_indices(
         self, read: Operation, extents: Sequence[Size | None], body: Block
     ) -> list[AffineExpr] | None:
-        """What an element is read at, if these are loops of the dimensions' sizes, or known."""
+        """Return the indexing map of a read.
+
+        `None` if an index is not a loop's or known in bounds.
+        """
         tensor, *indices = read.operands
         if block_with(tensor) is body:
             return None
@@ -210,9 +216,10 @@ class _Simplifier:
         return found
 
     def _loop_of(self, index: SSAValue, extents: Sequence[Size | None], size: Size) -> int | None:
-        """The loop that an index is of, if it runs over the whole dimension.
+        """Return the loop whose index this is, if that loop runs over the whole dimension.
 
-        `select(size == 1, 0, loop)` is the loop's index, too: a loop that runs once is at 0.
+        `select(size == 1, 0, loop)` equals the loop's index, too: a loop that runs once has index
+        0.
         """
         if (choice := made_by(index, "arith.select")) is not None:
             condition, repeated, index = choice.operands
@@ -226,7 +233,7 @@ class _Simplifier:
         return loop if extent is not None and self._same(extent, size) else None
 
     def _asks_for_one(self, condition: SSAValue, size: Size) -> bool:
-        """Whether a condition is `size == 1`."""
+        """Return whether a condition is `size == 1`."""
         asked = made_by(condition, "arith.cmpi")
         if asked is None:
             return False
@@ -236,7 +243,7 @@ class _Simplifier:
 
 
 def _add_inputs(generic: GenericOp, added: Sequence[tuple[Operation, AffineMap]]) -> None:
-    """Give loops tensors as operands that their body reads, in the place of the reads."""
+    """Replace a `linalg.generic` by one with additional inputs instead of reads in its body."""
     body = generic.body.block
     count = len(generic.inputs)
     for place, (read, _) in enumerate(added):
@@ -259,7 +266,7 @@ def _add_inputs(generic: GenericOp, added: Sequence[tuple[Operation, AffineMap]]
 
 
 def _on_tensors(function: Operation) -> Iterator[Operation]:
-    """The operations of a function that are in no loop body over elements."""
+    """Yield the ops of a function that are not in the body of a structured op."""
     for block in inner_blocks(function):
         for operation in block.ops:
             yield operation
@@ -273,7 +280,10 @@ def _blocks(function: Operation) -> Iterator[Block]:
 
 
 def _asks_for_negative_size(condition: SSAValue) -> bool:
-    """Whether a condition is `size < 0`, which holds of none: a view's -1 is asked for so."""
+    """Return whether a condition is `size < 0`, which is never true.
+
+    Lowerings of views test a size for -1 in this way.
+    """
     asked = made_by(condition, "arith.cmpi")
     if asked is None:
         return False
@@ -293,7 +303,7 @@ def _static(size: Size) -> int:
 def _joined(
     old: Sequence[Size], new: Sequence[Size], taken: Sequence[int], made: Sequence[int]
 ) -> int:
-    """The size of dimensions that are joined to one, if it is known."""
+    """Return the size of a collapsed group, dynamic if it is not known."""
     for sizes, places in ((old, taken), (new, made)):
         known = [size for size in (sizes[place] for place in places) if isinstance(size, int)]
         if len(known) == len(places):

@@ -1,4 +1,4 @@
-"""How large the results of `tosa` operations are."""
+"""Rules for the sizes of the results of `tosa` ops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .dimension_sizes import DimensionSizes, Rule, Size, SizeArithmetic, like, s
 
 
 def _broadcast(count: int) -> Rule:
-    """The common size of the first operands, of which some may have one element instead."""
+    """Return a rule: the broadcast size of the first `count` operands."""
 
     def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
         found: Size = 1
@@ -67,14 +67,14 @@ size_rule("tosa.scatter", "tosa.table")(like(0))
 
 @size_rule("tosa.argmax")
 def _argmax(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """The searched dimension is left out."""
+    """Return the operand's size, without the searched dimension."""
     axis = integer(value.op, "axis")
     return None if axis is None else sizes.size(value.op.operands[0], index + (index >= axis))
 
 
 @size_rule("tosa.gather")
 def _gather(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Batch and channels are the table's, rows those of the indices."""
+    """Return batch and channel sizes of the table, or the number of indices."""
     return sizes.size(value.op.operands[1 if index == 1 else 0], index)
 
 
@@ -89,7 +89,7 @@ def _pad(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
 
 @size_rule("tosa.reshape")
 def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """The only extent that is not known holds what the others leave of all elements."""
+    """Return the only dynamic size: all elements over the product of the static sizes."""
     result = value.type
     if not isinstance(result, TensorType):
         return None
@@ -121,7 +121,7 @@ def _tile(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
 
 
 def _channels(sizes: DimensionSizes, value: OpResult) -> Size:
-    """As many as the weight has outputs; pooling keeps those of the image."""
+    """Return the number of output channels: of the weight or, for pooling, of the image."""
     operation = value.op
     if "pool" in operation.name:
         return sizes.size(operation.operands[0], 3)
@@ -140,7 +140,7 @@ def _channels(sizes: DimensionSizes, value: OpResult) -> Size:
     "tosa.transpose_conv2d",
 )
 def _windows(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """As many windows as fit into the padded image."""
+    """Return the number of windows that fit into the padded image."""
     operation = value.op
     image = operation.operands[0]
     windows, image_type = sliding(operation), image.type
