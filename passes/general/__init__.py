@@ -1,1 +1,1 @@
-"""Passes that MLIR has for programs of any dialect, under its names."""
+"""Passes for programs of any dialect that MLIR has, under MLIR's names."""

@@ -1,4 +1,4 @@
-"""Canonicalization with MLIR's options; what is done is what xDSL's pass of the name does."""
+"""`canonicalize` with MLIR's options, on the patterns and folders of xDSL."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ from xdsl.utils.exceptions import PassFailedException
 
 @dataclass(frozen=True)
 class CanonicalizePass(ModulePass):
-    """Apply all canonicalization patterns and fold, until nothing changes."""
+    """Apply all canonicalization patterns and folders until nothing changes."""
 
     name = "canonicalize"
 
     top_down: bool = True
-    """Whether operations are looked at from the first to the last, or the other way round."""
+    """Whether a walk visits operations from the first to the last, or in reverse."""
 
     region_simplify: Literal["disabled", "normal"] = "normal"
-    """Whether what is not used across blocks and regions is removed, too."""
+    """Whether dead code is also removed across blocks and regions."""
 
     max_iterations: int = -1
-    """How often the program is gone through at most; -1 for as often as it takes."""
+    """The maximum number of walks over the program; -1 for no limit."""
 
     max_num_rewrites: int = -1
-    """How many operations are rewritten at most; -1 for all."""
+    """The maximum number of rewrites; -1 for no limit."""
 
     test_convergence: bool = False
-    """Whether it is an error if there is something left to do at one of these limits."""
+    """Whether the pass fails if it stops at a limit before nothing changes."""
 
     enable_patterns: tuple[str, ...] = ()
-    """Classes of patterns to apply, and no others."""
+    """The names of the pattern classes to apply; empty for all."""
 
     disable_patterns: tuple[str, ...] = ()
-    """Classes of patterns not to apply."""
+    """The names of pattern classes not to apply."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self._rewrite(ctx, op, self.max_iterations, self.max_num_rewrites)
         is_limited = self.max_iterations >= 0 or self.max_num_rewrites >= 0
-        # What is left to do shows only when it is done.
+        # Whether rewrites are left is only known by applying them, here to a copy.
         if self.test_convergence and is_limited and self._rewrite(ctx, op.clone(), -1, -1):
             raise PassFailedException("did not converge within its limits")
 
     def _rewrite(self, ctx: Context, module: ModuleOp, iterations: int, rewrites: int) -> bool:
-        """Rewrite a module within limits; returns whether it changed."""
+        """Rewrite a module within limits; return whether it changed."""
         patterns: list[RewritePattern] = [
             _Patterns(frozenset(self.enable_patterns), frozenset(self.disable_patterns))
         ]
@@ -77,7 +77,7 @@ class CanonicalizePass(ModulePass):
 
 @dataclass
 class _Patterns(RewritePattern):
-    """The patterns that an operation has, but for those that are not wanted."""
+    """Applies the enabled canonicalization patterns of each op."""
 
     enabled: frozenset[str]
     disabled: frozenset[str]
@@ -108,7 +108,7 @@ class _Patterns(RewritePattern):
 
 @dataclass
 class _Limited(RewritePattern):
-    """A pattern that applies so often, in so many walks of the program; -1 is without limit."""
+    """A pattern with limits on its rewrites and on the number of walks; -1 means no limit."""
 
     pattern: RewritePattern
     rewrites: int
@@ -122,20 +122,23 @@ class _Limited(RewritePattern):
                 self.rewrites -= 1
 
     def between(self, region: Region, listener: PatternRewriterListener) -> bool:
-        """Remove what is dead after a walk; returns whether that changed the program."""
+        """Merge constants and remove dead code between walks.
+
+        Return whether the program changed.
+        """
         self.walks -= 1
         changes = self.rewrites != 0 and merge_constants(region)
         if self.simplifies and self.rewrites != 0 and region_dce(region, listener):
             changes = True
         if self.walks == 0:
-            # The walker goes on until nothing changes.
+            # The walker continues until nothing changes, so further rewrites are disabled.
             self.rewrites = 0
             return False
         return changes
 
 
 def merge_constants(region: Region) -> bool:
-    """Let users of equal constants of a block use the first; returns whether there were any."""
+    """Merge equal constants of a block into the first; return whether there were any."""
     constants: dict[object, Operation] = {}
     repeated: list[tuple[Operation, Operation]] = []
     for op in region.walk():

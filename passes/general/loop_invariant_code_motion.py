@@ -9,6 +9,6 @@ from xdsl.transforms import loop_invariant_code_motion as upstream
 
 @dataclass(frozen=True)
 class LoopInvariantCodeMotionPass(upstream.LoopInvariantCodeMotionPass):
-    """Move operations out of `scf.for` that compute the same in every iteration."""
+    """Move loop-invariant operations out of `scf.for`."""
 
     name = "loop-invariant-code-motion"

@@ -16,12 +16,12 @@ from ...ir.diagnostics import report
 
 @dataclass(frozen=True)
 class PrintOpStatsPass(ModulePass):
-    """Print on standard error how many operations there are of each name."""
+    """Print the number of operations of each name on standard error."""
 
     name = "print-op-stats"
 
     json: bool = False
-    """Print them as JSON."""
+    """Whether to print them as JSON."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         counts = Counter(operation_name(operation) for operation in op.walk())
@@ -33,7 +33,7 @@ def _as_json(counts: Counter[str]) -> str:
 
 
 def _as_table(counts: Counter[str]) -> str:
-    """The table that `mlir-opt` prints: dialects to the left of one column, names to its right."""
+    """Return the table that `mlir-opt` prints, aligned at the dot between dialect and op name."""
     names = [name.partition(".") for name in sorted(counts)]
     left = max((len(dialect) for dialect, _, _ in names), default=0) + 2
     right = max((len(rest) for _, _, rest in names), default=0)

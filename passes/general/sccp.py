@@ -1,4 +1,4 @@
-"""Sparse conditional constant propagation: constants through branches that are taken alone."""
+"""Sparse conditional constant propagation: constants through branches that may be taken."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _IF, _YIELD = "scf.if", "scf.yield"
 
 @dataclass(frozen=True)
 class SccpPass(ModulePass):
-    """Replace values that are always the same constant. Only branches that may be taken count.
+    """Replace values that are the same constant on all executable paths.
 
-    Branches are those of `cf` and `scf.if`; what other operations do with their regions, and calls,
-    may give any value. An operation is constant if its folder says so.
+    Branches of `cf` and `scf.if` are analysed. Regions of other operations and calls may produce
+    any value. An operation is constant if its folder returns a constant.
     """
 
     name = "sccp"
@@ -39,7 +39,7 @@ class SccpPass(ModulePass):
 
 @dataclass
 class _Solver:
-    """What is known of each value: nothing yet, one constant, or (`None`) that it varies."""
+    """The lattice value of each SSA value: absent (unknown), a constant, or `None` (varying)."""
 
     values: dict[SSAValue, Attribute | None] = field(
         default_factory=dict[SSAValue, Attribute | None]
@@ -48,20 +48,20 @@ class _Solver:
     waiting: list[Operation] = field(default_factory=list[Operation])
 
     def enter(self, region: Region) -> None:
-        """A region may be entered, with any arguments."""
+        """Mark a region as executable, with unknown entry arguments."""
         if region.blocks:
             for argument in region.blocks[0].args:
                 self.learn(argument, None)
             self.reach(region.blocks[0])
 
     def reach(self, block: Block) -> None:
-        """A block may be executed."""
+        """Mark a block as executable."""
         if block not in self.executable:
             self.executable.add(block)
             self.waiting += block.ops
 
     def learn(self, value: SSAValue, constant: Attribute | None) -> None:
-        """A value may be a constant, or anything; what it was before may be true as well."""
+        """Join a constant, or `None` for varying, into the lattice value of an SSA value."""
         known = value in self.values
         if known and self.values[value] in (None, constant):
             return
@@ -71,13 +71,13 @@ class _Solver:
         )
 
     def solve(self) -> None:
-        """Look at operations until nothing new is learned of any value."""
+        """Visit ops until the fixpoint."""
         while self.waiting:
             self._visit(self.waiting.pop())
 
     def _visit(self, op: Operation) -> None:
         if any(operand not in self.values for operand in op.operands):
-            return  # It is looked at again when something is known.
+            return  # It is visited again once all operands have a lattice value.
         known = [self.values[operand] for operand in op.operands]
         if op.successors:
             self._branch(op, known)
@@ -115,7 +115,7 @@ class _Solver:
             self.learn(result, None)
 
     def _fold(self, op: Operation, known: list[Attribute | None]) -> None:
-        """Ask the folder of an operation, with constants in the place of operands."""
+        """Call the folder of an op, with constants as operands."""
         if op.name == _CONSTANT:
             self.learn(op.results[0], op.properties["value"])
             return
@@ -139,7 +139,7 @@ class _Solver:
             del self.values[each.result]
 
     def replace(self) -> None:
-        """Let uses of constant values be of constants, and remove what nothing uses then."""
+        """Replace constant values by constants, and erase ops that become dead."""
         for value, known in self.values.items():
             owner = value.owner
             constant = _constant(known)
@@ -163,7 +163,7 @@ def _truth(constant: Attribute | None) -> bool | None:
 
 
 def _constant(value: Attribute | None) -> ConstantOp | None:
-    """An operation of a constant; `None` for attributes that `arith.constant` does not have."""
+    """Return an `arith.constant`; `None` for attributes that it cannot hold."""
     if isinstance(value, IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr):
         return ConstantOp(value)  # pyright: ignore
     return None

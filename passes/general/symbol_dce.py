@@ -20,8 +20,8 @@ from ...ir.symbols import references_of, visibility
 class SymbolDcePass(ModulePass):
     """Remove private symbols that no operation refers to, directly or through other symbols.
 
-    A reference is looked up by its name alone, in whatever symbol table: a symbol that has the name
-    of one in use is kept.
+    References are resolved by name only, regardless of symbol tables: a symbol is kept if any
+    symbol of the same name is in use.
     """
 
     name = "symbol-dce"
@@ -45,7 +45,7 @@ class SymbolDcePass(ModulePass):
 
 
 def _named_in(root: Operation, hidden: set[Operation]) -> set[str]:
-    """The symbols that an operation and what is in it name, but for those that are hidden."""
+    """Return the symbol names in an op and its regions, skipping hidden symbols."""
     names: set[str] = set()
     waiting = [root]
     while waiting:

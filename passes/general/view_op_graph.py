@@ -1,4 +1,4 @@
-"""A program as a graph for Graphviz: a node for each operation, an edge for each use of a value."""
+"""Print a program as a Graphviz graph: a node for each op, an edge for each use of a value."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ class ViewOpGraphPass(ModulePass):
     name = "view-op-graph"
 
     max_label_len: int = 20
-    """At most so many characters of a type or an attribute are shown."""
+    """The maximum number of characters shown of a type or an attribute."""
 
     print_attrs: bool = True
-    """Show attributes."""
+    """Whether to show attributes."""
 
     print_control_flow_edges: bool = False
-    """Draw an edge from each operation to the next one, and to the blocks that it branches to."""
+    """Whether to draw an edge from each operation to the next one, and to its successor blocks."""
 
     print_data_flow_edges: bool = True
-    """Draw an edge for each use of a value."""
+    """Whether to draw an edge for each use of a value."""
 
     print_result_types: bool = True
-    """Show the types of results."""
+    """Whether to show the types of results."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         report(_Graph(self).text(op))
@@ -50,7 +50,7 @@ class _Graph:
         self._lines: list[str] = []
 
     def text(self, module: ModuleOp) -> str:
-        """The whole graph."""
+        """Return the whole graph."""
         self._operation(module, 1)
         edges = [f"  {edge}" for operation in module.walk() for edge in self._edges(operation)]
         return "\n".join(["digraph G {", "  compound = true;", *self._lines, *edges, "}", ""])
@@ -71,7 +71,7 @@ class _Graph:
         self._lines.append(f"{indent}subgraph cluster_{self._node(operation)} {{")
         inner = indent + "  "
         self._lines.append(f'{inner}label = "{label}";')
-        # Edges can only lead to nodes, so that every cluster has one.
+        # Edges can only lead to nodes, so every cluster gets one.
         self._lines.append(f'{inner}{self._node(operation)} [label = " ", shape = plain];')
         for block in inner_blocks(operation):
             self._block(block, depth + 1)
