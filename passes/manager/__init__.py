@@ -1,1 +1,1 @@
-"""Pipelines: their text, their options, and how they are run."""
+"""Parse pass pipelines and their options, and run them."""

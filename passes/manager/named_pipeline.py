@@ -1,7 +1,7 @@
-"""A pipeline with a name, which is a pass like any other.
+"""A named pipeline, which is a pass like any other.
 
-Embedders apply it; `mesh-opt` runs its passes one by one, so that the IR can be printed and timed
-between them.
+Embedders apply it as a pass. `mesh-opt` runs its passes one by one, so that the IR can be printed
+and timed between them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from xdsl.passes import ModulePass
 
 @dataclass(frozen=True)
 class NamedPipeline(ModulePass):
-    """The base of named pipelines; fields of a subclass are its options."""
+    """The base class of named pipelines; the fields of a subclass are its options."""
 
     @abstractmethod
     def passes(self) -> tuple[ModulePass, ...]:
-        """The passes to run, in order."""
+        """Return the passes to run, in order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the passes on a module."""
@@ -29,7 +29,7 @@ class NamedPipeline(ModulePass):
 
 
 def default_passes(*names: str) -> tuple[ModulePass, ...]:
-    """Passes of the registry with their default options."""
+    """Return passes of the registry with their default options."""
     from ..registry import OWN_PASSES
 
     return tuple(OWN_PASSES[name]()() for name in names)

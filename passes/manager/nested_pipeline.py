@@ -1,10 +1,10 @@
-"""Runs module passes on a part of a module: what `func.func(...)` in a pipeline means.
+"""Run passes on an op inside a module: implements `func.func(...)` in a pipeline.
 
-A pass takes a module, so the part goes into a module of its own, and comes back when its passes
-are done. In MLIR a pass on a function may read the symbols around it; so that it can here too (a
-sharding names its grid by symbol), the module holds copies of the operations around that the part
-refers to, directly or through such a copy. Of a function only the declaration is copied. Copies
-are dropped at the end: like in MLIR, a pass on a function cannot change its neighbours.
+xDSL passes take a module, so the op is moved into a module of its own and moved back afterwards. In
+MLIR a pass on a function may read symbols around it, such as the grid of a sharding. Therefore the
+temporary module also holds copies of the symbols to which the op refers, directly or through such
+copies; of a function only the declaration. The copies are dropped afterwards: as in MLIR, a pass on
+a function cannot change its neighbours.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .pipeline_text import ANY_ANCHOR
 
 
 def anchored_operations(parent: Operation, anchor: str) -> list[Operation]:
-    """The operations directly inside a parent on which an anchored pipeline runs."""
+    """Return the ops directly inside `parent` on which an anchored pipeline runs."""
     return [
         operation
         for block in inner_blocks(parent)
@@ -35,27 +35,27 @@ def anchored_operations(parent: Operation, anchor: str) -> list[Operation]:
 
 
 class SymbolsAround:
-    """The symbols that are visible at the top of a parent operation, nearest first."""
+    """The symbols visible in a parent op, innermost symbol table first."""
 
     def __init__(self, parent: Operation) -> None:
         self._tables = [_symbols_in(each) for each in enclosing(parent)]
 
     def find(self, name: str) -> Operation | None:
-        """The operation that a name stands for, or None."""
+        """Return the op that a symbol name resolves to, `None` if there is none."""
         return next((table[name] for table in self._tables if name in table), None)
 
     @property
     def nearest(self) -> dict[str, Operation]:
-        """The symbols of the parent itself, kept up to date while its operations are replaced."""
+        """The symbols of the parent itself; updated while its ops are replaced."""
         return self._tables[0]
 
 
 @contextmanager
 def alone_in_module(operation: Operation, around: SymbolsAround) -> Generator[ModuleOp]:
-    """A module that holds an operation and copies of what it refers to.
+    """Yield a module that holds an op and copies of the symbols to which it refers.
 
-    When the block ends, what is in the module apart from the copies stands where the operation
-    stood. Raises OperationError if that defines a symbol twice.
+    On exit, the contents of the module without the copies replace the op at its old position.
+    Raises OperationError if this defines a symbol twice, or if the op is not in a block.
     """
     block = operation.parent
     parent = operation.parent_op()
@@ -80,11 +80,11 @@ def _put_back(
     following: Operation | None,
     taken: dict[str, Operation],
 ) -> None:
-    """Move what is no copy into the block, and its symbols into the table of those taken."""
+    """Move all ops but the copies into the block, and add their symbols to `taken`."""
     clash: Operation | None = None
     for operation in list(module.body.block.ops):
         name = symbol_name(operation)
-        # Two functions may each need a symbol that is the same, such as a finer grid.
+        # Passes on two functions may each add an identical symbol, such as a refined grid.
         if operation in copies or (name in taken and _same(operation, taken[name])):
             continue
         operation.detach()
@@ -101,7 +101,7 @@ def _put_back(
 
 
 def _same(left: Operation, right: Operation) -> bool:
-    """Whether two operations without bodies define the same symbol."""
+    """Return whether two ops without regions define the same symbol."""
     return (
         left.name == right.name
         and not left.regions
@@ -127,7 +127,7 @@ def _copies_for(operation: Operation, around: SymbolsAround) -> list[Operation]:
 
 
 def _copy(symbol: Operation) -> Operation:
-    """A whole copy of a symbol, or the declaration alone where it is a function."""
+    """Return a copy of a symbol; of a function, only its declaration."""
     if "function_type" not in symbol.properties:
         return symbol.clone()
     copy = symbol.clone_without_regions()
@@ -145,6 +145,6 @@ def _symbols_in(operation: Operation) -> dict[str, Operation]:
 
 
 def _root_symbols_in(operation: Operation) -> list[str]:
-    """The root names of all symbol references inside of an operation."""
+    """Return the root names of all symbol references in an op and its regions."""
     references = (each for inner in walk(operation) for each in references_of(inner))
     return list(dict.fromkeys(each.root_reference.data for each in references))

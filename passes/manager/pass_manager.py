@@ -1,4 +1,4 @@
-"""Runs pipelines: anchors, observers of every pass, and a verdict on whatever goes wrong."""
+"""Run pipelines of passes, nested ones too, notify observers, and classify errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROOT = "builtin.module"
 
 @dataclass(frozen=True)
 class AnchoredPasses:
-    """Passes to run on every operation of a name directly inside the one at hand."""
+    """Passes to run on every op named `anchor` directly inside the current op."""
 
     anchor: str
     steps: tuple[Step, ...]
@@ -40,7 +40,7 @@ Step = ModulePass | AnchoredPasses
 
 
 class PassFailure(Exception):
-    """A pass refused a program, and says why without naming an operation."""
+    """A pass rejected a program by an error that names no op."""
 
     def __init__(self, failed: ModulePass, operation: Operation, message: str) -> None:
         super().__init__(message)
@@ -50,7 +50,7 @@ class PassFailure(Exception):
 
 
 class InternalFault(Exception):
-    """A pass broke down: a fault of the compiler, not of the program."""
+    """A pass raised an unexpected exception: a bug in the compiler, not in the program."""
 
     def __init__(self, failed: ModulePass, operation: Operation, cause: Exception) -> None:
         super().__init__(str(cause))
@@ -59,7 +59,7 @@ class InternalFault(Exception):
         self.cause = cause
 
     def describe(self) -> str:
-        """Whose fault it is, and what it is."""
+        """Return a message that names the faulty component and the exception."""
         kind, why = type(self.failed), told(self.cause)
         function = culprit(self.cause)
         if function is not None and not function.startswith(f"{name_of(kind)}."):
@@ -73,16 +73,16 @@ class InternalFault(Exception):
 
 
 class Observer(Protocol):
-    """Watches passes go by."""
+    """Is notified before and after each pass."""
 
     def before(self, current: ModulePass, operation: Operation) -> None:
-        """Called before a pass runs on an operation."""
+        """Called before a pass runs on an op."""
 
     def after(self, current: ModulePass, operation: Operation) -> None:
-        """Called after a pass ran without an error."""
+        """Called after a pass succeeded."""
 
     def failed(self, current: ModulePass, operation: Operation) -> None:
-        """Called after a pass that raised."""
+        """Called after a pass raised an exception."""
 
     def enter(self, anchor: str) -> None:
         """Called before the passes of an anchored pipeline."""
@@ -92,7 +92,10 @@ class Observer(Protocol):
 
 
 def build_steps(elements: Sequence[Element], text: str, table: PassTable) -> tuple[Step, ...]:
-    """The passes of a pipeline. Raises PipelineError for unknown passes and bad options."""
+    """Instantiate the passes of a pipeline.
+
+    Raises PipelineError for unknown passes and bad options.
+    """
     return tuple(
         AnchoredPasses(element.anchor, build_steps(element.elements, text, table))
         if isinstance(element, AnchoredPipeline)
@@ -102,7 +105,10 @@ def build_steps(elements: Sequence[Element], text: str, table: PassTable) -> tup
 
 
 def build_root_steps(elements: Sequence[Element], text: str, table: PassTable) -> tuple[Step, ...]:
-    """The passes of a whole pipeline, which `builtin.module(...)` or `any(...)` may be around."""
+    """Instantiate the passes of a whole pipeline, in `builtin.module(...)` or `any(...)` or bare.
+
+    Raises PipelineError for another anchor, unknown passes and bad options.
+    """
     if len(elements) == 1 and isinstance(root := elements[0], AnchoredPipeline):
         if root.anchor not in (ROOT, ANY_ANCHOR):
             raise PipelineError(
@@ -113,7 +119,7 @@ def build_root_steps(elements: Sequence[Element], text: str, table: PassTable) -
 
 
 def describe_steps(steps: Sequence[Step], anchor: str = ROOT) -> str:
-    """The pipeline as `--pass-pipeline` reads it."""
+    """Return the pipeline in the syntax of `--pass-pipeline`."""
     parts = [
         describe_steps(step.steps, step.anchor)
         if isinstance(step, AnchoredPasses)
@@ -128,8 +134,8 @@ def run_steps(
 ) -> None:
     """Run passes on a module in order.
 
-    Raises OperationError or PassFailure if a pass refuses the program, InternalFault if a pass
-    breaks.
+    Raises OperationError or PassFailure if a pass rejects the program, InternalFault if a pass
+    raises an unexpected exception.
     """
     with deep_recursion():
         for step in _single_passes(steps):
@@ -157,7 +163,7 @@ def _run_anchored(
 
 
 def _single_passes(steps: Sequence[Step]) -> Iterator[Step]:
-    """The steps, with the passes of named pipelines in the places of these."""
+    """Yield the steps, with named pipelines expanded to their passes."""
     for step in steps:
         if isinstance(step, NamedPipeline):
             yield from _single_passes(step.passes())
@@ -176,7 +182,7 @@ def _run_on_each(
     steps: Sequence[Step],
     observers: Sequence[Observer],
 ) -> None:
-    """Run passes on every operation of a name directly inside a module, one after the other."""
+    """Run passes on every op named `anchor` directly inside a module, one op after the other."""
     around = SymbolsAround(parent)
     for operation in anchored_operations(parent, anchor):
         if isinstance(operation, ModuleOp):
@@ -193,7 +199,7 @@ def _run_inside(
     steps: Sequence[Step],
     observers: Sequence[Observer],
 ) -> None:
-    """Run passes on an operation that is no module but stands alone in one."""
+    """Run passes on an op that is not a module but was moved into one."""
     for step in _single_passes(steps):
         if isinstance(step, AnchoredPasses):
             around = SymbolsAround(operation)
@@ -211,7 +217,7 @@ def _run_pass(
     current: ModulePass,
     observers: Sequence[Observer],
 ) -> None:
-    """Run one pass on a module; observers are shown the operation that the module is about."""
+    """Run one pass on a module; observers are told the op that the module was made for."""
     for observer in observers:
         observer.before(current, shown)
     try:

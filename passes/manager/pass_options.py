@@ -1,8 +1,8 @@
-"""From a pass's name and written options to the pass itself.
+"""Instantiate passes from their names and option texts.
 
-The fields of the pass's dataclass say what its options are and of which type, as in xDSL. Written
-values are read by that type: a bare `{flag}` is true, `1` is a valid float, `@grid` is a string,
-a tuple may be written `a,b`, `[a,b]` or left empty, and `-` and `_` mean the same in names.
+As in xDSL, the fields of a pass's dataclass define the names and types of its options. Texts are
+parsed by type: a bare `{flag}` is true, `1` is a valid float, `@grid` is a string, a tuple may be
+written `a,b`, `[a,b]` or left empty, and `-` and `_` are equivalent in names.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from ...ir.usage_error import did_you_mean
 from .pipeline_text import PassEntry, PipelineError, unquote
 
 PassTable = Mapping[str, Callable[[], type[ModulePass]]]
-"""Pass names, aliases too, and what imports each pass."""
+"""Maps pass names and aliases to functions that import the pass class."""
 
 
 def build_pass(entry: PassEntry, text: str, table: PassTable) -> ModulePass:
-    """The pass that an entry of a pipeline names. Raises PipelineError at the entry's offset."""
+    """Instantiate the pass of a pipeline entry.
+
+    Raises PipelineError, at the entry's offset, for an unknown pass or a bad option.
+    """
     factory = table.get(entry.name)
     if factory is None:
         message = unknown_pass_message(entry.name, table)
@@ -38,7 +41,7 @@ def build_pass(entry: PassEntry, text: str, table: PassTable) -> ModulePass:
 
 
 def unknown_pass_message(name: str, table: PassTable) -> str:
-    """What to say about a pass that does not exist, with the nearest one that does."""
+    """Return the error message for an unknown pass, with the most similar name."""
     return f"there is no pass '{name}'{did_you_mean(name, table)}"
 
 
@@ -63,7 +66,7 @@ def _parameters(pass_type: type[ModulePass], entry: PassEntry) -> dict[str, Para
 
 
 def _convert(key: str, value: str | None, expected: Any) -> ParameterListType:
-    """A written value as xDSL's list of parameters for a field of the expected type."""
+    """Return an option text as xDSL's parameter list for a field of the expected type."""
     alternatives = get_args(expected) if get_origin(expected) in (Union, UnionType) else (expected,)
     if value is None:
         if bool in alternatives:
@@ -105,7 +108,7 @@ def _convert_to(value: str, expected: Any) -> ParameterListType:
 
 
 def _split(value: str) -> list[str]:
-    """The parts of a list option: between commas outside of brackets and quotes."""
+    """Split the text of a list option at commas outside of brackets and quotes."""
     if value.startswith("[") and value.endswith("]"):
         value = value[1:-1]
     value = value.strip()
@@ -146,7 +149,7 @@ def type_name(expected: Any) -> str:
 
 
 def describe_pass(instance: ModulePass) -> str:
-    """A pass and those of its options that are not the defaults, as a pipeline writes them."""
+    """Return a pass and its non-default options in pipeline syntax."""
     options: list[str] = []
     for name, values in instance.spec().parameters.items():
         text = ",".join(written(value) for value in values)

@@ -1,4 +1,4 @@
-"""Pass pipelines as text: MLIR's `builtin.module(func.func(a{k=v},b),c)` and xDSL's `a,b{k=v}`.
+"""Parse pass pipelines: MLIR's `builtin.module(func.func(a{k=v},b),c)` and xDSL's `a,b{k=v}`.
 
 Grammar, with blanks allowed between all parts:
 
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 ANY_ANCHOR = "any"
-"""The anchor that stands for whatever isolated operations are found at its place."""
+"""The anchor that matches any op that is isolated from above."""
 
 
 class PipelineError(Exception):
-    """A pipeline's text is wrong at an offset, or asks for something that does not exist."""
+    """An error at an offset of a pipeline's text."""
 
     def __init__(
         self, text: str, offset: int, message: str, unknown_pass: str | None = None
@@ -29,12 +29,12 @@ class PipelineError(Exception):
         self.offset = offset
         self.message = message
         self.unknown_pass = unknown_pass
-        """The name that is asked for, where there is no such pass."""
+        """The name of the unknown pass, `None` for other errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassEntry:
-    """A pass by name with its options as they were written; values are still text."""
+    """A pass name and its options as (name, text or `None`)."""
 
     name: str
     options: tuple[tuple[str, str | None], ...] = ()
@@ -49,7 +49,7 @@ class PassEntry:
 
 @dataclass(frozen=True, slots=True)
 class AnchoredPipeline:
-    """Elements to run on every operation of a name (or on any isolated one) at this place."""
+    """Elements to run on every op named `anchor`, or on any isolated op for `ANY_ANCHOR`."""
 
     anchor: str
     elements: tuple[PassEntry | AnchoredPipeline, ...]
@@ -166,12 +166,15 @@ class _PipelineParser:
 
 
 def parse_pipeline(text: str) -> tuple[Element, ...]:
-    """The elements of a pipeline. Raises PipelineError with the offset of what is wrong."""
+    """Return the elements of a pipeline. Raises PipelineError at the offset of a syntax error."""
     return _PipelineParser(text).parse()
 
 
 def parse_options(text: str) -> tuple[tuple[str, str | None], ...]:
-    """The options of one pass, as they stand between braces or after `--pass=`."""
+    """Parse the options of one pass, as written between braces or after `--pass=`.
+
+    Raises PipelineError for a syntax error.
+    """
     elements = parse_pipeline(f"pass{{{text}}}")
     if len(elements) != 1 or not isinstance(elements[0], PassEntry):
         raise PipelineError(text, 0, "expected options of the form key=value")
@@ -179,7 +182,7 @@ def parse_options(text: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def unquote(value: str) -> str:
-    """An option's value without the quotes around it, if it has any."""
+    """Return an option's value without surrounding quotes and their escapes."""
     if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
         return re.sub(r"\\(.)", r"\1", value[1:-1])
     return value
