@@ -1,1 +1,1 @@
-"""The passes, one file each, in folders by stage."""
+"""The compiler passes: one file each, in folders by stage."""

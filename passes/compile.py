@@ -1,4 +1,4 @@
-"""`compile`: from an annotated tensor program to packed tiles on every device, as one pass."""
+"""`compile`: the pipeline from an annotated tensor program to packed tiles on every device."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from .sharding.spmd import SpmdPass
 
 @dataclass(frozen=True)
 class CompilePass(NamedPipeline):
-    """Partition, then tile."""
+    """Partition an annotated program, then lower it to data-tiled kernels."""
 
     name = "compile"
 
     data_tiling: bool = True
-    """Whether contractions get layouts of their own; else every tensor is stored in rows."""
+    """Whether contractions get packed layouts; else every tensor is stored in row-major order."""
 
     encode_convolutions: bool = False
-    """Whether convolutions get layouts of their own, too."""
+    """Whether convolutions get packed layouts, too."""
 
     host_layouts: bool = False
-    """Whether this machine has layouts of its own, for modules that name no device. Its kernels lay
-    out what they read, which is never slower."""
+    """Whether modules that name no device use this machine's packed layouts; else tensors are
+    stored in row-major order and kernels pack their operands, which is never slower."""
 
     def passes(self) -> tuple[ModulePass, ...]:
-        """The stages of `spmd`, then those of `data-tile`."""
+        """Return the passes of `spmd`, then those of `data-tile`."""
         tile = DataTilePass(self.data_tiling, self.encode_convolutions, self.host_layouts)
-        # StableHLO has been converted by the first stage of all.
+        # StableHLO has been converted by the first pass of `spmd`, so it is skipped here.
         return (*SpmdPass().passes(), *tile.passes()[1:])

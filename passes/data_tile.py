@@ -1,4 +1,4 @@
-"""`data-tile`: from a tensor program to one whose kernels work on packed tiles, as one pass."""
+"""`data-tile`: the pipeline from a tensor program to kernels that work on packed tiles."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class DataTilePass(NamedPipeline):
     name = "data-tile"
 
     data_tiling: bool = True
-    """Whether contractions get layouts of their own; else every tensor is stored in rows."""
+    """Whether contractions get packed layouts; else every tensor is stored in row-major order."""
 
     encode_convolutions: bool = False
-    """Whether convolutions get layouts of their own, too."""
+    """Whether convolutions get packed layouts, too."""
 
     host_layouts: bool = True
-    """Whether this machine has layouts of its own, for modules that name no device."""
+    """Whether modules that name no device use this machine's packed layouts."""
 
     def passes(self) -> tuple[ModulePass, ...]:
-        """The stages; each can be run alone under its own name."""
+        """Return the passes, each of which can be run alone under its own name."""
         encode = (SetEncodingPass(self.encode_convolutions), PropagateEncodingsPass())
         tensors = (
             *default_passes("convert-stablehlo-to-linalg", "convert-tm-tensor-to-linalg"),

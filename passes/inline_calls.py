@@ -1,9 +1,8 @@
-"""Inline every call of a function of the module, and remove private functions that nobody calls.
+"""`inline-calls`: inline all calls, and remove private functions that are not called.
 
-Host programs are short and devices are placed along whole programs, so a function's body is best
-seen where it is called. A function of several blocks becomes an `scf.execute_region` there. What
-calls itself, directly or through others, stays a function; if callers outside see it, they get
-one of the same name whose calls are of a private copy.
+Host programs are short and device placement analyses whole programs, so callees are best inlined. A
+function of several blocks becomes an `scf.execute_region`. Recursive functions are kept. A
+recursive function that is public keeps its name and calls a private copy of itself.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ from ..ir.regions import walk
 from ..ir.symbols import names_in, numbered_name, references_of, root_symbol, visibility
 
 MOST_OPERATIONS = 1 << 20
-"""How many operations a function may have when all calls in it are inlined."""
+"""The maximum number of ops of a function after inlining."""
 
 MOST_OF_SMALL = 32
-"""How many operations a small function has."""
+"""The maximum number of ops of a function that `inline_small_calls` inlines."""
 
 SIZE_ARGUMENT = "jax.global_constant"
-"""What `jax.export` says of arguments that are open sizes of the whole program."""
+"""The attribute by which `jax.export` marks arguments that hold the program's dynamic sizes."""
 
 RESULT_NAME = "jax.result_info"
-"""What JAX calls a result."""
+"""The attribute by which JAX names a result."""
 
 
 @dataclass(frozen=True)
 class InlineCallsPass(ModulePass):
-    """Inline the functions of a module into each other."""
+    """Inline all calls, and remove private functions that are not called."""
 
     name = "inline-calls"
 
@@ -58,16 +57,17 @@ class InlineCallsPass(ModulePass):
         inlined = {name: function for name, function in functions.items() if name not in recursive}
         roots = _roots(functions, op)
         for name in callers_first:
-            # Callees are as they were written: theirs come after, so that nothing is copied twice.
+            # Callers first: callees are copied before anything is inlined into them, so that no op
+            # is copied twice.
             if name in roots or name in recursive:
                 _inline_into(functions[name], inlined)
         _erase_unused(functions, op)
 
 
 def inline_calls_of(operations: Sequence[Operation], module: ModuleOp) -> None:
-    """Inline all calls inside of some operations, and remove functions that nobody calls then.
+    """Inline all calls inside of some ops, and remove private functions that are no longer called.
 
-    What calls itself stays. Raises OperationError where the functions become too large.
+    Calls of recursive functions are kept. Raises OperationError if a function becomes too large.
     """
     functions = _functions(module)
     graph = call_graph(functions)
@@ -80,12 +80,12 @@ def inline_calls_of(operations: Sequence[Operation], module: ModuleOp) -> None:
 
 
 def inline_small_calls(module: ModuleOp) -> None:
-    """Inline private functions of a few operations, and remove those that nobody calls then.
+    """Inline private functions of a few ops, and remove them.
 
-    Such are what JAX makes of `jnp.where` or `jax.nn.relu`. A call would keep kernels from
-    computing them together with what stands around. Larger ones are inlined if they take the
-    program's open sizes as arguments: what these are is known outside. Functions whose arguments or
-    results have other attributes stay, and those that are named by more than calls.
+    JAX makes such functions of `jnp.where` or `jax.nn.relu`; a call would prevent fusion with the
+    ops around it. Functions that take the program's dynamic sizes as arguments are inlined even if
+    they are larger, because these sizes are known to the caller. Functions with other attributes on
+    arguments or results are kept, and so are those referenced other than by calls.
     """
     functions = _functions(module)
     graph = call_graph(functions)
@@ -134,7 +134,7 @@ def _erase_unused(functions: dict[str, Operation], module: ModuleOp) -> None:
 
 
 def _said_of_boundary(function: Operation) -> set[str]:
-    """The names of all attributes of a function's arguments and results."""
+    """Return the names of all attributes of a function's arguments and results."""
     found = [function.properties.get(name) for name in ("arg_attrs", "res_attrs")]
     lists = [cast("ArrayAttr[DictionaryAttr]", each) for each in found if each is not None]
     return {name for each in lists for attributes in each for name in attributes.data}
@@ -143,7 +143,7 @@ def _said_of_boundary(function: Operation) -> set[str]:
 def _check_sizes(
     functions: dict[str, Operation], graph: CallGraph[str], recursive: set[str]
 ) -> None:
-    """Refuse calls that would become too many operations: 40 functions can stand for 2^40."""
+    """Raise OperationError if inlining makes a function too large: 40 can expand to 2^40 ops."""
     sizes: dict[str, int] = {}
     for name in graph.callees_first():
         inlined = (sizes[callee] for callee in graph.callees(name) if callee not in recursive)
@@ -158,7 +158,7 @@ def _check_sizes(
 
 
 def _call_copy(name: str, functions: dict[str, Operation], module: ModuleOp) -> str:
-    """Let all calls of a function be of a private copy, whose name is returned."""
+    """Redirect all calls of a function to a private copy, and return the copy's name."""
     copy_name = numbered_name(f"{name}_", names_in(module))
     function = functions[name]
     copy = function.clone()
@@ -175,7 +175,7 @@ def _call_copy(name: str, functions: dict[str, Operation], module: ModuleOp) -> 
 
 
 def _inline_into(function: Operation, inlined: dict[str, Operation]) -> None:
-    """Inline the calls inside of a function, and those that this brings."""
+    """Inline the calls inside of a function, including those in inlined bodies."""
     pending = list(calls_in(function))
     while pending:
         call, name = pending.pop()
@@ -185,7 +185,7 @@ def _inline_into(function: Operation, inlined: dict[str, Operation]) -> None:
 
 
 def _inline(call: Operation, callee: Operation) -> tuple[Operation, ...]:
-    """Replace a call by a copy of what it calls, which is returned."""
+    """Replace a call by a copy of its callee's body, and return the copied ops."""
     body = callee.regions[0].clone()
     for old, new in zip(callee.regions[0].walk(), body.walk(), strict=True):
         new.location = old.location
@@ -210,7 +210,7 @@ def _inline(call: Operation, callee: Operation) -> tuple[Operation, ...]:
 
 
 def _inline_blocks(call: Operation, body: Region) -> Operation:
-    """Replace a call by a region that ends where the function returned, and return it."""
+    """Replace a call by an `scf.execute_region` of the callee's blocks, and return it."""
     for block in body.blocks:
         end = block.last_op
         if end is not None and end.name.endswith(".return"):
@@ -222,7 +222,7 @@ def _inline_blocks(call: Operation, body: Region) -> Operation:
 
 
 def _roots(functions: dict[str, Operation], module: ModuleOp) -> set[str]:
-    """The functions that callers outside see, and those that other operations call."""
+    """Return the public functions, and those called from outside of functions."""
     roots = {name for name, function in functions.items() if visibility(function) != "private"}
     for operation in module.body.block.ops:
         if operation.name not in FUNCTIONS:

@@ -1,4 +1,4 @@
-"""Which passes there are: a name, and where the pass is imported from when it is needed."""
+"""The registry of passes: names, aliases, and the modules that define them, imported on demand."""
 
 from __future__ import annotations
 
@@ -104,7 +104,10 @@ _PASSES = {
     "verify-collectives": "stream.verify_collectives",
     "view-op-graph": "general.view_op_graph",
 }
-"""The file of this folder that holds a pass, whose class is named as the file is, or after `:`."""
+"""Maps each pass to its module below this folder.
+
+The class is named like the module, or as given after `:`.
+"""
 
 ALIASES = {
     "encode-device-tensors": "iree-stream-encode-device-tensors",
@@ -121,7 +124,7 @@ ALIASES = {
     "specialize-encodings": "iree-stream-specialize-encodings",
     "wrap-entry-points": "iree-abi-wrap-entry-points",
 }
-"""Other names of passes: short ones, and the one that a pass had before."""
+"""Alternative names of passes: short ones, and former names."""
 
 
 def _loader(place: str) -> Callable[[], type[ModulePass]]:
@@ -134,7 +137,7 @@ def _loader(place: str) -> Callable[[], type[ModulePass]]:
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     name: _loader(_PASSES[ALIASES.get(name, name)]) for name in sorted((*_PASSES, *ALIASES))
 }
-"""Our passes by each of their names."""
+"""Loaders of mesh-opt's passes by name and alias."""
 
 FOLLOW_CALLS = frozenset(
     {
@@ -153,13 +156,15 @@ FOLLOW_CALLS = frozenset(
         "symbol-dce",
     }
 )
-"""Passes that `func.func(...)` runs on all functions at once: they change callers and callees
-together, look at who refers to a function, or change what functions share, as the grid that a mesh
-becomes."""
+"""Passes that `func.func(...)` runs on the whole module instead of on each function.
+
+They change callers and callees together, read references to a function, or change symbols that
+functions share, such as the grid that replaces a mesh.
+"""
 
 
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    """Every pass that our tools run: xDSL's, with ours in the place of its namesakes."""
+    """Return loaders of all passes by name: xDSL's, overridden by mesh-opt's of the same name."""
     from xdsl.transforms import get_all_passes
 
     return {**get_all_passes(), **OWN_PASSES}
