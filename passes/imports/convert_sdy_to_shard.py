@@ -119,7 +119,7 @@ class _ImportedMesh:
 
 
 class _Conversion:
-    """The conversion of one module."""
+    """Converts one module: meshes first, then op by op."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
@@ -270,7 +270,7 @@ class _Conversion:
     def _annotate_for_users(
         self, value: SSAValue, sharding: TensorSharding, operation: Operation, index: int
     ) -> None:
-        """Annotate one operand."""
+        """Annotate an operand of an op for that op."""
         block = block_of(operation)
         annotation = self._annotate(value, sharding, block, operation, True)
         operation.operands[index] = annotation.result

@@ -24,7 +24,10 @@ from ...ir.diagnostics import OperationError
 
 @dataclass(frozen=True)
 class ConvertShardToMeshPass(ModulePass):
-    """Rename every operation, attribute and type of `shard` to its name in `mesh`."""
+    """Rename every operation, attribute and type of `shard` to its name in `mesh`.
+
+    Fails on `shard.shard_shape` and on priorities of annotations, which `mesh` does not have.
+    """
 
     name = "convert-shard-to-mesh"
 

@@ -191,9 +191,10 @@ def import_mhlo_shardings(module: ModuleOp) -> None:
 
 
 def _insert_mesh(module: ModuleOp, found: Sequence[_Found]) -> tuple[str, Mesh]:
-    """Insert the mesh of all shardings.
+    """Insert the mesh of all shardings; return its name and the mesh.
 
-    Return its name, or "" if no sharding gives a device count.
+    The name is empty if no sharding gives a device count. Raises OperationError if counts differ,
+    or if manual shardings have no count at all.
     """
     counts = {each.tiling.devices: each for each in found if each.tiling and each.tiling.devices}
     if len(counts) > 1:

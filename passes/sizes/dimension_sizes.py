@@ -159,10 +159,7 @@ def _dynamic_position(value: SSAValue, index: int) -> int:
 
 
 def _listed(name: str, fallback: int | None = None) -> Rule:
-    """Return a rule: dynamic sizes are the operands `name`.
-
-    If these are omitted, those of an operand.
-    """
+    """Return a rule: dynamic sizes are the operands `name` or, if omitted, those of an operand."""
 
     def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
         listed = tuple(cast(Sequence[SSAValue], getattr(value.op, name)))

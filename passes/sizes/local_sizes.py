@@ -28,9 +28,9 @@ Shape = tuple[int, ...]
 
 
 class LocalSizes:
-    """Evaluates sizes in the functions of a module.
+    """Evaluates the sizes of tensors in the functions of a module.
 
-    Inserts ops that compute sizes into the module.
+    `DimensionSizes` inserts ops that compute sizes into the module.
     """
 
     def __init__(self) -> None:
@@ -99,9 +99,9 @@ class LocalSizes:
 
 
 def _before_loop(value: SSAValue) -> SSAValue:
-    """Return the initial value of a block argument or result of `scf.for`.
+    """Return the initial value of a value that `scf.for` carries or returns.
 
-    Others are returned as is.
+    Other values are returned unchanged.
     """
     loop = value.op if isinstance(value, OpResult) else value.owner.parent_op()
     if loop is None or loop.name != "scf.for" or not isinstance(value, OpResult | BlockArgument):

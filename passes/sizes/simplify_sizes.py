@@ -180,9 +180,9 @@ class _Simplifier:
             _add_inputs(generic, added)
 
     def _loop_extents(self, view: StructuredView) -> list[Size | None]:
-        """Return the trip count of each loop, from an operand that it indexes directly.
+        """Return the trip count of each loop, read off an operand with a dimension for that loop.
 
-        Else `None`.
+        It is `None` for a loop without such an operand.
         """
         extents: list[Size | None] = [None] * len(view.iterators)
         for operand, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
@@ -196,9 +196,10 @@ class _Simplifier:
     def _loop_indices(
         self, read: Operation, extents: Sequence[Size | None], body: Block
     ) -> list[AffineExpr] | None:
-        """Return the indexing map of a read.
+        """Return the indexing map of a `tensor.extract`, as affine results.
 
-        `None` if an index is not a loop's or known in bounds.
+        Each index is a loop over the whole dimension, or a constant in bounds; else the result is
+        `None`.
         """
         tensor, *indices = read.operands
         if block_with(tensor) is body:

@@ -96,7 +96,7 @@ def _is_zero(e: Emitter, value: SSAValue) -> SSAValue:
 
 
 def _signed_division(e: Emitter, args: Scalars, name: str) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """Emit a signed division without undefined cases, `divisor == 0` and `divisor == -1`.
+    """Return a signed division that is always defined, and whether the divisor is 0 and -1.
 
     In these two cases the division is by 1, and the caller selects the result.
     """
@@ -332,7 +332,10 @@ def in_double(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
 
 
 def function_rule(name: str, real: Compute, of_complex: Compute | None = None) -> None:
-    """Register an op that is a function of floats and, with `of_complex`, of complex numbers."""
+    """Register an op that is a function of floats and, with `of_complex`, of complex numbers.
+
+    The registered rule raises OperationError for other elements.
+    """
 
     @scalar_rule(name)
     def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]

@@ -67,7 +67,10 @@ class Combiner:
         elements: Sequence[SSAValue],
         given: Sequence[Kind],
     ) -> list[SSAValue]:
-        """Return the accumulators combined with elements of the given kinds."""
+        """Return the accumulators combined with elements of the given kinds.
+
+        Raises OperationError if the body does not work element by element.
+        """
         values = self._taken(e, elements, given)
         if self.widened:
             return [e.op(self.widened, carried[0], values[0])]

@@ -44,7 +44,10 @@ def total_order(e: Emitter, value: SSAValue) -> SSAValue:
 
 @scalar_rule("stablehlo.compare")
 def compare(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    """Convert a comparison. Without TOTALORDER it is the comparison of the element type."""
+    """Convert a comparison. Without TOTALORDER it is the comparison of the element type.
+
+    Raises OperationError if operands are not numbers, or if the direction is missing.
+    """
     direction = word(op, "comparison_direction")
     found = operand_kind(op)
     how = attribute(op, "compare_type")

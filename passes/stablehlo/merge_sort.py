@@ -47,7 +47,7 @@ class Items:
     ) -> list[SSAValue]:
         """Return the scalars to compare for an item.
 
-        `where` maps an index to a position of the keys.
+        `where` maps the index of an element to the position of its keys.
         """
         if not self.keys:
             return [item]

@@ -221,9 +221,9 @@ _ACROSS_PARTITIONS = frozenset(
 
 
 def _rows(lowering: Lowering, op: Operation, name: str, world: _World) -> list[list[int]]:
-    """Return the lists of an attribute without the padding -1.
+    """Return the lists of an attribute without their padding of -1.
 
-    No list means one of all replicas.
+    An attribute without lists stands for one list of all replicas.
     """
     found = attribute(op, name)
     if isinstance(found, ReplicaGroupMeshAxesAttr):

@@ -189,7 +189,8 @@ def convolve(
     Loops have names: `b` for the batch, `g` for groups, `i` and `o` for input and output features,
     `s0`, ... for spatial positions of the result and `w0`, ... for positions in the window. With
     dimensions `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]` they are `b, s0, s1, o` and the reductions
-    `w0, w1, i`. With `padded` the image has been padded already.
+    `w0, w1, i`. With `padded` the image has been padded already. Raises OperationError if elements
+    are not numbers, or if a group count is missing.
     """
     numbers = convolution_numbers(op)
     kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))

@@ -48,6 +48,7 @@ def reduce(
     """Return the reductions of inputs along some dimensions.
 
     `operands` are the inputs, then their initial values. `op` has these as its first operands.
+    Raises OperationError if the body does not work element by element.
     """
     e = lowering.emit
     half = len(operands) // 2

@@ -103,7 +103,7 @@ def running_reduction(
     """Return the running reduction of a tensor along `place`, in the accumulator's type.
 
     `found` are the kinds of the elements and of the initial value. Recurses on the totals of
-    blocks.
+    blocks. Raises OperationError if the body does not work element by element.
     """
     (start,) = combined.start(e, [initial], [found[1]])
     extent = shape(value)[place]

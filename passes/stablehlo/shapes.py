@@ -299,10 +299,7 @@ def pad(
     high: Sequence[int],
     interior: Sequence[int],
 ) -> SSAValue:
-    """Return a tensor padded by interior, then by edge padding.
-
-    Negative edge padding removes elements.
-    """
+    """Return a tensor with interior padding, then edge padding; negative edges remove elements."""
     if any(interior):
         source = spread(e, source, value, [each + 1 for each in interior])
     source = e.pad(source, [max(each, 0) for each in low], [max(each, 0) for each in high], value)

@@ -79,7 +79,8 @@ def places_of(e: Emitter, packed: SSAValue) -> SSAValue:
 def keys_of(lowering: Lowering, region: Region, operands: Sequence[SSAValue]) -> Keys | None:
     """Return the keys that a comparator compares, `None` if it compares something else.
 
-    The comparator's arguments are two elements of each operand, side by side.
+    The comparator's arguments are two elements of each operand, side by side. Raises OperationError
+    if its body does not work element by element.
     """
     comparison = _comparison(region)
     if comparison is None:

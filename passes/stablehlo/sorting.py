@@ -120,7 +120,8 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
     """Return the `count` largest elements along the last dimension, and their indices.
 
     Of equal elements, the first comes first. `op` is the op whose first operand has the elements'
-    kind, and whose second result has the indices' kind.
+    kind, and whose second result has the indices' kind. Raises OperationError if elements are not
+    numbers.
     """
     e = lowering.emit
     rank = len(shape(source))

@@ -91,7 +91,7 @@ _LANCZOS_GAMMA = 7.0
 
 
 def _reflected(x: Number) -> tuple[SSAValue, Number]:
-    """Whether the reflection formula is used, and where the series is evaluated."""
+    """Return whether the reflection formula is used, and where the series is evaluated."""
     reflects = x.compare("olt", 0.5)
     return reflects, (-x).where(reflects, x - 1.0)
 

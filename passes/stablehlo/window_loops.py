@@ -34,7 +34,7 @@ def combine_windows(
 
     Inputs are padded already, `starts` are the initial accumulators, and `given` are the kinds of
     the inputs' elements. A window dimension of size 1 gets no loop: it would keep the loops from
-    being vectorised.
+    being vectorised. Raises OperationError if the body does not work element by element.
     """
     rank, half = len(windows), len(padded)
     sizes = [

@@ -140,7 +140,7 @@ def _sort(lowering: Lowering, op: Operation) -> Tensors:
 def _topk(lowering: Lowering, op: Operation) -> Tensors:
     """Return the first elements of `ins` and `outs` together.
 
-    Of equal ones, those of lower indices.
+    Equal elements are ordered by their indices.
     """
     e, place = lowering.emit, integer(op, "dimension")
     *given, best, best_indices = op.operands

@@ -12,7 +12,10 @@ from ..stablehlo.emitter import INDEX, Emitter, shape
 
 
 def sequential_scan(e: Emitter, combined: Combiner, value: SSAValue, place: int) -> SSAValue:
-    """Return `out[0] = x[0]`, `out[i] = f(out[i - 1], x[i])` in the accumulator's type."""
+    """Return `out[0] = x[0]`, `out[i] = f(out[i - 1], x[i])` in the accumulator's type.
+
+    Raises OperationError if the body does not work element by element.
+    """
     given, carried = combined.kinds[0], combined.carried_kinds[0]
     rank, sizes = len(shape(value)), e.sizes(value)
     first = value
