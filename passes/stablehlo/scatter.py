@@ -194,8 +194,8 @@ class _Scatter:
     def is_large(self) -> bool:
         """Return whether there are too many pairs (element, index vector) for one loop nest.
 
-        Complex tensors are never large: their slices are loops over all elements, so there is no
-        gain.
+        A dynamic size counts as large. Complex tensors are never large: their slices are loops over
+        all elements, so there is no gain.
         """
         if self.kinds[0].name == "complex":
             return False
