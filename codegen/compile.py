@@ -215,6 +215,8 @@ class CompiledProgram:
     ) -> list[list[Array]]:
         """Run a function on every device of a grid; `inputs[d]` are the local inputs of process
         `d`.
+
+        Raises InputError unless there are inputs for every device of the grid.
         """
         with self._machines.threads.turn:
             signature = self._signature(function)
@@ -305,7 +307,7 @@ class CompiledProgram:
 
     @property
     def devices(self) -> Sequence[str] | None:
-        """The kinds of the devices at hand, as given to the constructor."""
+        """The kinds of the available devices, as given to the constructor."""
         return self._devices
 
     @property

@@ -147,7 +147,10 @@ class _Writer:
     # Functions --------------------------------------------------------------------------------
 
     def function(self, program: CompiledProgram, name: str, grid: Grid | None) -> dict[str, Any]:
-        """Return a function in the form that the file's header holds."""
+        """Return a function in the form that the file's header holds.
+
+        A function that needs Python at run time is stored with the reason, and without host code.
+        """
         target, own, entries = program.entries(name, grid)
         shards = boundaries(target)
         kinds = argument_types(target), result_types(target)

@@ -31,7 +31,10 @@ Values = Sequence[SSAValue]
 
 
 def registers_for(lowering: FunctionLowering, op: Operation, values: Values) -> list[Register]:
-    """Return new registers for values of the types of `values`."""
+    """Return new registers for values of the types of `values`.
+
+    Raises NotLowered for unsupported types.
+    """
     return [
         lowering.builder.register()
         for value in values
@@ -40,7 +43,10 @@ def registers_for(lowering: FunctionLowering, op: Operation, values: Values) -> 
 
 
 def taken_words(lowering: FunctionLowering, op: Operation, values: Values) -> list[IndexOrInt]:
-    """Return the words of values, each with a reference."""
+    """Return the words of values, each with a reference.
+
+    Raises NotLowered for unsupported types.
+    """
     return [
         word
         for value in values
@@ -49,7 +55,10 @@ def taken_words(lowering: FunctionLowering, op: Operation, values: Values) -> li
 
 
 def words_of(op: Operation, contents: Sequence[HostValue], values: Values) -> list[IndexOrInt]:
-    """Return the words of the contents of values."""
+    """Return the words of the contents of values.
+
+    Raises NotLowered for values that are not passed in registers.
+    """
     return [
         word
         for content, value in zip(contents, values, strict=True)

@@ -100,6 +100,7 @@ def dispatched_tensor(
     """Return the tensor that a dispatch's kernel loads from its first operand.
 
     Returns `None` if it cannot be used in place. It is called before the dispatch is lowered.
+    Raises NotLowered if the load's layout is not resolved.
     """
     _, values, _, starts, *_ = operand_groups(op, op.operands)
     content = lowering.value(values[0])

@@ -53,6 +53,8 @@ class FunctionLowering(ValueLowering):
     ) -> None:
         """Lower the body of a function whose arguments and results are passed as the given types:
         buffer views are passed as tensors.
+
+        Raises NotLowered if the function has no body.
         """
         region = op.regions[0]
         entry = region.blocks.first
@@ -87,7 +89,8 @@ class FunctionLowering(ValueLowering):
         each.
 
         At each terminator that leaves the region, `leave` is called with the terminator and its
-        operands, each of which carries a reference.
+        operands, each of which carries a reference. Raises NotLowered for an operation without host
+        code.
         """
         self._forget(region)
         outer, self.owned = self.owned, set()

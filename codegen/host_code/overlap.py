@@ -1,5 +1,7 @@
 """Overlap collectives with kernels: start each early, and await it late.
 
+    [k1, all_reduce of k1's result, k2, k3 that reads the sum]  ->  [k1, start, k2, await, k3]
+
 A collective starts (`start`) as soon as its operands are available, and is awaited (`exchange`)
 just before the first step that reads its result. Both positions follow from dependences alone, so
 that all devices choose the same. At most one collective is in flight: it ends before the next step

@@ -102,7 +102,10 @@ class ProgramLowering:
         return LinkedProgram(self.program)
 
     def schedule(self, block: Block) -> Schedule:
-        """Return the steps of a block, with collectives started early if there is a grid."""
+        """Return the steps of a block, with collectives started early if there is a grid.
+
+        Raises OperationError if a kernel cannot be written.
+        """
         schedule = self._schedules.get(block)
         if schedule is None:
             schedule = schedule_block(block, _is_end, self._equal_kernels, _is_on_host)

@@ -98,7 +98,7 @@ def has_spare_bits(value_type: Attribute) -> bool:
 
 
 def in_place(op: Operation, bound: BoundTensor) -> HostTensor | None:
-    """Return the tensor without a copy if it is row-major; it shares the reference of its bytes."""
+    """Return a row-major tensor without a copy, with its bytes' reference, else `None`."""
     layout = _layout(op, bound)
     if layout is None or not layout.is_identity:
         return None
@@ -107,7 +107,10 @@ def in_place(op: Operation, bound: BoundTensor) -> HostTensor | None:
 
 
 def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -> HostTensor:
-    """Return the tensor in row-major order: in place if possible, otherwise a copy."""
+    """Return the tensor in row-major order: in place if possible, otherwise a copy.
+
+    Raises OperationError for unsupported element types.
+    """
     _expect(lowering, op, bound, check_contents)
     spare = has_spare_bits(bound.type)
     found = None if spare else in_place(op, bound)
@@ -131,7 +134,10 @@ def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -
 def write_tensor(
     lowering: FunctionLowering, op: Operation, bound: BoundTensor, value: HostTensor
 ) -> None:
-    """Store a row-major tensor to the bytes of a binding."""
+    """Store a row-major tensor to the bytes of a binding.
+
+    Raises OperationError for unsupported element types.
+    """
     _expect(lowering, op, bound, check_room)
     builder = lowering.builder
     target = in_place(op, bound)

@@ -1,7 +1,7 @@
 """Ask the interpreter's shape rules about an operation whose sizes are words of host code.
 
 If all words are known, the rules run at compile time. Otherwise they run at run time, when sizes
-differ from those of the last run.
+differ from those that passed the last check.
 """
 
 from __future__ import annotations

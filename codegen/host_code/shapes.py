@@ -40,7 +40,10 @@ class HostShapes:
         self._ask = ask
 
     def shape(self, value: SSAValue) -> Shape:
-        """Return the shape of a tensor, which may be fused into a kernel and have no memory."""
+        """Return the shape of a tensor, which may be fused into a kernel and have no memory.
+
+        Raises ValueError for a block argument whose shape is not known.
+        """
         found = self._known(value)
         if found is not None:
             return found
@@ -63,7 +66,10 @@ class HostShapes:
         )
 
     def computed_shape(self, operation: Operation, result: SSAValue) -> Shape:
-        """Return the shape of a result as it follows from the operands."""
+        """Return the shape of a result as it follows from the operands.
+
+        Raises OperationError for a slice whose type does not fit.
+        """
         name = operation.name
         static = shape_of(result)
         if name in ("tensor.empty", "tensor.generate"):

@@ -1,7 +1,9 @@
 """Conditions on sizes that imply a check, tested by host code without a call of Python.
 
 The interpreter's rules (`shape_rules.py`) decide what is valid. For common operations, the
-conditions here are sufficient: if they hold, the rules raise nothing.
+conditions here are sufficient: if they hold, the rules raise nothing. For `arith.addf` on dynamic
+shapes, the sizes of both operands must be equal; only if a comparison fails does host code call
+Python, which raises the error.
 """
 
 from __future__ import annotations

@@ -104,7 +104,10 @@ def part_of(
 
 
 def take_over(lowering: FunctionLowering, op: Operation, position: int) -> HostResource:
-    """Return a writable copy of an operand, in place if nothing else reads the operand."""
+    """Return a writable copy of an operand, in place if nothing else reads the operand.
+
+    Raises NotLowered if it is no resource.
+    """
     builder = lowering.builder
     value, operand = resource_of(lowering, op, position), op.operands[position]
     is_read_again = sum(each is operand for each in op.operands) > 1

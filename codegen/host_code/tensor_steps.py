@@ -109,7 +109,10 @@ def _rank(lowering: FunctionLowering, op: Operation) -> None:
 def element_address(
     lowering: FunctionLowering, op: Operation, tensor: HostTensor, operands: Sequence[SSAValue]
 ) -> Register:
-    """Return the address of an element; fail at run time if an index is out of bounds."""
+    """Return the address of an element; fail at run time if an index is out of bounds.
+
+    Raises NotLowered if the number of indices is not the rank.
+    """
     builder = lowering.builder
     indices = [lowering.number(each) for each in operands]
     if len(indices) != len(tensor.shape):
@@ -263,7 +266,10 @@ def _insert_slice(lowering: FunctionLowering, op: Operation) -> None:
 
 
 def insertion_geometry(lowering: FunctionLowering, op: Operation, whole: Shape) -> Geometry:
-    """Return offsets, sizes and strides of an insertion into a tensor of shape `whole`, checked."""
+    """Return offsets, sizes and strides of an insertion into a tensor of shape `whole`, checked.
+
+    Raises NotLowered for a slice of another rank.
+    """
     return _geometry(lowering, op, whole, 2)
 
 

@@ -32,7 +32,10 @@ from .values import Counted, HostTensor, HostValue, NotLowered, Shape, element_d
 
 
 class ValueLowering:
-    """The known values of a function at the step that is being lowered."""
+    """The known values of a function at the step that is being lowered.
+
+    Methods that read a value raise NotLowered if host code does not have it or its type.
+    """
 
     def __init__(self, program: ProgramLowering, function: HostFunction) -> None:
         self.program = program
@@ -296,7 +299,7 @@ class ValueLowering:
         rules: SizeRules | None = None,
     ) -> None:
         """Check numbers: at compile time if all are known, otherwise when they differ from the last
-        run.
+        time.
 
         `check` gets all of them and raises OperationError. Numbers that fulfil `rules` pass: host
         code tests these, and calls Python only if they do not hold.

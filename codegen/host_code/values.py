@@ -158,7 +158,10 @@ def passed_type(value: SSAValue, op: Operation) -> Attribute:
 
 
 def register_count(value_type: Attribute, op: Operation) -> int:
-    """Return the number of registers in which a value of a type is passed."""
+    """Return the number of registers in which a value of a type is passed.
+
+    Raises NotLowered for unsupported types.
+    """
     if is_resource(value_type):
         return RESOURCE_WORDS
     if isinstance(value_type, FunctionType):
@@ -192,7 +195,10 @@ def flatten(value: HostValue, value_type: Attribute, op: Operation) -> list[Inde
 
 
 def received(words: Sequence[Register], value: SSAValue, op: Operation) -> HostValue:
-    """Return the value that was passed in registers for `value`."""
+    """Return the value that was passed in registers for `value`.
+
+    Raises NotLowered for unsupported types.
+    """
     kind = passed_type(value, op)
     content = unflatten(words, kind, op)
     if kind != value.type and isinstance(content, HostTensor):
@@ -201,7 +207,10 @@ def received(words: Sequence[Register], value: SSAValue, op: Operation) -> HostV
 
 
 def unflatten(words: Sequence[Register], value_type: Attribute, op: Operation) -> HostValue:
-    """Return the value of a type that is held by registers; the inverse of `flatten`."""
+    """Return the value of a type that is held by registers; the inverse of `flatten`.
+
+    Raises NotLowered for unsupported types.
+    """
     if is_resource(value_type):
         return HostResource(*words)
     if isinstance(value_type, FunctionType):

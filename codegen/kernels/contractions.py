@@ -96,6 +96,8 @@ def packed_product(
 ) -> PackedProduct | None:
     """Return the kernels that compute a large product by panels, `None` where that does not pay
     off.
+
+    Raises OperationError for unsupported element types.
     """
     view = structured_view(operation)
     if view is None or is_pointwise(operation):

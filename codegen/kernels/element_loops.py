@@ -90,7 +90,10 @@ def _is_set_last(block: Block, tensor: SSAValue, new: SSAValue) -> bool:
 
 
 def write_element_loop(writer: KernelWriter, operation: Operation) -> TileCount:
-    """Write the loops: copy initial values unless they are in place, then run the iterations."""
+    """Write the loops: copy initial values unless they are in place, then run the iterations.
+
+    Raises OperationError for an operation that kernels do not support.
+    """
     code, block = writer.code, operation.regions[0].block
     low, high, step = (writer.number(each) for each in operation.operands[:3])
     carried = block.args[1:]

@@ -1,5 +1,9 @@
 """Decide which tensors of a block are stored and which are fused into a kernel that reads them.
 
+    %e = math.exp %x              # fused into the kernel of %s
+    %s = arith.addf %e, %y        # stored, because the product reads its elements repeatedly
+    %p = linalg.matmul ins(%s, %w) ...
+
 The operations are visited from last to first. Each tensor collects demands: the kernels that read
 it, and how often each element is read. A tensor is fused if all its readers belong to one kernel
 and no element would be computed twice. Tensors that only rearrange another are fused into every

@@ -73,7 +73,10 @@ def write_kernel(
 
 
 def write_scalar_kernel(operation: Operation) -> KernelText:
-    """Return the kernel of an operation on scalars."""
+    """Return the kernel of an operation on scalars.
+
+    Raises OperationError if kernels do not support it.
+    """
     results = tuple(operation.results)
     writer = KernelWriter(operation, results, lambda value: False, write_element)
     code = writer.code
@@ -87,7 +90,10 @@ def write_scalar_kernel(operation: Operation) -> KernelText:
 
 
 def write_slice(operation: Operation) -> KernelText:
-    """Return the kernel that copies a slice to a new tensor."""
+    """Return the kernel that copies a slice to a new tensor.
+
+    Raises OperationError if its type does not fit.
+    """
     writer = KernelWriter(operation, (operation.results[0],), lambda value: False, write_element)
     return writer.finish(_write_pointwise(writer))
 
@@ -95,7 +101,8 @@ def write_slice(operation: Operation) -> KernelText:
 def write_slice_update(operation: Operation) -> KernelText:
     """Return the kernel that writes the source of a `tensor.insert_slice` to its destination.
 
-    A `tensor.parallel_insert_slice` has no result; its destination operand is written.
+    A `tensor.parallel_insert_slice` has no result; its destination operand is written. Raises
+    OperationError if the types do not fit.
     """
     result = operation.results[0] if operation.results else operation.operands[1]
     writer = KernelWriter(operation, (result,), lambda value: False, write_element)

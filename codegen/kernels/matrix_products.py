@@ -64,7 +64,8 @@ def contraction_of(
 ) -> Contraction | None:
     """Return a structured operation as a matrix product, `None` if it is none.
 
-    Sums must be `f32` or `f64`, or `i32` of operands that fit in 16 bits.
+    Sums must be `f32` or `f64`, or `i32` of operands that fit in 16 bits. `element_of` may raise
+    for unsupported element types.
     """
     if len(view.inputs) != 2 or len(view.outputs) != 1:
         return None

@@ -33,7 +33,10 @@ BLOCK_COLUMNS = 512
 
 
 def packed_tile(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> PackedTile | None:
-    """Return the tile of an mmt4d that a microkernel computes, `None` for anything else."""
+    """Return the tile of an mmt4d that a microkernel computes, `None` for anything else.
+
+    Raises OperationError for unsupported element types.
+    """
     if operation.name not in MMT4D:
         return None
     view = structured_view(operation)
@@ -58,8 +61,8 @@ def gains_from_repacking(operation: Operation, tile: PackedTile) -> bool:
     """Return whether an mmt4d is faster if its operands are packed again for this CPU.
 
     The tile must be unsuitable: it does not fill this CPU's vectors, or it has narrow floats that
-    would be widened again for each tile, or this CPU multiplies them as they are stored. The
-    operands must be at least as wide as a tile of this CPU.
+    would be widened again for each tile, or this CPU multiplies them as they are stored, the
+    only case for integers. The operands must be at least as wide as a tile of this CPU.
     """
     own = tile_of_product(tile.left, tile.right, tile.total)
     if not own.is_as_stored:
@@ -125,7 +128,10 @@ def panel_blocks(
 def write_packed_product(
     operation: Operation, tile: PackedTile, is_inline: Callable[[SSAValue], bool]
 ) -> KernelText:
-    """Return the kernel of an mmt4d: microkernel tiles, added to the initial values."""
+    """Return the kernel of an mmt4d: microkernel tiles, added to the initial values.
+
+    Raises ValueError for any other operation.
+    """
     view = structured_view(operation)
     if view is None:
         raise ValueError(f"{operation.name} is no structured operation")

@@ -467,7 +467,10 @@ class RegisterTiles:
 def register_tiles(
     writer: KernelWriter, view: StructuredView, sizes: Indices
 ) -> RegisterTiles | None:
-    """Return the register tiles of a structured operation that sums products, else `None`."""
+    """Return the register tiles of a structured operation that sums products, else `None`.
+
+    Raises OperationError for unsupported element types.
+    """
     factors = product_factors(view.body)
     if factors is None or len(view.outputs) != 1 or written_loops(view) is None:
         return None

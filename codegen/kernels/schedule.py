@@ -99,8 +99,8 @@ def _aligned(
 ) -> frozenset[SSAValue]:
     """Return the operands that a kernel's result may overwrite.
 
-    The kernel must write one result, be pointwise or a packed product, and have no checks: after a
-    failed check, a kernel reads its operands again.
+    The kernel must write one result, be pointwise, an element loop or a packed product, and have no
+    checks: after a failed check, a kernel reads its operands again.
     """
     if kernel is None or len(kernel.writes) != 1 or kernel.failures:
         return frozenset()

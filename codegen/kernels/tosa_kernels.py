@@ -43,7 +43,10 @@ def has_tosa_kernel(op: Operation) -> bool:
 
 
 def write_tosa_kernel(writer: KernelWriter, op: Operation) -> TileCount:
-    """Write the loops of an operation in `TOSA_KERNELS`."""
+    """Write the loops of an operation in `TOSA_KERNELS`.
+
+    Raises OperationError for unsupported element types.
+    """
     return _write_matmul(writer, op) if op.name == "tosa.matmul" else _write_reduction(writer, op)
 
 

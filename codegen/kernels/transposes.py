@@ -57,7 +57,10 @@ BLOCK_SCOPE = 31
 
 
 def write_transpose(writer: KernelWriter) -> TileCount | None:
-    """Write a kernel that only permutes a stored tensor; return `None` for any other kernel."""
+    """Write a kernel that only permutes a stored tensor; return `None` for any other kernel.
+
+    Raises OperationError for unsupported element types.
+    """
     code = writer.code
     (result,) = writer.results if len(writer.results) == 1 else (None,)
     found = moved_source(result, writer.is_inline) if isinstance(result, SSAValue) else None
@@ -133,7 +136,7 @@ def write_with_transposes(
     """Write a kernel that reads permuted tensors, among others; return `None` for other kernels.
 
     Blocks of the permuted tensors are transposed to memory on the stack, from which elements are
-    read.
+    read. Raises OperationError for unsupported element types.
     """
     code, shape = writer.code, writer.shape(results[0])
     column = len(shape) - 1

@@ -59,6 +59,8 @@ class KernelWriter:
     - `is_inline`: whether a tensor is fused into the kernel;
     - `write_inline`: writes an element of a fused tensor;
     - `places`: for tensors that are updated in place, the result whose memory they share.
+
+    Methods raise OperationError for element types and constants that kernels do not support.
     """
 
     operation: Operation
@@ -324,8 +326,8 @@ class KernelWriter:
             and scope is not self.operation
             and (scope.name == "scf.if" or scope.parent_op() is self.operation)
         ):
-            # The ranges of a nest inside of the kernel's loop include those of the loop's own
-            # index.
+            # A nest in the body of the kernel's loop is analysed with that loop, whose index range
+            # it needs.
             scope = scope.parent_op()
         if scope is None:
             return False
@@ -462,7 +464,10 @@ class FlatIndices(tuple[Term, ...]):
 
 
 def linalg_index(operation: Operation) -> int:
-    """Return the number of the loop that a `linalg.index` reads."""
+    """Return the number of the loop that a `linalg.index` reads.
+
+    Raises OperationError if it has none.
+    """
     attribute = operation.get_attr_or_prop("dim")
     value = getattr(getattr(attribute, "value", None), "data", None)
     if not isinstance(value, int):
