@@ -25,16 +25,16 @@ from .kernels.llvm_lowering import kernel_module
 from .side_by_side import compile_side_by_side
 
 RECENT = 256
-"""Functions that stay loaded without a reference, in case the next program uses the same kernels.
+"""The most recently used functions, which stay loaded without a reference.
+
+The next program may use the same kernels.
 """
 
 KERNELS = "kernels"
 """The name of the cache folder for native code."""
 
 LARGEST_FOLDER = 1 << 29
-"""The limit for the size of the cache folder, in bytes; the least recently used files are removed
-first.
-"""
+"""The limit for the cache folder in bytes; the least recently used files are removed."""
 
 FORMAT = "6"
 """The version of the format of cached files."""
@@ -78,9 +78,7 @@ def compile_kernels(functions: Sequence[ast.FunctionDef]) -> list[Native]:
 
 
 def compile_modules(modules: Sequence[Module]) -> list[Native]:
-    """Return the native code of functions: from memory, from the disk cache, or compiled in
-    parallel.
-    """
+    """Return the native code of functions: from memory, from disk, or compiled in parallel."""
     digests = [each.digest() for each in modules]
     wanted = dict(zip(digests, modules, strict=True))
     with _lock:

@@ -213,8 +213,7 @@ class CompiledProgram:
     def run_spmd(
         self, function: str, inputs: Sequence[Sequence[Array]], grid: Grid
     ) -> list[list[Array]]:
-        """Run a function on every device of a grid; `inputs[d]` are the local inputs of process
-        `d`.
+        """Run a function on every device of a grid; `inputs[d]` are the inputs of process `d`.
 
         Raises InputError unless there are inputs for every device of the grid.
         """
@@ -322,8 +321,9 @@ class CompiledProgram:
 
     @cached_property
     def operations(self) -> Sequence[Operation]:
-        """All operations of the module in order, so that a number means the same operation on each
-        rank.
+        """All operations of the module in order.
+
+        A number means the same operation on each MPI rank.
         """
         return list(self._module.walk())
 
@@ -345,9 +345,7 @@ class CompiledProgram:
 
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
-        """The statistics of each device that the program names, in its last run, process by
-        process.
-        """
+        """The statistics of the last run on each named device, process by process."""
         return self._machines.device_statistics
 
     def _entry(self, target: Operation, grid: Grid | None, process: int = 0) -> HostEntry | None:
@@ -367,7 +365,7 @@ class CompiledProgram:
 def _raise_located(error: Exception, entry: Entry, communicator: Communicator | None) -> None:
     """Raise an error of a run again, located at an operation and on a device.
 
-    Returns where the caller should see the original error.
+    Returns without an exception if the caller should raise the original error.
     """
     assert isinstance(entry, HostEntry)
     if isinstance(error, CommandFailed):

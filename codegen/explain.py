@@ -30,8 +30,9 @@ CATEGORY = "backend"
 
 
 def explain_kernels(module: ModuleOp) -> None:
-    """Report what the interpreter executes when a public function runs: operations without a
-    kernel, and functions without host code.
+    """Report what the interpreter executes when a public function runs.
+
+    These are operations without a kernel, and functions without host code.
     """
     load_own_dialects()
     explained: set[Operation] = set()

@@ -70,9 +70,7 @@ class _Functions:
         return target
 
     def _meaning(self, function: FunctionType, name: str) -> Primitive | ir.Function | int:
-        """Return what a global name means in a function's module. Raises TypeError if it has no
-        meaning.
-        """
+        """Return what a global name means in a function's module. Raises TypeError if nothing."""
         found = function.__globals__.get(name)
         if isinstance(found, Intrinsic):
             return Primitive((_WORD,) * found.argument_count, found.emit_values)

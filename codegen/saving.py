@@ -187,17 +187,13 @@ class _Writer:
         }
 
     def _rounding(self, name: str) -> list[str | None]:
-        """Return, for each result, the least precise float type in its computation before all
-        passes.
-        """
+        """Return, for each result, the least precise float type computed before all passes."""
         names = {dtype: name for name, dtype in ROUNDED_TYPES.items()}
         found = roughest_types(self._source, find_function(self._source, name))
         return [None if each is None else names[each] for each in found]
 
     def _entry(self, entry: HostEntry, grid: Grid | None, count: int, number: int) -> Any:
-        """Return the host code of a function for the processes whose numbers modulo `count` are
-        `number`.
-        """
+        """Return a function's host code for processes whose number modulo `count` is `number`."""
         linked = entry.program
         program = linked.program
         exchanges = self._exchanges(program, grid)

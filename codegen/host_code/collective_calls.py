@@ -64,8 +64,10 @@ class CollectiveCall:
     """The input and output of a rule for a collective."""
 
     def __init__(self, device: Device, shape: Shape, numbers: Mapping[SSAValue, int]) -> None:
-        """`shape` is the local operand's shape, with `OPEN_SIZE` where it is known only at run
-        time; `numbers` are the values of index operands.
+        """Prepare a call without steps.
+
+        - `shape`: the local operand's shape, with `OPEN_SIZE` where it is known only at run time;
+        - `numbers`: the values of index operands.
         """
         self.device = device
         self.shape = shape

@@ -34,7 +34,10 @@ def _group(call: CollectiveCall, op: Operation) -> tuple[Grid, Axes, Group]:
 
 
 def _elements(op: Operation, *, reduces: bool = False) -> tuple[Element, Element]:
-    """Return the elements of operand and result. Data that is only moved may be 8-bit floats."""
+    """Return the elements of operand and result; `reduces` says whether they are combined.
+
+    Floats of at most 8 bits are moved as bytes, but cannot be combined.
+    """
     of = element_of if reduces else moved_element
     return of(tensor_element(op.operands[0]), op), of(tensor_element(op.results[0]), op)
 

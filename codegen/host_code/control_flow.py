@@ -264,9 +264,7 @@ INSERTION = "tensor.parallel_insert_slice"
 
 @lowers("scf.forall")
 def _forall(lowering: FunctionLowering, op: Operation) -> None:
-    """Lower `scf.forall`: each iteration reads the outputs as they were before the loop, and
-    inserts into copies.
-    """
+    """Lower `scf.forall`: iterations read the outputs' old contents, and insert into copies."""
     builder = lowering.builder
     lows, highs, steps, outputs = operand_groups(op, op.operands)
     names = ("staticLowerBound", "staticUpperBound", "staticStep")

@@ -22,9 +22,7 @@ class HostCode:
     """The host code of a module's functions."""
 
     def __init__(self, symbols: Program, devices: Sequence[str] | None = None) -> None:
-        """`devices` are the kinds of the available devices; `None` if every named device is
-        available.
-        """
+        """`devices` are the kinds of available devices; `None` if all named devices are."""
         self._symbols = symbols
         self._devices = devices
         self._entries: dict[tuple[Operation, Grid | None], list[HostEntry] | None] = {}
@@ -33,9 +31,7 @@ class HostCode:
     def entry(
         self, target: Operation, grid: Grid | None = None, process: int = 0
     ) -> HostEntry | None:
-        """Return a function's host code for a process, `None` if it does not lower for some
-        process.
-        """
+        """Return a function's host code for a process, `None` if some process has none."""
         key = target, grid
         if key not in self._entries:
             self._entries[key] = self._lowered(target, grid)

@@ -44,17 +44,14 @@ class FunctionLowering(ValueLowering):
         self.tied: frozenset[SSAValue] = frozenset()
         """Arguments of an executable's function that are tied: read first, then overwritten."""
         self.workgroup: Mapping[str, Sequence[IndexOrInt]] | None = None
-        """The `id`, `count` and `size` of the workgroup, in a kernel that is run once per
-        workgroup.
-        """
+        """The `id`, `count` and `size` of workgroups, in a kernel that runs once for each."""
 
     def lower_function(
         self, op: Operation, types: Sequence[Attribute], results_: Sequence[Attribute]
     ) -> None:
-        """Lower the body of a function whose arguments and results are passed as the given types:
-        buffer views are passed as tensors.
+        """Lower the body of a function whose arguments and results are passed as given types.
 
-        Raises NotLowered if the function has no body.
+        Buffer views are passed as tensors. Raises NotLowered if the function has no body.
         """
         region = op.regions[0]
         entry = region.blocks.first
@@ -85,8 +82,7 @@ class FunctionLowering(ValueLowering):
         self.builder.finish(self.program.accepts)
 
     def lower_region(self, region: Region, words: Sequence[HostValue], leave: ExitRule) -> None:
-        """Lower a region; `words` are the arguments of its first block, flattened or one value
-        each.
+        """Lower a region; `words` are its entry block's arguments, one by one or flattened.
 
         At each terminator that leaves the region, `leave` is called with the terminator and its
         operands, each of which carries a reference. Raises NotLowered for an operation without host

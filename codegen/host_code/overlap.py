@@ -47,9 +47,7 @@ CALL = "stream.async.call"
 SENDS, RECEIVES = "shard.send", "shard.recv"
 
 NEVER_STARTED = frozenset(("shard.all_slice", SENDS, RECEIVES))
-"""Operations that are never split: `all_slice` needs no other process, and a message is moved
-whole.
-"""
+"""Operations that are never split: `all_slice` is local, and a message is moved whole."""
 
 
 KernelOf = Callable[[Operation], Operation]
@@ -175,10 +173,10 @@ class _Meetings:
 
 
 def dispatched_collective(op: Operation, kernel_of: KernelOf) -> Operation | None:
-    """Return the collective that an operation is, or that is all its kernel does; `None` if it
-    cannot start early.
+    """Return the collective that an operation is, or that is all its kernel does.
 
-    In a kernel, the collective's operand must be all of the dispatch's first operand.
+    Returns `None` if there is none or it cannot start early. In a kernel, the collective's operand
+    must be all of the dispatch's first operand.
     """
     if op.name != DISPATCH:
         return op if can_start(op) else None

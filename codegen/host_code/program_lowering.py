@@ -130,9 +130,7 @@ class ProgramLowering:
         return number
 
     def text(self, key: Hashable, write: Callable[[], KernelText]) -> KernelText:
-        """Return a kernel that no schedule contains, such as a copy of a slice; written on first
-        use.
-        """
+        """Return a kernel that no schedule contains, such as one that copies a slice."""
         text = self._texts.get(key)
         if text is None:
             text = self._texts[key] = write()

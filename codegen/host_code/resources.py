@@ -88,8 +88,7 @@ def _layout(op: Operation, bound: BoundTensor) -> PackedLayout | None:
 
 
 def has_spare_bits(value_type: Attribute) -> bool:
-    """Return whether elements are narrower than their storage, so that the spare bits are
-    undefined.
+    """Return whether elements are narrower than their storage: the spare bits are undefined.
 
     Kernels expect them to hold copies of the sign bit, and write them so.
     """
@@ -291,8 +290,9 @@ STORES = ("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
 def destination(
     lowering: FunctionLowering, value: SSAValue, shape: Shape, step: Step
 ) -> HostTensor | None:
-    """Return the binding that a kernel's result is stored to, `None` if it may not be computed
-    there.
+    """Return the binding that a kernel's result is stored to, if it may be computed there.
+
+    Returns `None` otherwise.
     """
     for use in value.uses:
         store = use.operation
@@ -319,9 +319,7 @@ def destination(
 
 
 def _is_read_before(lowering: FunctionLowering, target: SSAValue, step: Step) -> bool:
-    """Return whether each load of a binding is read in place by this kernel, before it writes
-    there.
-    """
+    """Return whether this kernel reads each load of a binding in place before it writes there."""
     group = set(step.group)
     for use in target.uses:
         operation = use.operation

@@ -67,9 +67,7 @@ def _check_division(lowering: FunctionLowering, op: Operation, operands: list[In
 
 
 def _by_kernel(lowering: FunctionLowering, op: Operation, text: KernelText) -> None:
-    """Compute scalars in the memory of registers, and load them: a register is wider than an
-    element.
-    """
+    """Compute scalars in the memory of registers, and load them to extend them to 64 bits."""
     builder = lowering.builder
     registers = [builder.register() for _ in op.results]
     places: dict[Bound, Memory] = dict(zip(op.results, registers, strict=True))

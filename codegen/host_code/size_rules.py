@@ -108,8 +108,7 @@ PART_OF_BYTES = SizeRules(rising=(Word(0), Word(1), Word(2)))
 
 
 def bytes_of(rank: int, unit: int) -> SizeRules:
-    """Return the condition that a number of bytes is that of a tensor with elements of `unit`
-    bytes.
+    """Return the condition that a size in bytes is that of elements of `unit` bytes each.
 
     The words are the tensor's `rank` sizes, then the number of bytes.
     """

@@ -297,9 +297,7 @@ def _transfer(lowering: FunctionLowering, op: Operation) -> None:
 def _moved(
     lowering: FunctionLowering, op: Operation, source: HostResource, owner: int
 ) -> HostResource:
-    """Return the bytes of a resource on another device: a copy, or in place if they are there
-    already.
-    """
+    """Return the bytes of a resource on another device: copied, or in place if they are there."""
     builder = lowering.builder
 
     def copy() -> HostResource:

@@ -298,8 +298,7 @@ class ValueLowering:
         check: Callable[[Numbers], None],
         rules: SizeRules | None = None,
     ) -> None:
-        """Check numbers: at compile time if all are known, otherwise when they differ from the last
-        time.
+        """Check numbers: at compile time if all are known, otherwise each time they change.
 
         `check` gets all of them and raises OperationError. Numbers that fulfil `rules` pass: host
         code tests these, and calls Python only if they do not hold.

@@ -1,6 +1,4 @@
-"""The values of a function while it is lowered: numbers in registers, tensors and resources in
-memory.
-"""
+"""The values of a function while it is lowered: numbers in registers, and data in memory."""
 
 from __future__ import annotations
 
@@ -172,8 +170,7 @@ def register_count(value_type: Attribute, op: Operation) -> int:
 
 
 def flatten(value: HostValue, value_type: Attribute, op: Operation) -> list[IndexOrInt]:
-    """Return the words in which a value is passed: for a tensor its address, block and dynamic
-    sizes.
+    """Return the words in which a value is passed: of a tensor address, block, dynamic sizes.
 
     Raises NotLowered for a value that is not passed in registers.
     """

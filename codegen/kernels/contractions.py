@@ -39,8 +39,9 @@ SMALLEST_PRODUCT = 1 << 19
 """The multiplications below which packing costs more than it gains."""
 
 ROW_BLOCK = 8
-"""The row panels in a tile of work: 384 KiB at a depth of 1024 floats, which fits the L2 cache
-beside a column panel.
+"""The row panels in a tile of work.
+
+At a depth of 1024 floats they take 384 KiB, which fits the L2 cache beside a column panel.
 """
 
 COLUMN_BLOCK = 4
@@ -53,8 +54,9 @@ FIRST_PANEL, PANEL_COUNT = Portion("first panel"), Portion("panels")
 """The panels that a kernel packs; panels of all matrices of the batch are numbered in order."""
 
 FIRST_WORD, WORDS = Portion("first word"), Portion("words")
-"""The words of depth that kernels pack or multiply. They are no constants of a product whose depth
-fits in one block, which is processed whole.
+"""The words of depth that kernels pack or multiply.
+
+They are no constants of a product whose depth fits in one block, which is processed whole.
 """
 
 FIRST_BATCH, BATCHES = Portion("first batch"), Portion("batches")
@@ -63,9 +65,7 @@ FIRST_COLUMN, COLUMNS = Portion("first column panel"), Portion("column panels")
 
 
 def gains_from_panels(contraction: Contraction, is_inline: Callable[[SSAValue], bool]) -> bool:
-    """Return whether packing whole panels may pay off: not for few rows or columns, nor if strips
-    suffice.
-    """
+    """Return whether packing panels may pay off: not for few rows or columns, nor if strips do."""
     view = contraction.view
     for group in (contraction.rows, contraction.columns):
         sizes = [view.loop_sizes()[loop] for loop in group]
@@ -94,8 +94,7 @@ class PackedProduct:
 def packed_product(
     operation: Operation, is_inline: Callable[[SSAValue], bool]
 ) -> PackedProduct | None:
-    """Return the kernels that compute a large product by panels, `None` where that does not pay
-    off.
+    """Return the kernels that compute a product by panels, `None` where that does not pay off.
 
     Raises OperationError for unsupported element types.
     """

@@ -6,8 +6,9 @@
       scf.yield %n
     }
 
-A carried tensor has no other readers, so that its elements are updated in place. One thread runs
-all iterations in order. Loops that update slices are written alike (`slice_loops`).
+Only the loop reads a carried tensor between two iterations, so that its elements are updated in
+place. One thread runs all iterations in order. Loops that update slices are written alike
+(`slice_loops`).
 """
 
 from __future__ import annotations

@@ -20,8 +20,9 @@ Checks = Mapping[ast.stmt, tuple[int, Term]]
 def search_failure(
     body: Sequence[ast.stmt], checks: Checks, count: int, place: int
 ) -> list[ast.stmt]:
-    """Return the code after a kernel's body: it stores the wrong number to the constant at `place`
-    and returns a status.
+    """Return the code after a kernel's body, which returns the status of a failure.
+
+    It stores the wrong number to the constant at `place`.
     """
     code = "wanted = -1\n"
     # The loop assigns the first failed check last.

@@ -42,9 +42,7 @@ from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
 from .writer import BODY_OPERATIONS
 
 LARGEST_GROUP = 48
-"""The most operations that are fused into one kernel: beyond that, compile time costs more than
-memory traffic.
-"""
+"""The most operations fused into one kernel: beyond that, compile time outweighs traffic."""
 
 LEAST_READS = 16
 """The reads of each element by a convolution from which on a rearranged operand is stored first."""
@@ -118,9 +116,7 @@ def _is_known_slice(operation: Operation) -> bool:
 
 
 def is_pointwise_view(view: StructuredView) -> bool:
-    """Return whether a structured operation has no reduction, and its loops follow from a result's
-    indices.
-    """
+    """Return whether a view has no reduction, and a result's indices determine its loops."""
     written = written_loops(view)
     same = all(each == view.output_maps[0] for each in view.output_maps)
     return same and written is not None and len(written) == len(view.iterators)
@@ -218,9 +214,7 @@ def _is_free(operation: Operation) -> bool:
 
 
 def _slides_over(root: Operation, operation: Operation) -> bool:
-    """Return whether a convolution reads each element so often that its operand should be stored in
-    order.
-    """
+    """Return whether a convolution reads elements so often that they should be stored in order."""
     view = structured_view(root)
     if view is None or product_factors(view.body) is None or not has_windows(view):
         return False

@@ -27,8 +27,9 @@ LONGEST_LOOP = Interval(0, (1 << 62) - 1)
 
 
 def unproven(operation: Operation) -> frozenset[Operation]:
-    """Return the operations in an operation's body that may fail: accesses that may be out of
-    bounds, divisors that may not be positive, and asserts.
+    """Return the operations in an operation's body that may fail.
+
+    These are accesses that may be out of bounds, divisors that may not be positive, and asserts.
     """
     found: set[Operation] = set()
     if not operation.regions:

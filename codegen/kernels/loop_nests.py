@@ -155,9 +155,7 @@ def _write_pointwise(writer: KernelWriter) -> TileCount:
 
 
 def are_flat(results: Sequence[SSAValue], is_inline: Callable[[SSAValue], bool]) -> bool:
-    """Return whether each element of all results depends only on elements at the same row-major
-    position.
-    """
+    """Return whether result elements depend only on elements at the same row-major position."""
     pending, seen = list(results), set(results)
     roots = frozenset(results)
     while pending:

@@ -40,9 +40,7 @@ class Contraction:
         return tile_of_product(*self.elements, self.element)
 
     def depth_blocks(self, indices: FoldingIndices[V], depth: int | V) -> tuple[int | V, int | V]:
-        """Return the words of the depth, and the words that are multiplied at a time, in equal
-        parts.
-        """
+        """Return the words of the depth, and the words multiplied at a time, in equal parts."""
         tile = self.tile
         steps, words = tile.steps(indices, depth), tile.words(indices, depth)
         most = DEPTH_BLOCK // self.element.storage_bytes

@@ -20,9 +20,7 @@ Permutation = tuple[int, ...]
 
 
 def moved_source(result: SSAValue, is_inline: IsInline) -> tuple[SSAValue, Permutation] | None:
-    """Return the stored tensor that a result permutes, with the permutation; `None` if there is
-    none.
-    """
+    """Return the stored tensor that a result permutes and the permutation, or `None`."""
     operation = result.owner
     if not isinstance(operation, Operation):
         return None

@@ -210,9 +210,7 @@ def write_relayout(
 
 
 def write_fill(operation: Operation, element: Element) -> KernelText:
-    """Return the kernel that writes the integer `constants[1]` to `constants[0]` elements of
-    binding 0.
-    """
+    """Return the kernel that sets `constants[0]` integers of binding 0 to `constants[1]`."""
     target = Panels("target")
     writer = KernelWriter(operation, (target,), lambda value: False, write_element)
     code = writer.code

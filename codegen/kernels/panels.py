@@ -150,8 +150,9 @@ class PanelPacking:
             self._write_panel(base, work, code.add(before, work))
 
     def _counts(self) -> tuple[Term, Term, Term]:
-        """Return the number of rows or columns, the words of a panel's depth, and the words that
-        have all of their terms.
+        """Return three counts: rows or columns, words of a panel's depth, and complete words.
+
+        A complete word has all of its terms.
         """
         code = self.writer.code
         count = code.product([self.sizes[loop] for loop in self.across])
@@ -254,9 +255,7 @@ class PanelPacking:
 
     @property
     def _transpose(self) -> Callable[[Term, Term, Term, Term], Term] | None:
-        """The method that copies full panels by transposing squares in registers, `None` if none
-        applies.
-        """
+        """The method that copies full panels by transposing squares, `None` if none applies."""
         if self._is_in_rows:
             return self._transpose_rows if self._lies_along(self.across) else None
         return self._transpose_words if self._has_words_in_rows else None
@@ -298,8 +297,7 @@ class PanelPacking:
         return copied
 
     def _transpose_rows(self, base: Term, work: Term, batch: Term, first: Term) -> Term:
-        """Copy the words of full panels of an operand whose columns are contiguous, by transposing
-        squares in registers.
+        """Copy the words of full panels of a column-contiguous operand, by transposing squares.
 
         Returns how many words of each row are copied.
         """

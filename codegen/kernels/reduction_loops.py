@@ -216,8 +216,7 @@ class ReductionLoops:
         return TileCount(tuple(((size,), chunk) for size, chunk in cuts))
 
     def _by_operand_size(self) -> tuple[list[int], int | None]:
-        """Order the parallel loops so that those of the largest input are outermost: it is read
-        once.
+        """Order the parallel loops: those of the largest input come first, so it is read once.
 
         Also return one of these loops of which several points are computed together, or `None`.
         Reading as many rows of the input at once hides the latency of memory and additions.
@@ -295,9 +294,7 @@ class ReductionLoops:
     def _points(
         self, point: list[Term], loop: int | None, count: int, rest: bool = False
     ) -> Generator[list[list[Term]]]:
-        """Write a loop over `count` points at a time, or over the remaining points; yield the
-        points.
-        """
+        """Write a loop over `count` points at a time, or over the rest; yield the points."""
         if loop is None:
             yield [list(point)]
             return
@@ -381,8 +378,8 @@ def _coefficient_is_one(expression: AffineExpr, loop: int) -> bool:
 def reduction_forms(view: StructuredView) -> dict[Operation, str]:
     """Return the operations of a body that may combine their terms in any order, with their form.
 
-    These are a sum or product whose only use is to accumulate, and the multiplication that computes
-    its new term, which may be contracted to a fused multiply-add.
+    These are a sum or product that is the only use of its accumulator, and the multiplication that
+    computes the new term of such a sum, which may be contracted to a fused multiply-add.
     """
     forms: dict[Operation, str] = {}
     last = view.body.last_op

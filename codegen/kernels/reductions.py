@@ -77,11 +77,11 @@ def _conversion(source: Element, target: Element) -> str:
 def reduction_kernel(
     kind: ReductionKind, source: Element, target: Element, participants: int
 ) -> Native:
-    """Return the kernel `binding 0 = combine(bindings 1 ... participants)` over `constants[0]`
-    elements.
+    """Return the kernel `binding 0 = combine(bindings 1 ... participants)`.
 
-    Sources are converted to the target type first. `f16` and `bf16` are combined in `f32` and
-    rounded once. Raises ValueError if the elements have no such reduction.
+    `constants[0]` is the number of elements. Sources are converted to the target type first. `f16`
+    and `bf16` are combined in `f32` and rounded once. Raises ValueError if the elements have no
+    such reduction.
     """
     name = combiner(kind, target)
     if name is None:

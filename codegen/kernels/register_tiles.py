@@ -44,8 +44,9 @@ from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
 MOST_DEPTH = 1024
-"""The most terms of a sum in one strip, which then has at most 64 KiB. Convolutions with more terms
-use several strips one after another.
+"""The most terms of a sum in one strip, which then has at most 64 KiB.
+
+Convolutions with more terms use several strips one after another.
 """
 
 FEW_COLUMNS = 16
@@ -61,16 +62,19 @@ LEAST_WORK = 512
 """The multiplications below which a scalar loop nest is as fast."""
 
 MOST_COPIED = 18
-"""The number of rows from which on copying a vector for them pays off on any CPU. Tiles have six
-rows on most CPUs.
+"""The number of rows from which on copying a vector for them pays off on any CPU.
+
+Tiles have six rows on most CPUs.
 """
 
 ROW_CHUNK = 32
 """The tiles of rows in a tile of work, if no other loop encloses them."""
 
 SHALLOW = 8
-"""The most terms of a sum at which stores bound the time: a tile of rows is then stored over all
-strips before the next one. Strips are so small that copying them again for each costs little.
+"""The most terms of a sum at which stores bound the time.
+
+A tile of rows is then stored over all strips before the next one. Strips are so small that copying
+them again for each costs little.
 """
 
 STRIP_CHUNK = 4
@@ -143,9 +147,7 @@ class RegisterTiles:
         return max(count for count in range(1, most + 1) if steps % count == 0)
 
     def _steps(self, loop: int) -> int:
-        """Return the trip count of a reduction loop, which is static; a paired loop has half as
-        many.
-        """
+        """Return the static trip count of a reduction loop; a paired loop has half as many."""
         size = self.sizes[loop]
         assert isinstance(size, int)
         return size // 2 if loop == self.paired else size
@@ -204,9 +206,7 @@ class RegisterTiles:
         return self.code.load(f"scratch_{self.total.name}_{depth * self.tile.columns}")
 
     def _cuts(self) -> list[tuple[int, int]]:
-        """Return the loops that are cut into tiles of work, outermost first, with the length of
-        pieces.
-        """
+        """Return the loops that are cut into tiles of work, outermost first, and piece lengths."""
         cuts = [(loop, 1) for loop in self.outer if self.sizes[loop] != 1][:2]
         long = [loop for loop in self.repeated if self.sizes[loop] != 1]
         depth = prod(self._steps(loop) for loop in self.reductions)
@@ -223,9 +223,7 @@ class RegisterTiles:
         return cuts
 
     def _even(self, size: Term, most: int) -> int:
-        """Return the length of pieces that cut a loop into as few pieces as possible, of similar
-        length.
-        """
+        """Return the length of pieces that cut a loop into few pieces of similar length."""
         if not isinstance(size, int) or size <= most:
             return most
         rows, count = self.tile.rows, -(-size // most)
@@ -235,9 +233,7 @@ class RegisterTiles:
     def _over(
         self, loops: Sequence[int], point: list[Term], spans: dict[int, Span]
     ) -> Generator[None]:
-        """Write nested loops over the spans, or the whole, of some loops; set their indices in
-        `point`.
-        """
+        """Write nested loops over the spans, or the whole, of some loops; set `point`."""
         found = [spans.get(loop, (0, self.sizes[loop])) for loop in loops]
         with loops_over(self.code, found) as indices:
             for loop, index in zip(loops, indices, strict=True):

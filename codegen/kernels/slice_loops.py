@@ -65,9 +65,7 @@ class _Turn:
         return [new.owner.operands[0] for new in yielded if isinstance(new.owner, Operation)]
 
     def is_update(self, tensor: SSAValue, new: SSAValue) -> bool:
-        """Return whether a slice is written, and other readers of the tensor read only elements or
-        that slice.
-        """
+        """Return whether a slice is written, and only it or single elements are read."""
         insert = new.owner
         return (
             isinstance(insert, Operation)
@@ -84,9 +82,7 @@ class _Turn:
         )
 
     def _may_read(self, reader: Operation, insert: Operation) -> bool:
-        """Return whether a reader of a carried tensor runs before the write, or reads the written
-        element.
-        """
+        """Return whether a reader of a carried tensor runs before the write, or at its element."""
         if reader.name == "tensor.extract":
             # Scalars of the body are computed before the slices; a nest runs while they are
             # written.

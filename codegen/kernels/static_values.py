@@ -29,9 +29,7 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 
 def has_fixed_shapes(operation: Operation) -> bool:
-    """Return whether an operation's shapes are the same in each run: no sizes or indices are
-    dynamic.
-    """
+    """Return whether an operation's shapes are the same in each run: nothing is dynamic."""
     return all(map(_has_static_shape, operation.results)) and all(
         constant_attribute(each) is not None
         or isinstance(each.type, AnyFloat | IntegerType)

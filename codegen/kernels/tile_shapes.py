@@ -1,6 +1,4 @@
-"""Choose the shapes of register tiles: what fits in registers, and what remains at the last
-columns.
-"""
+"""Choose the shapes of register tiles: what fits in registers, and the remaining columns."""
 
 from __future__ import annotations
 
@@ -44,9 +42,7 @@ def tile_shape(
 
 
 def strip_shapes(tile: Shape, columns: Term, *, is_paired: bool) -> list[Shape]:
-    """Return the shapes of strips in order: whole tiles, single vectors, then the remaining
-    columns.
-    """
+    """Return the shapes of strips: whole tiles, single vectors, then the remaining columns."""
     shapes = [tile] if tile.vectors > 1 else []
     shapes.append(Shape(tile.rows, 1, tile.lanes))
     if not isinstance(columns, int):

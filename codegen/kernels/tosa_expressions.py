@@ -158,8 +158,7 @@ _INTEGER_ONLY = frozenset(name for name, rule in _PRIMITIVES.items() if rule.flo
 
 
 def may_broadcast(op: Operation, operand: SSAValue) -> bool:
-    """Return whether an elementwise operation may read an operand at other indices than the
-    result's.
+    """Return whether an operation may read an operand at other indices than the result's.
 
     Dynamic sizes may be 1 at run time, if there is another operand.
     """

@@ -134,9 +134,7 @@ def _write_matmul(writer: KernelWriter, op: Operation) -> TileCount:
 
 
 def _operand(writer: KernelWriter, op: Operation, wide: Element) -> Callable[[int, Indices], Term]:
-    """Return a function that reads an operand's element in the accumulator's type, minus the zero
-    point.
-    """
+    """Return a function that reads an operand in the accumulator's type, minus its zero point."""
     code = writer.code
 
     def widened(position: int, indices: Indices) -> Term:

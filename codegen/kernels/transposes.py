@@ -34,19 +34,19 @@ STREAMED_BLOCKS = 2
 """The blocks in a tile of work, down the rows of a result with streaming stores."""
 
 STREAMED = 1 << 23
-"""Bytes of a result from which on it is written by streaming stores. Otherwise its cache lines are
-read before they are written.
+"""Bytes of a result from which on it is written by streaming stores.
+
+Otherwise its cache lines are read before they are written.
 """
 
 STREAMED_APART = 1 << 20
-"""The same limit for rows that are a multiple of `LINES_APART` apart: their cache lines evict each
-other.
-"""
+"""The same limit for rows a multiple of `LINES_APART` apart, whose lines evict each other."""
 
 LINES_APART = 1 << 12
-"""The distance in bytes of cache lines that map to the same set of an L1 cache. At half this
-distance, a tile of work has one block down the rows, so that lines are complete before others evict
-them.
+"""The distance in bytes of cache lines that map to the same set of an L1 cache.
+
+At half this distance, a tile of work has one block down the rows, so that lines are complete before
+others evict them.
 """
 
 BLOCK_BYTES = 128
@@ -255,8 +255,7 @@ def _write_blocks(
     whole: Callable[[At, Term, Term], None],
     single: Callable[[Indices], None],
 ) -> TileCount:
-    """Write loops over blocks of two dimensions, the last one and `row`, and over the remaining
-    edges.
+    """Write loops over blocks of the dimension `row` and the last one, and over their edges.
 
     `block` is the side of a block, and the number of blocks in a tile of work down the rows.
     """

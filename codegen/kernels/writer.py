@@ -154,7 +154,7 @@ class KernelWriter:
         return self.code.call(primitive, f"b{binding}", position)
 
     def load_pair(self, value: SSAValue, position: Term, element: Element, lanes: int) -> Term:
-        """Return two 16-bit integers of a stored tensor, repeated in all lanes of a vector."""
+        """Return two adjacent elements as 16-bit integers, repeated in all lanes of a vector."""
         binding = self._binding(value)
         primitive = f"vloadpair_{element.name}_{lanes}_{binding}"
         return self.code.call(primitive, f"b{binding}", position)
@@ -348,8 +348,7 @@ class KernelWriter:
         self._fail_if(fails, Failure(operation, escaped), 0)
 
     def _fail_if(self, condition: Term, failure: Failure, found: Term) -> None:
-        """Make the kernel fail at its end if a condition holds anywhere; `found` is the wrong
-        number.
+        """Make the kernel fail at its end if a condition holds; `found` is the wrong number.
 
         The kernel does not leave its loops, because LLVM does not vectorise a loop with such exits.
         """

@@ -36,11 +36,10 @@ _CONFIGURATION = "amx.configuration"
 
 
 def emit_matrix_tile(left: Element, right: Element) -> Any:
-    """Return an emitter of `tile(left, right, result, steps)` on addresses; a step has 16 words of
-    depth.
+    """Return an emitter of `tile(left, right, result, steps)` on addresses.
 
-    `left` is `32 x (16 * steps)` words, `right` is `(16 * steps) x 32`. `result` is set to the 32 x
-    32 sums.
+    A step has 16 words of depth. `left` is `32 x (16 * steps)` words, `right` is `(16 * steps) x
+    32`. `result` is set to the 32 x 32 sums.
     """
     multiply = _multiplication(left, right)
 

@@ -66,9 +66,7 @@ class PackedTile:
 
     @property
     def fills_vectors(self) -> bool:
-        """Whether sums fill this CPU's vectors, with enough vectors to hide the latency of
-        additions.
-        """
+        """Whether sums fill this CPU's vectors, enough of them to hide the additions' latency."""
         vectors = self.columns * self.parts // self.lanes
         full = self.lanes * self.total.width == vector_bits()
         return full and self.rows * vectors >= LEAST_SUMS
@@ -149,9 +147,7 @@ def emit_packed_tile(tile: PackedTile) -> Any:
             builder.store(total, place, tile.total.storage_bytes)
 
     def emit_numbered(builder: Any, values: Sequence[Any], number: Any) -> None:
-        """Emit the block with a number that is known at run time; blocks differ only in where they
-        begin.
-        """
+        """Emit the block with a number known at run time; blocks differ in where they begin."""
         left, right, result, steps = values
         across = word(vectors // len(parts))
         row = builder.mul(builder.udiv(number, across), word(len(rows)))
@@ -219,9 +215,7 @@ def _emit_block(
 
 
 def _repeated(builder: Any, part: Any, lanes: int) -> Any:
-    """Repeat the part of a left operand's row that is multiplied with a vector of the right
-    operand.
-    """
+    """Repeat the part of a left row that is multiplied with a vector of the right operand."""
     count = part.type.count
     if count == lanes:
         return part

@@ -37,8 +37,10 @@ from .vectors import (
 )
 
 TOP_BITS = 0x80808080
-"""The top bits of a word of four bytes. Flipping them adds 128 to a signed byte that is then read
-as unsigned, and subtracts 128 from an unsigned byte that is then read as signed.
+"""The top bits of a word of four bytes.
+
+Flipping them adds 128 to a signed byte that is then read as unsigned, and subtracts 128 from an
+unsigned byte that is then read as signed.
 """
 
 

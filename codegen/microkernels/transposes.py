@@ -63,9 +63,7 @@ def emit_transpose(storage_bytes: int, height: int = 0, *, is_streamed: bool = F
 
 
 def transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """Return the columns of a square: blocks are exchanged across the diagonal, from large to
-    small.
-    """
+    """Return the columns of a square: swap blocks across the diagonal, from large to small."""
     count = len(rows)
     mask = ir.VectorType(_I32, count)
     size = count // 2

@@ -127,8 +127,9 @@ def accumulate(
 
 
 def _once(module: Any) -> Any:
-    """Return the metadata of a loop that is not unrolled; its first operand is itself, as LLVM
-    requires.
+    """Return the metadata of a loop that is not unrolled.
+
+    Its first operand is itself, as LLVM requires.
     """
     hint = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
     loop = module.add_metadata([hint, ir.Constant(_I64, len(module.metadata))])

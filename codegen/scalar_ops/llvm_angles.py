@@ -34,8 +34,10 @@ _TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE
 """200 bits after the binary point."""
 
 _RANGES = ((0, 50), (27, 77), (54, 104), (81, 131))
-"""Pairs of exponents: a 24-bit number below the second power of 2 is a multiple of the first one.
-In the first range, below 2^50, no whole turns are left out.
+"""The ranges of magnitudes, as exponents of 2: a common factor of the numbers, and their bound.
+
+A 24-bit number from the previous bound on is a multiple of the factor, so that whole turns of the
+factor can be left out. Below 2^50, none are.
 """
 
 

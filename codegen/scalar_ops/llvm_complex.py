@@ -138,9 +138,7 @@ def _infinite_quotient(
 
 
 def _directions(builder: Builder, pair: Sequence[Value]) -> tuple[list[Value], Value, Value]:
-    """Return 1 or -1 for each infinite part and 0 for others, whether a part is infinite, and
-    whether none is.
-    """
+    """Return 1 or -1 for infinite parts and 0 for others; whether any part is, and none."""
     kind = pair[0].type
     infinite = ir.Constant(kind, float("inf"))
     sizes = [intrinsic(builder, "llvm.fabs", each) for each in pair]

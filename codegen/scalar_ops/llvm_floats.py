@@ -25,9 +25,7 @@ from .llvm_values import (
 
 
 def rounded(emit: Callable[..., Value]) -> Emit:
-    """Return an emitter that rounds the result of an operation on registers to the element's
-    format.
-    """
+    """Return an emitter that rounds the result of an operation to the element's format."""
 
     def wrapped(builder: Builder, values: Sequence[Value], element: Element) -> Value:
         return round_to_element(builder, emit(builder, *values), element)

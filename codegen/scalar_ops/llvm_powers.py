@@ -25,8 +25,9 @@ _ARC_TANGENT = (
     *(0.09792177317795715, 0.11088087467041213, 0.1428605474006275),
     *(0.19999997809429562, 0.333333333379048),
 )
-"""Coefficients of `(artanh(x) / x - 1) / x^2` as a polynomial in `x^2`, up to `(sqrt(2) - 1) /
-(sqrt(2) + 1)`.
+"""Coefficients of `(artanh(x) / x - 1) / x^2` as a polynomial in `x^2`.
+
+They hold up to `(sqrt(2) - 1) / (sqrt(2) + 1)`.
 """
 
 _SINE = (0.00019974040338533995, 0.008333140687026223, 0.16666667460901277)
@@ -73,10 +74,10 @@ def decimal_logarithm(builder: Builder, value: Value) -> Value:
 
 
 def power(builder: Builder, base: Value, exponent: Value) -> Value:
-    """Emit `x^y`: 1 if `y` is 0 or `x` is 1, NaN if `x` is negative and `y` is no integer (C17,
-    F.10.4.4).
+    """Emit `x^y`, as in C17, F.10.4.4.
 
-    `y` must be an `f32` or an integer below 2^50.
+    It is 1 if `y` is 0 or `x` is 1, and NaN if `x` is negative and `y` is no integer. `y` must be
+    an `f32` or an integer below 2^50.
     """
     magnitude = intrinsic(builder, "llvm.fabs", base)
     size = binary_logarithm(builder, magnitude)
@@ -158,8 +159,9 @@ def _logarithm_plus_one(builder: Builder, value: Value) -> Value:
 
 
 def inverse_hyperbolic_sine(builder: Builder, value: Value) -> Value:
-    """Emit `asinh(x)` as `ln(x + sqrt(x^2 + 1))`, with `x^2 / (1 + sqrt(x^2 + 1))` for `sqrt(x^2 +
-    1) - 1`.
+    """Emit `asinh(x) = ln(x + sqrt(x^2 + 1))`.
+
+    `sqrt(x^2 + 1) - 1` is computed as `x^2 / (1 + sqrt(x^2 + 1))`.
     """
     one = number(1.0)
     magnitude = intrinsic(builder, "llvm.fabs", value)

@@ -110,8 +110,9 @@ def _splat(kind: Any, value: float) -> Value:
 
 
 def has_half_conversions() -> bool:
-    """Return whether the CPU converts `f16`; otherwise LLVM would call a function that is not
-    linked.
+    """Return whether the CPU converts `f16`.
+
+    Otherwise LLVM would call a function that is not linked.
     """
     return cpu_features().get("f16c", True)
 
@@ -160,8 +161,9 @@ def float_to_half(builder: Builder, value: Value) -> Value:
 
 
 def _half_from_storage(builder: Builder, stored: Value) -> Value:
-    """Convert the bits of an `f16` to `f32`. A NaN keeps its payload, which `fpext` would make
-    quiet.
+    """Convert the bits of an `f16` to `f32`; a NaN keeps its bits.
+
+    `fpext` would make a signalling NaN quiet.
     """
     bits = builder.zext(stored, _I32)
     sign = builder.shl(builder.and_(bits, constant(_I32, 0x8000)), constant(_I32, 16))

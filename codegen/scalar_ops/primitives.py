@@ -254,9 +254,7 @@ def _vector_add(names: Sequence[str]) -> Primitive:
 
 
 def _vector_words(names: Sequence[str]) -> Primitive:
-    """Return `vwords_lanes_terms(...)`; the low bits of its 32-bit arguments are the terms of
-    words.
-    """
+    """Return `vwords_lanes_terms(...)`, which packs the low bits of its arguments to words."""
     lanes, terms = (int(each) for each in names)
     return Primitive((ir.VectorType(ir.IntType(32), lanes),) * terms, words_of)
 
@@ -285,9 +283,7 @@ def _fence(builder: Any, values: Sequence[Any]) -> Any:
 
 
 def _pair_load(names: Sequence[str]) -> Primitive:
-    """Return `vloadpair_element_lanes_binding(base, index)`, which repeats two elements in all
-    lanes.
-    """
+    """Return `vloadpair_element_lanes_binding(base, index)`: two elements, in all lanes."""
     element, lanes, binding = element_by_name(names[0]), int(names[1]), int(names[2])
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
