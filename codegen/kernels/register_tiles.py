@@ -308,8 +308,7 @@ class RegisterTiles:
         whole = code.floor_divide(code.subtract(stop, start), rows)
         end = code.add(start, code.multiply(whole, rows))
         if left and isinstance(size, int) and fold not in spans:
-            # Several tiles with one row less are better than one with few rows: 56 is 6 * 6 + 4 *
-            # 5.
+            # Several tiles with one row less beat one with few rows: 56 is 6 * 6 + 4 * 5.
             fewer = (rows - left) * (rows - 1)
             if fewer <= size:
                 end, left = size - fewer, rows - 1

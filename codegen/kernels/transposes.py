@@ -1,8 +1,8 @@
 """Transpose tensors whose last dimension changes, in squares that fit in registers.
 
 A row of the source is a column of the result. Squares are therefore loaded as vectors, transposed
-in registers and stored as vectors: one at a time if its rows fill cache lines, otherwise four. The
-remaining edges are copied element by element.
+in registers and stored as vectors: one at a time if their rows fill cache lines, otherwise four.
+The remaining edges are copied element by element.
 """
 
 from __future__ import annotations
