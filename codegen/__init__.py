@@ -1,1 +1,1 @@
-"""From operations to native kernels."""
+"""Compile programs to native kernels and to host code that runs them."""

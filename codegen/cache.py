@@ -1,9 +1,9 @@
-"""Compiling a function to native code, and keeping the code on disk between processes.
+"""Compile functions to native code, and cache the object code in memory and on disk.
 
-The name of a cached file is the hash of everything that the code is generated from: the function's
-text, the primitives' own source, the version of llvmlite, and the CPU.
+The name of a cached file is the hash of everything that its code is generated from: the text of the
+function, the source files of the primitives, the version of llvmlite, and the CPU.
 
-In memory, equal functions are one, and the code of those that nothing uses is unloaded.
+In memory, equal functions share one copy, and code that nothing references is unloaded.
 """
 
 from __future__ import annotations
@@ -25,16 +25,19 @@ from .kernels.llvm_lowering import kernel_module
 from .side_by_side import compile_side_by_side
 
 RECENT = 256
-"""Functions that stay loaded though nothing uses them: the next program may be like the last."""
+"""The most recently used functions, which stay loaded without a reference.
+
+The next program may use the same kernels.
+"""
 
 KERNELS = "kernels"
-"""The folder of the cache that holds native code."""
+"""The name of the cache folder for native code."""
 
 LARGEST_FOLDER = 1 << 29
-"""Bytes of all native code that is kept; what was used longest ago goes first."""
+"""The limit for the cache folder in bytes; the least recently used files are removed."""
 
 FORMAT = "6"
-"""Of the files in the cache."""
+"""The version of the format of cached files."""
 
 
 _lock = RLock()
@@ -48,25 +51,25 @@ _recent: OrderedDict[str, Native] = OrderedDict()
 class Module:
     """A function in LLVM IR.
 
-    - `text`: what the function is made from; equal texts are one function;
-    - `write`: writes a module with the function, which must bear the name it is given.
+    - `text`: what the function is generated from; functions with equal texts are the same;
+    - `write`: returns the text of an LLVM module that defines the function under the given name.
     """
 
     text: str
     write: Callable[[str], str]
 
     def digest(self) -> str:
-        """What tells the function from others."""
+        """Return the hash that identifies the function and the platform."""
         return hashlib.sha256("\0".join((self.text, _platform())).encode()).hexdigest()
 
 
 def compile_module(text: str, write: Callable[[str], str]) -> Native:
-    """The native form of a `Module`."""
+    """Return the native code of one `Module`."""
     return compile_modules([Module(text, write)])[0]
 
 
 def compile_kernels(functions: Sequence[ast.FunctionDef]) -> list[Native]:
-    """The native form of kernels, of which equal ones are one."""
+    """Return the native code of kernels; equal kernels share it."""
 
     def module(function: ast.FunctionDef) -> Module:
         return Module(ast.dump(function), lambda name: str(kernel_module(function, name)))
@@ -75,7 +78,7 @@ def compile_kernels(functions: Sequence[ast.FunctionDef]) -> list[Native]:
 
 
 def compile_modules(modules: Sequence[Module]) -> list[Native]:
-    """The native form of functions: from memory, from the cache, or compiled side by side."""
+    """Return the native code of functions: from memory, from disk, or compiled in parallel."""
     digests = [each.digest() for each in modules]
     wanted = dict(zip(digests, modules, strict=True))
     with _lock:
@@ -99,7 +102,7 @@ def compile_modules(modules: Sequence[Module]) -> list[Native]:
 
 
 def _known(digest: str) -> Native | None:
-    """A function from memory or from the cache."""
+    """Return a function from memory or from the disk cache, `None` if it is in neither."""
     native = _loaded.get(digest)
     if native is None and (kept := _read(digest)) is not None:
         native = _loaded[digest] = load_object(*kept)
@@ -107,7 +110,7 @@ def _known(digest: str) -> Native | None:
 
 
 def _keep(digest: str, symbol: str, code: bytes) -> None:
-    """Put object code into the cache on disk."""
+    """Write object code to the disk cache."""
     folder = cache_folder(KERNELS)
     if folder is not None:
         write_private(folder / digest, _pack(symbol.encode(), code))
@@ -116,12 +119,12 @@ def _keep(digest: str, symbol: str, code: bytes) -> None:
 
 @cache
 def _drop_oldest(folder: Path) -> None:
-    """Keep a folder small: one look in each process that adds to it."""
+    """Limit the size of the cache folder, once in each process that writes to it."""
     drop_oldest(folder, LARGEST_FOLDER)
 
 
 def _read(digest: str) -> tuple[str, bytes] | None:
-    """The same from the cache, `None` if it is not there or damaged."""
+    """Return symbol and object code from the disk cache, `None` if missing or damaged."""
     folder = cache_folder(KERNELS)
     if folder is None:
         return None
@@ -132,7 +135,7 @@ def _read(digest: str) -> tuple[str, bytes] | None:
     return symbol.decode(), code
 
 
-# The file: a checksum, then the lengths of the two parts, and the parts.
+# The format of a file: a checksum, the lengths of the symbol and of the code, then both.
 
 
 def _pack(*parts: bytes) -> bytes:
@@ -163,7 +166,7 @@ _PRIMITIVE_SOURCES = (
         for path in sorted((_HERE / room).glob("*.py"))
     ),
 )
-"""What the names in a function's text mean, and what is made of it, is said here."""
+"""The files that define what a name in the text of a function means and what code it becomes."""
 
 
 _PRIMITIVES = hashlib.sha256(b"".join(path.read_bytes() for path in _PRIMITIVE_SOURCES)).hexdigest()
@@ -171,5 +174,5 @@ _PRIMITIVES = hashlib.sha256(b"".join(path.read_bytes() for path in _PRIMITIVE_S
 
 @cache
 def _platform() -> str:
-    """Everything but the function itself that its native code depends on."""
+    """Return everything, beside the function itself, that its native code depends on."""
     return "|".join((FORMAT, *target_platform().values(), _PRIMITIVES))

@@ -1,12 +1,12 @@
-"""Compile a module and run its functions: on one device, or partitioned on a grid of threads.
+"""Compile a module and run its functions on one device, or partitioned on a grid of threads.
 
     program = CompiledProgram(module)
     outputs = program.run("main", inputs)
     outputs = program.run_partitioned("main", global_inputs)
 
-The first call of a function lowers it to host code and compiles what kernels are not in the cache;
-one program serves inputs of all shapes. The interpreter runs what has no host code. `ranks.py` runs
-a program on MPI.
+The first call of a function lowers it to host code and compiles the kernels that are not in the
+cache. One program accepts inputs of all shapes that its types allow. A function without host code
+runs in the interpreter. `ranks.py` runs a program on MPI ranks.
 """
 
 from __future__ import annotations
@@ -52,16 +52,22 @@ from .host_code.lowering import HostEntry
 from .kernels.kernel_text import FIRST_FAILURE, Failure
 
 GUARD_VARIABLE = "MESH_OPT_GUARD"
-"""The environment variable that asks for guards around all buffers."""
+"""The environment variable that puts guards around all buffers (`runtime/host/guards.py`)."""
 
 __all__ = ["CompiledProgram", "DeviceStatistics", "InputError"]
 
 
 @dataclass(slots=True)
 class _Signature:
-    """A function with its inputs, what arguments and results are shards of, and its grid.
+    """What calls of a function need to know about it.
 
-    `alone` is its host code on one device, `values` its whole arguments and results by grid.
+    - `target`: the function;
+    - `inputs`: the types that its inputs are checked against;
+    - `arguments`, `results`: the global tensor and sharding behind each, `None` where it is not a
+      shard;
+    - `grid`: the grid that it is partitioned on, `None` if it is not partitioned;
+    - `alone`: its host code on one device, once lowered;
+    - `values`: for each grid, how global arguments and results are scattered and gathered.
     """
 
     target: Operation
@@ -74,7 +80,7 @@ class _Signature:
     values: dict[Grid, GlobalValues] = field(default_factory=dict[Grid, GlobalValues])
 
     def values_on(self, grid: Grid) -> GlobalValues:
-        """Its whole arguments and results on a grid. Raises InputError."""
+        """Return the global arguments and results on a grid. Raises InputError."""
         found = self.values.get(grid)
         if found is None:
             found = GlobalValues(self.target, self.arguments, self.results, grid)
@@ -85,10 +91,12 @@ class _Signature:
 class CompiledProgram:
     """The functions of a module as native code.
 
-    Everything raises OperationError, located where it failed, and InputError for inputs that a
-    function does not take. A program may be called from several threads, one call at a time.
+    Any method may raise OperationError at the operation that failed, and InputError for inputs that
+    a function does not take or a function that does not exist. Several threads may call one
+    program; the calls run one after another.
 
-    The threads of its devices end with it; so does its memory, without a search for cycles.
+    There are no reference cycles: the threads and the memory of the devices are released with the
+    last reference to the program.
     """
 
     def __init__(
@@ -104,14 +112,14 @@ class CompiledProgram:
         """Prepare a verified module.
 
         - `workers`: threads that share the kernels of each device; by default the cores that this
-          process may use are shared out over its devices;
-        - `devices`: the kinds of the devices at hand (`local-task`), for programs that name
-          devices; by default there is whatever the program names;
-        - `guard`: run slowly and catch kernels that write outside of their memory
+          process may use are divided among its devices;
+        - `devices`: the kinds of the available devices (`local-task`), for programs that name
+          devices; by default every device that the program names is available;
+        - `guard`: detect kernels that write outside of their buffers, which is slow
           (`runtime/host/guards.py`); by default if MESH_OPT_GUARD is set;
-        - `require_native`: it is an error if the interpreter has to carry out an operation;
-        - `trace`: is given a line about each instruction of host code that was carried out;
-        - `timeline`: is told when kernels and collectives began and ended.
+        - `require_native`: raise an error if an operation would run in the interpreter;
+        - `trace`: called with one line of text for each instruction of host code that was executed;
+        - `timeline`: records when kernels and collectives begin and end.
         """
         self._requires_native = require_native
         self._devices = devices
@@ -129,10 +137,11 @@ class CompiledProgram:
         self._signatures: dict[str, _Signature] = {}
 
     def compile(self, function: str, grid: Grid | None = None) -> None:
-        """Have what calls of a function need, its kernels and its devices' threads among it.
+        """Lower a function, compile its kernels and start the threads of its devices.
 
-        Nothing is done for what the interpreter runs, and for a grid with open extents. Raises
-        InputError if there is no such function, OperationError if native code is required.
+        Does nothing for a function that runs in the interpreter, nor for a grid with open extents.
+        Raises InputError if there is no such function, OperationError if native code is required
+        but missing.
         """
         with self._machines.threads.turn:
             signature = self._signature(function)
@@ -151,7 +160,7 @@ class CompiledProgram:
                 self._machines.machine(entry, communicator)
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
-        """Run a function on one device; `shard` annotations are identities."""
+        """Run a function on one device, where `shard` annotations are identities."""
         return self._run_alone(self._signature(function), inputs)
 
     def _run_alone(
@@ -173,7 +182,7 @@ class CompiledProgram:
     ) -> list[Array]:
         """Run a partitioned function on global inputs: scatter, run on all devices, gather.
 
-        A grid with extents that the module leaves open must be given. A function that is not
+        `grid` must be given if the module leaves extents of the grid open. A function that is not
         partitioned runs on one device.
         """
         signature = self._signature(function)
@@ -186,7 +195,10 @@ class CompiledProgram:
     def run_on_devices(
         self, function: str, inputs: Sequence[Array | DeviceArray], grid: Grid | None = None
     ) -> list[DeviceArray]:
-        """The same, but results stay where they are computed. They may be inputs of other calls."""
+        """Run a partitioned function on global inputs, and leave its results on the devices.
+
+        The results may be inputs of other calls.
+        """
         signature = self._signature(function)
         grid = grid or signature.grid
         if grid is None:
@@ -201,7 +213,10 @@ class CompiledProgram:
     def run_spmd(
         self, function: str, inputs: Sequence[Sequence[Array]], grid: Grid
     ) -> list[list[Array]]:
-        """Run a function on every device of a grid; `inputs[d]` are those of process `d`."""
+        """Run a function on every device of a grid; `inputs[d]` are the inputs of process `d`.
+
+        Raises InputError unless there are inputs for every device of the grid.
+        """
         with self._machines.threads.turn:
             signature = self._signature(function)
             target = signature.target
@@ -218,7 +233,7 @@ class CompiledProgram:
             try:
                 return self._machines.run_on_threads(entries, local)
             except BaseException as error:
-                # Some devices may know of collectives what others have not found out.
+                # After a failure the devices may disagree about the state of their collectives.
                 self._machines.forget()
                 if isinstance(error, CollectiveMismatch):
                     raise mismatch_error(error, target) from error
@@ -231,10 +246,11 @@ class CompiledProgram:
         inputs: Sequence[Sequence[Array]],
         grid: Grid,
     ) -> list[list[Array]]:
-        """Run a function that has host code; `inputs[d]` are those of process `d`.
+        """Run a function that has host code, as some of the processes of a grid.
 
-        `everywhere` runs what it is given as each of the processes that are here, as others do
-        elsewhere, and returns the results of all.
+        `inputs[d]` are the local inputs of process `d`. `everywhere` calls its argument for each
+        process that lives in this MPI rank, while other ranks do the same, and returns the results
+        of all processes. Raises ValueError if the function has no host code.
         """
         with self._machines.threads.turn:
             self._machines.last.clear()
@@ -249,16 +265,17 @@ class CompiledProgram:
             return everywhere(run)
 
     def has_host_code(self, target: Operation, grid: Grid | None) -> bool:
-        """Whether a function runs as host code, and not in the interpreter."""
+        """Return whether a function runs as host code, not in the interpreter."""
         with self._machines.threads.turn:
             return self._entry(target, grid) is not None
 
     def entries(
         self, function: str, grid: Grid | None
     ) -> tuple[Operation, Grid | None, Sequence[HostEntry] | OperationError]:
-        """A function with its grid, and its host code or why it has none.
+        """Return a function, its grid, and either its host code or the reason that it has none.
 
-        Raises InputError if there is no such function, OperationError if native code is required.
+        Raises InputError if there is no such function, OperationError if native code is required
+        but missing.
         """
         with self._machines.threads.turn:
             signature = self._signature(function)
@@ -271,11 +288,11 @@ class CompiledProgram:
             return target, grid, self._host_code.entries(target, grid)
 
     def grid_of(self, function: str) -> Grid | None:
-        """The grid of a function, `None` if it is not partitioned. Raises InputError."""
+        """Return the grid of a function, `None` if it is not partitioned. Raises InputError."""
         return self._signature(function).grid
 
     def _signature(self, function: str) -> _Signature:
-        """What calls need of a function, looked up once: a module does not change."""
+        """Look up a function, once: the module does not change."""
         found = self._signatures.get(function)
         if found is None:
             target = find_function(self._program, function)
@@ -289,7 +306,7 @@ class CompiledProgram:
 
     @property
     def devices(self) -> Sequence[str] | None:
-        """The kinds of the devices at hand, as given to the constructor."""
+        """The kinds of the available devices, as given to the constructor."""
         return self._devices
 
     @property
@@ -299,43 +316,46 @@ class CompiledProgram:
 
     @property
     def symbols(self) -> Program:
-        """The module as the interpreter reads it."""
+        """The module as the interpreter's symbol table."""
         return self._program
 
     @cached_property
     def operations(self) -> Sequence[Operation]:
-        """All operations of the module: their numbers are the same wherever it is read."""
+        """All operations of the module in order.
+
+        A number means the same operation on each MPI rank.
+        """
         return list(self._module.walk())
 
     @cached_property
     def digest(self) -> str:
-        """What tells the module from others."""
+        """A hash of the module's text."""
         return sha256(str(self._module).encode()).hexdigest()[:16]
 
     def close(self) -> None:
-        """End the devices' threads and drop what is kept between calls."""
+        """End the threads of the devices and release what is kept between calls."""
         self._machines.close()
 
     @property
     def statistics(self) -> list[Statistics]:
-        """Of each device's last run: commands and bytes."""
+        """For each device, the commands and bytes of its last run."""
         return [
             each.entry.statistics(each.machine, each.result_bytes) for each in self._machines.last
         ]
 
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
-        """Of each device that the program names, in its last run on them; process by process."""
+        """The statistics of the last run on each named device, process by process."""
         return self._machines.device_statistics
 
     def _entry(self, target: Operation, grid: Grid | None, process: int = 0) -> HostEntry | None:
-        """A function as host code, if all of it is lowered."""
+        """Return a function's host code for a process, `None` if it does not lower completely."""
         if self._requires_native:
             self._host_code.require(target, grid)
         return self._host_code.entry(target, grid, process)
 
     def _entries(self, target: Operation, grid: Grid) -> Sequence[HostEntry] | None:
-        """The same for each process of a grid."""
+        """Return the host code of a function for each process of a grid, `None` if one has none."""
         count = grid.device_count()
         entries = [self._entry(target, grid, process) for process in range(count)]
         found = [entry for entry in entries if entry is not None]
@@ -343,8 +363,10 @@ class CompiledProgram:
 
 
 def _raise_located(error: Exception, entry: Entry, communicator: Communicator | None) -> None:
-    """Raise what went wrong in a run, at an operation and on a device, if its caller is to see it
-    so."""
+    """Raise an error of a run again, located at an operation and on a device.
+
+    Returns without an exception if the caller should raise the original error.
+    """
     assert isinstance(entry, HostEntry)
     if isinstance(error, CommandFailed):
         located = _located(error, entry.target)
@@ -378,7 +400,7 @@ def _located(failure: CommandFailed, target: Operation) -> OperationError:
 def _on_device(
     error: OperationError, communicator: Communicator | None, grid: Grid | None
 ) -> OperationError:
-    """The same error, saying on which device it happened."""
+    """Add a note to an error that says on which device it happened."""
     if communicator is None:
         return error
     where = f"on device {communicator.process}"

@@ -1,6 +1,6 @@
-"""Which operations of a program native code leaves to the interpreter, and why.
+"""Report which operations of a program run in the interpreter, and why.
 
-Everything here is known before anything runs, so `mesh-opt --remarks=backend` tells it, too.
+All of this is known at compile time, so `mesh-opt --remarks=backend` reports it, too.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from .kernels.writer import BODY_OPERATIONS
 from .scalar_ops.scalars import is_scalar_operation
 
 CATEGORY = "backend"
-"""The category of remarks about native code."""
+"""The category of these remarks."""
 
 
 def explain_kernels(module: ModuleOp) -> None:
-    """Report what the interpreter carries out at each run of a public function: operations that
-    have no kernel, and functions that have no host code."""
+    """Report what the interpreter executes when a public function runs.
+
+    These are operations without a kernel, and functions without host code.
+    """
     load_own_dialects()
     explained: set[Operation] = set()
     for function, found in lowered(module):

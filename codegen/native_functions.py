@@ -1,10 +1,10 @@
-"""From Python functions over 64-bit integers to native code: what the runtime is written in.
+"""Compile Python functions over 64-bit integers to native code. The runtime is written in them.
 
-A function's parameters and result are annotated: `int` is a word, `Sequence[int]` the address of
-words, and a result may be `bool`, `None` or two words as well. Its text is that of the `SOURCE` of
-its module. Names that are no variables mean what they mean in that module: integers, primitives,
-and other such functions, which become part of the same native code. `//` and `%` round as in
-Python, other arithmetic is modulo 2**64.
+Parameters and results are annotated. `int` is a 64-bit word and `Sequence[int]` the address of
+words; a result may also be `bool`, `None` or two words. The text of a function is read from the
+string `SOURCE` of its module. Its global names are looked up in that module: integers, primitives,
+and other such functions, which are compiled into the same object. `//` and `%` round as in Python;
+other arithmetic is modulo 2**64.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _TYPES: dict[str, Any] = {
     "Sequence[int]": _WORD.as_pointer(),
     "tuple[int, int]": ir.LiteralStructType([_WORD, _WORD]),
 }
-"""Of parameters and results, by their annotation."""
+"""The LLVM types of parameters and results, by their annotation."""
 
 _BUILTINS = {"min": "minsi_i64", "max": "maxsi_i64"}
 
 
 def compile_function(function: FunctionType, *sources: str) -> Native:
-    """The native code of a function; `sources` are the texts of the other modules it uses."""
+    """Return the native code of a function; `sources` are the texts of the modules it uses."""
     text = "\0".join((function.__name__, _source(function), *sources))
     return compile_module(text, lambda name: str(function_module(function, name)))
 
 
 def function_module(function: FunctionType, name: str) -> ir.Module:
-    """A module with a function under another name, and privately with all that it calls."""
+    """Return an LLVM module that defines a function as `name`, and all its callees as internal."""
     module: Any = ir.Module(name)
     llvm: Any = llvmlite.binding
     module.triple = llvm.get_process_triple()
@@ -52,14 +52,14 @@ def function_module(function: FunctionType, name: str) -> ir.Module:
 
 
 class _Functions:
-    """The functions of a module."""
+    """The functions that are added to an LLVM module."""
 
     def __init__(self, module: ir.Module) -> None:
         self._module = module
         self._added: dict[FunctionType, ir.Function] = {}
 
     def add(self, function: FunctionType, name: str) -> ir.Function:
-        """Write a function and what it calls."""
+        """Add a function and its callees to the module."""
         definition = _definitions(_source(function))[function.__name__]
         arguments = [_type(each.annotation) for each in definition.args.args]
         kind = ir.FunctionType(_type(definition.returns), arguments)
@@ -70,7 +70,7 @@ class _Functions:
         return target
 
     def _meaning(self, function: FunctionType, name: str) -> Primitive | ir.Function | int:
-        """What a name means in the module of a function."""
+        """Return what a global name means in a function's module. Raises TypeError if nothing."""
         found = function.__globals__.get(name)
         if isinstance(found, Intrinsic):
             return Primitive((_WORD,) * found.argument_count, found.emit_values)
@@ -97,7 +97,7 @@ def _source(function: FunctionType) -> str:
 
 @cache
 def _definitions(source: str) -> dict[str, ast.FunctionDef]:
-    """The functions in the text of a module."""
+    """Return the function definitions in the text of a module."""
     body = ast.parse(source).body
     return {each.name: each for each in body if isinstance(each, ast.FunctionDef)}
 

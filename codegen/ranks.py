@@ -1,7 +1,7 @@
-"""Run a compiled program as one of many MPI ranks, which all do the same.
+"""Run a compiled program as one of several MPI ranks that all make the same calls.
 
-Ranks compare what they are asked to run, and on which inputs, before they begin: the program, the
-function, the grid, shapes, and what inputs hold. A failure of one is an exception on all of them.
+Before a run, the ranks compare what they were asked to do: the program, the function, the grid, and
+the shapes and contents of the inputs. If one rank fails, all ranks raise an exception.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ def run_on_ranks(
 ) -> list[Array]:
     """Run a function as one of the MPI ranks that all call this; inputs and results are global.
 
-    With `devices_per_rank` each rank is so many devices of the grid, one behind the other.
+    Each rank runs `devices_per_rank` consecutive devices of the grid. Inputs must be the same on
+    all ranks. With `inputs_per_rank`, each rank scatters its own arrays and keeps its own part;
+    their shapes must be the same on all ranks.
 
-    Inputs must be the same on all ranks. With `inputs_per_rank` each rank takes its part of arrays
-    of its own, which have the same shapes. Raises InputError without mpi4py, for inputs that do not
-    agree, and where the grid is not of as many devices as there are ranks; RankError where another
-    rank fails for a reason that is not in the program.
+    Raises InputError if mpi4py is missing, if inputs do not agree, or if the grid does not have as
+    many devices as the ranks provide; RankError if another rank fails for a reason outside of the
+    program.
     """
     communicator = join_ranks()
     target = find_function(program.symbols, function)
@@ -72,7 +73,7 @@ class _RankRun:
         communicator.use_operations(program.operations)
 
     def run(self, inputs: Sequence[Array], grid: Grid | None, inputs_per_rank: bool) -> list[Array]:
-        """Run it; where one rank fails, all of them raise."""
+        """Run the function; if one rank fails, all ranks raise."""
         from ..runtime.mpi_supervisor import RanksFailed
 
         try:
@@ -91,10 +92,10 @@ class _RankRun:
             raise
 
     def _run(self, inputs: Sequence[Sequence[Array]], grid: Grid) -> list[list[Array]]:
-        """Run the function on this rank's part of inputs; returns the results of all devices."""
+        """Run the function on this rank's part of the inputs; return the results of all devices."""
         communicator, target = self._communicator, self._target
         if not self._program.has_host_code(target, grid):
-            # Each rank interprets the whole grid.
+            # Each rank interprets all devices of the grid.
             symbols, devices = self._program.symbols, self._program.devices
             first = communicator.process * self._devices
             everything = gather_devices(communicator, inputs[first : first + self._devices])
@@ -110,7 +111,7 @@ class _RankRun:
         return grid
 
     def _agree(self, inputs: Sequence[Array], grid: Grid, inputs_per_rank: bool) -> None:
-        """Compare calls and inputs of all ranks, and count the ranks. Raises InputError."""
+        """Compare the calls and inputs of all ranks, and check their number. Raises InputError."""
         asked = {
             "program": self._program.digest,
             "function": symbol_name(self._target),
@@ -124,7 +125,7 @@ class _RankRun:
     # Failures ---------------------------------------------------------------------------------
 
     def _report_of(self, error: Exception) -> tuple[object, ...]:
-        """What other ranks are told of an error."""
+        """Return how an error is described to the other ranks."""
         rank = self._communicator.process
         if isinstance(error, OperationError):
             number = {op: place for place, op in enumerate(self._program.operations)}.get
@@ -137,7 +138,7 @@ class _RankRun:
         return ("other", f"rank {rank} failed: {error or type(error).__name__}")
 
     def _error_of(self, failure: Failure) -> Exception:
-        """What this rank raises for a failure that others know, too."""
+        """Return the exception that this rank raises for a failure that all ranks know of."""
         match failure.kind, failure.content:
             case "mismatch", states:
                 return mismatch_error(self._communicator.mismatch(states), self._target)

@@ -1,9 +1,10 @@
-"""Writing programs to files, and what of a file is for the compiler: the IR.
+"""Write compiled programs to files, and handle the IR in such files.
 
-`runtime/saved/` reads and runs what is written here. A file holds the host code of all public
-functions, the object code of their kernels and of the runtime's native functions, and constants.
-It also holds the IR, from which it is compiled again where its native code is of no use. Large
-constants are not in the IR's text: it names them, and they lie with the others.
+A file holds the host code of all public functions, the object code of their kernels and of the
+native functions of the runtime, and constants. It also holds the IR, from which the program is
+compiled again on a platform that cannot run its native code. The text of the IR refers to large
+constants by name; their bytes are stored once, with the constants of the host code.
+`runtime/saved/` reads and runs such files.
 """
 
 from __future__ import annotations
@@ -65,10 +66,10 @@ from .compile import CompiledProgram
 from .host_code.lowering import HostEntry
 
 SCOPE = "meshprog"
-"""Of the names that stand for constants in the IR of a file."""
+"""The scope of the parameters that stand for constants in the IR of a file."""
 
 LARGE = 1024
-"""Bytes from which on a constant is not written into the text."""
+"""Constants of at least so many bytes are stored outside of the text."""
 
 
 def save_program(
@@ -81,17 +82,17 @@ def save_program(
     locate: Callable[[Operation], str],
     with_ir: bool = True,
 ) -> None:
-    """Write a program to a file, whole or not at all.
+    """Write a program to a file, completely or not at all.
 
     - `source`: the program before all passes;
-    - `texts`: names and contents of the files that its locations mean;
+    - `texts`: names and contents of the files that its locations refer to;
     - `functions`: the names of its public functions;
-    - `grid`: extents for a grid that the program leaves open;
-    - `locate`: where an operation stands, in words;
-    - `with_ir`: whether it can be compiled again from the file.
+    - `grid`: the grid with its extents, for a program that leaves them open;
+    - `locate`: returns the location of an operation as text;
+    - `with_ir`: include the IR, so that the file can be compiled again.
 
-    A function that needs Python at each run is compiled when it is run: a remark says so. Raises
-    OSError, and OperationError where native code is required.
+    A function that calls Python at run time is stored without native code and compiled when it is
+    run; a remark reports it. Raises OSError, and OperationError if native code is required.
     """
     writer = _Writer(source, locate)
     rows = [writer.function(program, name, grid) for name in functions]
@@ -123,7 +124,7 @@ def save_program(
 
 
 class _NeedsPython(Exception):
-    """An operation that Python carries out at each run, and why."""
+    """An operation that calls Python at run time, with the reason."""
 
     def __init__(self, operation: Operation, message: str) -> None:
         super().__init__(message)
@@ -131,7 +132,7 @@ class _NeedsPython(Exception):
 
 
 class _Writer:
-    """What the functions of a file share."""
+    """The tables that all functions of a file share."""
 
     def __init__(self, source: ModuleOp, locate: Callable[[Operation], str]) -> None:
         self._source = Program(source)
@@ -146,7 +147,10 @@ class _Writer:
     # Functions --------------------------------------------------------------------------------
 
     def function(self, program: CompiledProgram, name: str, grid: Grid | None) -> dict[str, Any]:
-        """A function as data."""
+        """Return a function in the form that the file's header holds.
+
+        A function that needs Python at run time is stored with the reason, and without host code.
+        """
         target, own, entries = program.entries(name, grid)
         shards = boundaries(target)
         kinds = argument_types(target), result_types(target)
@@ -183,14 +187,13 @@ class _Writer:
         }
 
     def _rounding(self, name: str) -> list[str | None]:
-        """For each result of a function, the least precise float type before all passes."""
+        """Return, for each result, the least precise float type computed before all passes."""
         names = {dtype: name for name, dtype in ROUNDED_TYPES.items()}
         found = roughest_types(self._source, find_function(self._source, name))
         return [None if each is None else names[each] for each in found]
 
     def _entry(self, entry: HostEntry, grid: Grid | None, count: int, number: int) -> Any:
-        """A function as data, as some processes run it: those whose numbers modulo `count` are
-        this number."""
+        """Return a function's host code for processes whose number modulo `count` is `number`."""
         linked = entry.program
         program = linked.program
         exchanges = self._exchanges(program, grid)
@@ -233,7 +236,11 @@ class _Writer:
         }
 
     def _exchanges(self, program: HostProgram, grid: Grid | None) -> list[Any]:
-        """What each process does at each exchange. Raises _NeedsPython for other calls."""
+        """Return what each process does at each exchange.
+
+        Raises _NeedsPython for a call that is no exchange, and for an exchange whose shapes or
+        peers depend on values at run time.
+        """
         rows: list[Any] = []
         for number, call in enumerate(program.python):
             count = 0 if grid is None or call.recorded is None else grid.device_count()
@@ -253,7 +260,7 @@ class _Writer:
     # Tables -----------------------------------------------------------------------------------
 
     def constant(self, data: memoryview) -> int:
-        """The number of some bytes, which are in the file once."""
+        """Return the number of a constant; equal bytes are stored once."""
         digest = sha256(data).digest()
         found = self._numbers.get(digest)
         if found is None:
@@ -262,8 +269,7 @@ class _Writer:
         return found
 
     def objects(self) -> tuple[dict[str, Native], dict[str, str]]:
-        """All object code by its symbols, and the symbols of the runtime's functions by their
-        names there."""
+        """Return all object code by symbol, and the symbol of each runtime function by its name."""
         needed = {native_loop(), native_pool().code, native_serve(), *crew_functions()}
         if self._has_messages:
             needed |= message_functions()
@@ -274,7 +280,7 @@ class _Writer:
         return objects, {key: native.name for key, native in runtime.items()}
 
     def text(self, module: ModuleOp) -> str:
-        """A module as text in which large constants are names."""
+        """Return the text of a module with large constants replaced by parameter names."""
         named = module.clone()
         for attributes in _attributes(named):
             for name, value in attributes.items():
@@ -290,9 +296,10 @@ class _Writer:
 
 
 def restore_constants(module: ModuleOp, constant: Callable[[int], memoryview]) -> None:
-    """Give the constants of a file back to a module whose text named them.
+    """Replace the parameter names in a module read from a file by the constants they stand for.
 
-    `constant` gives the bytes of a number. Raises ValueError for a number that is not there.
+    `constant` returns the bytes of the constant with a number. Raises ValueError if the constant is
+    not of tensor type; exceptions of `constant` pass through.
     """
     for attributes in _attributes(module):
         for name, value in attributes.items():
@@ -313,7 +320,10 @@ def _attributes(module: ModuleOp) -> Iterator[dict[str, Attribute]]:
 
 
 def _placed(function: Operation, boundary: Boundary | None, grid: Grid) -> Any:
-    """Where an argument or result lies, as data. Raises _NeedsPython if it is more than a part."""
+    """Return the sharding of an argument or result as data, `None` if it is not a shard.
+
+    Raises _NeedsPython for too many devices, and for shards with halos or partial sums.
+    """
     if grid.device_count() > MAXIMAL_DEVICES:
         raise _NeedsPython(function, f"runs on more than {MAXIMAL_DEVICES} devices")
     if boundary is None:
@@ -325,7 +335,7 @@ def _placed(function: Operation, boundary: Boundary | None, grid: Grid) -> Any:
 
 
 def _user(program: HostProgram, number: int) -> Operation:
-    """The operation that a call of Python is for."""
+    """Return the operation that a call of Python is lowered from."""
     for function in program.functions:
         for instruction in function.instructions:
             is_call = instruction.kind.name in ("python", "exchange")

@@ -1,4 +1,4 @@
-"""Modules that are compiled side by side: by this thread, and by processes on the other cores."""
+"""Compile LLVM modules in parallel: in this thread, and in processes on the other cores."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..runtime.abi.native_code import CPU_FEATURES, target_machine, target_platf
 from ..runtime.abi.object_code import CompilerProcess, compile_ir
 
 LEAST_MODULES = 4
-"""Modules for each process: fewer are compiled before one has begun."""
+"""The least number of modules per process: fewer are compiled before the process has started."""
 
 Text = Callable[[], str]
-"""Writes a module in LLVM IR."""
+"""Returns the text of a module in LLVM IR."""
 
 _compiled = count(1)
-"""How many modules have been compiled in this process."""
+"""Numbers the modules that this process compiles, for the display of activity."""
 
 
 def compile_side_by_side(texts: Sequence[Text]) -> list[bytes]:
-    """The object code of modules for this machine."""
+    """Return the object code of each module, for this machine."""
     found: list[bytes | None] = [None] * len(texts)
     left = list(reversed(range(len(texts))))
     processes = _processes(len(texts))
@@ -40,7 +40,8 @@ def compile_side_by_side(texts: Sequence[Text]) -> list[bytes]:
     finally:
         for process in processes:
             process.close()
-    # What a process has failed at says here why.
+    # Modules that failed in another process are compiled again here, so that the error is raised in
+    # this thread.
     return [
         compile_ir(machine, texts[number]()) if code is None else code
         for number, code in enumerate(found)
@@ -53,10 +54,10 @@ def _compile(
     left: list[int],
     found: list[bytes | None],
 ) -> None:
-    """Compile modules that nobody else has begun, until none is left."""
+    """Compile modules that no other thread has taken, until none is left."""
     while True:
         try:
-            # Of several threads, one gets a number.
+            # `list.pop` is atomic, so that each number goes to one thread.
             number = left.pop()
         except IndexError:
             return
@@ -70,14 +71,14 @@ def _feed(
     try:
         _compile(process.compile, texts, left, found)
     except Exception:
-        # Whoever waits for this thread compiles what is not there.
+        # The calling thread compiles the modules that are missing.
         return
 
 
 def _processes(modules: int) -> list[CompilerProcess]:
-    """As many processes as there are cores for, beside this one."""
+    """Start compiler processes: at most one for each core but this thread's."""
     if not sys.executable or "mpi4py.MPI" in sys.modules:
-        # Other ranks are at work on the cores.
+        # The other MPI ranks use the other cores.
         return []
     platform = target_platform()
     most = min(available_cores(), modules // LEAST_MODULES + 1) - 1

@@ -1,1 +1,1 @@
-"""Lowering of functions to host code."""
+"""Lower functions of a module to host code."""

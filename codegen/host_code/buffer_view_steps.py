@@ -1,4 +1,4 @@
-"""Lowering of the edge of a program: buffer views, and what becomes of them as bytes of devices."""
+"""Lower the ABI of a program: buffer views, and their import and export as resources."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
 
 
 def _grown(lowering: FunctionLowering, contents: HostResource, there: IndexOrInt) -> HostResource:
-    """The same bytes, or a larger copy if there are not as many as the resource should have."""
+    """Return the bytes of a resource, copied to a larger block if there are too few."""
     builder = lowering.builder
 
     def copy() -> HostResource:
@@ -120,7 +120,7 @@ def _export(lowering: FunctionLowering, op: Operation) -> None:
     bound = bind_tensor(op, source, tensor, shape)
     found = read_tensor(lowering, op, bound)
     if found.block is not None and found.block == source.block:
-        # The result lies in the resource.
+        # The result shares the block of the resource.
         lowering.take(op.operands[0])
         count(lowering, source.owner, RESULTS, found.bytes(lowering.builder))
     lowering.bind(op.results[0], HostView(found, tensor.element_type))

@@ -1,4 +1,4 @@
-"""One call of a collective: what its rule knows, and the steps that it asks for."""
+"""One call of a collective: the shapes and numbers its rule reads, and the steps it adds."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from ...sharding.collective_matching import CollectiveSignature
 ALONE = "needs the devices of a grid, but the program runs on one device alone"
 
 COMPUTED = frozenset(("shard.process_linear_index", "shard.process_multi_index", "tensor.extract"))
-"""Operations beside arithmetic whose results follow from the device and their operands."""
+"""Operations, beside `arith`, whose results depend only on the process and their operands."""
 
 
 class KnownNumbers:
-    """Numbers that follow from constants and from which device it is that asks."""
+    """Evaluates numbers that follow from constants and the number of the process."""
 
     def __init__(self, frame: Frame) -> None:
-        """`frame` is of the device."""
+        """`frame` is the interpreter's frame of the process."""
         self._frame = frame
         self._found: dict[SSAValue, Value | None] = {}
 
     def of(self, value: SSAValue) -> Value | None:
-        """The number of a value, `None` if it may depend on anything else."""
+        """Return the number of a value, `None` if it may depend on anything else."""
         if value not in self._found:
             self._found[value] = None
             self._found[value] = self._computed(value)
@@ -61,18 +61,21 @@ class KnownNumbers:
 
 
 class CollectiveCall:
-    """What the rules of collectives work on, and the steps so far."""
+    """The input and output of a rule for a collective."""
 
     def __init__(self, device: Device, shape: Shape, numbers: Mapping[SSAValue, int]) -> None:
-        """`shape` is what the process brings, with `OPEN_SIZE` where a run tells the size, and
-        `numbers` are the operands that are indices."""
+        """Prepare a call without steps.
+
+        - `shape`: the local operand's shape, with `OPEN_SIZE` where it is known only at run time;
+        - `numbers`: the values of index operands.
+        """
         self.device = device
         self.shape = shape
         self.steps: list[ExchangeStep] = []
         self._numbers = numbers
 
     def number(self, value: SSAValue) -> int:
-        """An index."""
+        """Return the value of an index operand."""
         return self._numbers[value]
 
     def meet(
@@ -83,8 +86,10 @@ class CollectiveCall:
         signature: CollectiveSignature,
         **more: Any,
     ) -> None:
-        """Add a collective, from elements of one type to those of another; `more` are fields of
-        `Collective`."""
+        """Add a step in which a group meets, with the elements of operand and result.
+
+        `more` are fields of `Collective`.
+        """
         source, result = elements
         what = Collective(kind, group, self.shape, source, (), result, **more, meant=signature)
         self.steps.append(ExchangeStep(MEET, what))
@@ -94,5 +99,5 @@ class CollectiveCall:
         self.steps.append(ExchangeStep(SEND, signature))
 
     def receive(self, signature: CollectiveSignature) -> None:
-        """Add a message that another process has sent."""
+        """Add the reception of a message from another process."""
         self.steps.append(ExchangeStep(RECEIVE, signature))

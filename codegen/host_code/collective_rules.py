@@ -1,6 +1,6 @@
-"""What each collective of the `shard` dialect means for the runtime: a table by operation.
+"""The rules of the collectives of the `shard` dialect: a table by operation.
 
-A rule says on a call which steps of an exchange a process takes part in.
+A rule adds the steps that one process performs in a call of the collective.
 """
 
 from __future__ import annotations
@@ -34,13 +34,16 @@ def _group(call: CollectiveCall, op: Operation) -> tuple[Grid, Axes, Group]:
 
 
 def _elements(op: Operation, *, reduces: bool = False) -> tuple[Element, Element]:
-    """The elements of operand and result. What is only moved may be floats that fit in a byte."""
+    """Return the elements of operand and result; `reduces` says whether they are combined.
+
+    Floats of at most 8 bits are moved as bytes, but cannot be combined.
+    """
     of = element_of if reduces else moved_element
     return of(tensor_element(op.operands[0]), op), of(tensor_element(op.results[0]), op)
 
 
 def _rule(row: CollectiveRow) -> Rule:
-    """A collective in which all processes of a group meet; one of them may be the root."""
+    """Return the rule of a collective that all processes of a group join, some with a root."""
 
     def rule(call: CollectiveCall, op: Operation) -> None:
         grid, axes, group = _group(call, op)
@@ -56,7 +59,7 @@ def _rule(row: CollectiveRow) -> Rule:
 def _rank(
     call: CollectiveCall, op: Operation, grid: Grid, axes: Axes, name: str
 ) -> tuple[int, tuple[int, ...]]:
-    """The rank in the group at which an attribute points, and its multi-index."""
+    """Return the rank in the group that an attribute names, and its multi-index."""
     return place_in_group(op, grid, axes, name, [call.number(each) for each in op.operands[1:]])
 
 
@@ -149,4 +152,4 @@ COLLECTIVE_RULES: dict[str, Rule] = {
     SHIFT.operation: _shift,
     UPDATE_HALO.operation: _update_halo,
 }
-"""Rules by operation."""
+"""The rule of each operation."""

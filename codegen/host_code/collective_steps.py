@@ -1,8 +1,8 @@
-"""Lowering of what processes of a grid do with each other.
+"""Lower collectives, and queries of the process index.
 
-The rule of a collective (`collective_rules.py`) says which exchange it is for a process, given the
-numbers that operands give. At run time that makes the commands, for the sizes at hand; the machine
-keeps their words and meets the others without Python from then on.
+The rule of a collective (`collective_rules.py`) returns the exchange of a process, given the values
+of index operands. The first run makes commands from it for its sizes. With static sizes the machine
+keeps the commands, and later runs execute them without Python.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _start(lowering: FunctionLowering, op: Operation) -> None:
     inner = dispatched_collective(op, lowering.program.dispatched)
     brought = None if inner is None else dispatched_tensor(lowering, op, inner.operands[0])
     if inner is None or brought is None:
-        # The dispatch does all.
+        # The collective is inside the dispatch, which performs it.
         return
     lowering.builder.emit("device", lowering.program.device(op))
     _start_collective(lowering, inner, [brought])
@@ -90,7 +90,7 @@ def _start_collective(
 
 
 def _contents(lowering: FunctionLowering, op: Operation) -> list[HostValue]:
-    """The operands of a collective. Raises NotLowered where it cannot be carried out."""
+    """Return the operands of a collective. Raises NotLowered if it has no host code."""
     if lowering.program.grid is None:
         raise NotLowered(op, ALONE)
     contents = [lowering.value(operand) for operand in op.operands]
@@ -100,7 +100,7 @@ def _contents(lowering: FunctionLowering, op: Operation) -> list[HostValue]:
 
 
 class _Collective:
-    """A collective of the program, which is called at run time."""
+    """A collective of the program, called at run time."""
 
     def __init__(
         self, lowering: FunctionLowering, op: Operation, contents: Sequence[HostValue]
@@ -112,7 +112,7 @@ class _Collective:
         self._is_static = all(size >= 0 for shape in shapes for size in shape)
 
     def call(self, machine: VirtualMachine, numbers: Numbers) -> Numbers:
-        """Meet the others; returns the words of the result."""
+        """Perform the exchange; return the words of the result."""
         if machine.communicator is None:
             raise OperationError(self._op, ALONE)
         open_sizes = sum(size == OPEN_SIZE for size in self._shape)
@@ -128,7 +128,7 @@ class _Collective:
             raise OperationError(self._op, str(problem)) from problem
 
     def recorded(self, process: int) -> Exchange | None:
-        """What a process does here, `None` if that depends on the run."""
+        """Return the exchange of a process, `None` if it depends on values at run time."""
         device = self._device(process)
         numbers = KnownNumbers(Frame(device))
         known: dict[SSAValue, int] = {}
@@ -143,7 +143,7 @@ class _Collective:
             return None
 
     def prepare(self, machine: VirtualMachine) -> None:
-        """Let a machine know the commands before it comes to the collective."""
+        """Build the commands of a machine before it reaches the collective."""
         exchange = None if machine.communicator is None else self.recorded(machine.process)
         if exchange is not None:
             exchange.prepare(machine, self._op)
@@ -167,10 +167,10 @@ class _Collective:
 
     @property
     def _shape(self) -> Shape:
-        """What the process brings."""
+        """The shape of the local operand, `OPEN_SIZE` where dynamic."""
         return tuple(each if isinstance(each, int) else OPEN_SIZE for each in self._tensor.shape)
 
     @property
     def _indices(self) -> list[tuple[SSAValue, HostValue]]:
-        """The operands that are numbers."""
+        """The index operands with their contents."""
         return list(zip(self._op.operands, self._contents, strict=True))[1:]

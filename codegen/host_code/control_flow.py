@@ -1,4 +1,4 @@
-"""Lowering of loops, choices, branches and calls."""
+"""Lower loops, conditionals, branches and calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ Values = Sequence[SSAValue]
 
 
 def registers_for(lowering: FunctionLowering, op: Operation, values: Values) -> list[Register]:
-    """Registers that hold values of the types of others."""
+    """Return new registers for values of the types of `values`.
+
+    Raises NotLowered for unsupported types.
+    """
     return [
         lowering.builder.register()
         for value in values
@@ -40,7 +43,10 @@ def registers_for(lowering: FunctionLowering, op: Operation, values: Values) -> 
 
 
 def taken_words(lowering: FunctionLowering, op: Operation, values: Values) -> list[IndexOrInt]:
-    """The words of values with a reference each."""
+    """Return the words of values, each with a reference.
+
+    Raises NotLowered for unsupported types.
+    """
     return [
         word
         for value in values
@@ -49,7 +55,10 @@ def taken_words(lowering: FunctionLowering, op: Operation, values: Values) -> li
 
 
 def words_of(op: Operation, contents: Sequence[HostValue], values: Values) -> list[IndexOrInt]:
-    """The words of the contents of values."""
+    """Return the words of the contents of values.
+
+    Raises NotLowered for values that are not passed in registers.
+    """
     return [
         word
         for content, value in zip(contents, values, strict=True)
@@ -58,7 +67,7 @@ def words_of(op: Operation, contents: Sequence[HostValue], values: Values) -> li
 
 
 def bind_results(lowering: FunctionLowering, op: Operation, registers: Sequence[Register]) -> None:
-    """Bind an operation's results to registers with the words of them all."""
+    """Bind an operation's results to the registers that hold the words of all of them."""
     rest = list(registers)
     for result in op.results:
         count = register_count(passed_type(result, op), op)
@@ -70,7 +79,7 @@ def bind_results(lowering: FunctionLowering, op: Operation, registers: Sequence[
 
 
 def lower_choice(lowering: FunctionLowering, region: Region, results: Sequence[Register]) -> None:
-    """Lower a region that gives the results of its operation."""
+    """Lower a region whose terminator's operands become the results of its operation."""
 
     def leave(end: Operation, contents: Sequence[HostValue]) -> None:
         lowering.builder.move_all(results, words_of(end, contents, end.operands))
@@ -135,7 +144,7 @@ def _execute_region(lowering: FunctionLowering, op: Operation) -> None:
 
 
 def _check_step(lowering: FunctionLowering, op: Operation, step: IndexOrInt) -> None:
-    """Let the run end at a step that is not positive."""
+    """Fail at run time if a step is not positive."""
     if isinstance(step, Register) or step <= 0:
         wrong = lowering.failing(
             op, lambda numbers: f"has step {numbers[0]}, which must be positive", [step]
@@ -151,7 +160,7 @@ def _for(lowering: FunctionLowering, op: Operation) -> None:
     if flag(op, "unsignedCmp"):
         lowering.fail(op, lambda _: "compares its bounds unsigned, which cannot be run")
     carried = registers_for(lowering, op, op.operands[3:])
-    # Bounds may be arguments of a loop around, whose registers change.
+    # The bounds may be arguments of an enclosing loop, whose registers change.
     index = builder.register()
     builder.move(index, low)
     builder.move_all(carried, taken_words(lowering, op, op.operands[3:]))
@@ -187,7 +196,8 @@ def _while(lowering: FunctionLowering, op: Operation) -> None:
     def decide(last: Operation, contents: Sequence[HostValue]) -> None:
         condition, *rest = contents
         if isinstance(condition, int | Register):
-            # What is only passed on stays where it is: nothing sets it before the next turn.
+            # An argument that is passed on unchanged keeps its register: nothing writes it before
+            # the next iteration.
             for position, word in enumerate(words_of(last, rest, last.operands[1:])):
                 if word in carried:
                     passed[position] = builder.hold(word)
@@ -254,7 +264,7 @@ INSERTION = "tensor.parallel_insert_slice"
 
 @lowers("scf.forall")
 def _forall(lowering: FunctionLowering, op: Operation) -> None:
-    """Each iteration reads the outputs as they were before; what it inserts goes into copies."""
+    """Lower `scf.forall`: iterations read the outputs' old contents, and insert into copies."""
     builder = lowering.builder
     lows, highs, steps, outputs = operand_groups(op, op.operands)
     names = ("staticLowerBound", "staticUpperBound", "staticStep")
@@ -274,7 +284,7 @@ def _forall(lowering: FunctionLowering, op: Operation) -> None:
             use.operation.name != INSERTION or use.index != 1 for use in argument.uses
         )
         results.append(lowering.copy(before) if is_read else lowering.own(output))
-        # Iterations only borrow it.
+        # Iterations borrow the output.
         kept = HostTensor(before.address, None, before.shape, before.dtype)
         shared += flatten(kept, output.type, op)
 
@@ -359,7 +369,7 @@ def _call(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers("func.constant")
 def _function(lowering: FunctionLowering, op: Operation) -> None:
-    """A function is its number; that of one without a body is no value."""
+    """Bind a function's number. Raises NotLowered for a function without a body."""
     name = symbol(op, "value")
     callee = callee_of(lowering.program, op, name)
     lowering.bind(op.results[0], lowering.program.function(callee, name))

@@ -1,4 +1,4 @@
-"""Elements of tensors in registers."""
+"""Load and store elements of tensors through registers of host code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...runtime.host.program import Register
 
 
 def load_element(builder: Builder, address: Register, dtype: np.dtype[Any]) -> Register:
-    """A register with the element at an address: integers by their sign, the bits of others."""
+    """Load an element: integers are sign- or zero-extended, other types are loaded as bits."""
     if dtype.itemsize == 8:
         return builder.compute("load_i64", address)
     sign = "i" if dtype.kind == "i" else "u"
@@ -21,5 +21,5 @@ def load_element(builder: Builder, address: Register, dtype: np.dtype[Any]) -> R
 def store_element(
     builder: Builder, address: Register, value: Register, dtype: np.dtype[Any]
 ) -> None:
-    """Store a register as an element."""
+    """Store a register as an element, truncated to its size."""
     builder.emit(f"store_{8 * dtype.itemsize}", address, value)

@@ -1,4 +1,4 @@
-"""Functions as host code, lowered on the first call."""
+"""Cache the host code of functions; it is lowered at the first call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HostCode:
     """The host code of a module's functions."""
 
     def __init__(self, symbols: Program, devices: Sequence[str] | None = None) -> None:
-        """`devices` are the kinds of those at hand, `None` if there is whatever is asked for."""
+        """`devices` are the kinds of available devices; `None` if all named devices are."""
         self._symbols = symbols
         self._devices = devices
         self._entries: dict[tuple[Operation, Grid | None], list[HostEntry] | None] = {}
@@ -31,7 +31,7 @@ class HostCode:
     def entry(
         self, target: Operation, grid: Grid | None = None, process: int = 0
     ) -> HostEntry | None:
-        """A function as a process runs it, `None` if for some process it has no host code."""
+        """Return a function's host code for a process, `None` if some process has none."""
         key = target, grid
         if key not in self._entries:
             self._entries[key] = self._lowered(target, grid)
@@ -39,13 +39,15 @@ class HostCode:
         return None if found is None else found[process % len(found)]
 
     def entries(self, target: Operation, grid: Grid | None) -> list[HostEntry] | OperationError:
-        """A function as processes run it, by their numbers modulo the length, or why it has no
-        host code."""
+        """Return a function's host code, or the error that says why it has none.
+
+        Process `p` uses the entry at index `p` modulo the length of the list.
+        """
         self.entry(target, grid)
         return self._entries[target, grid] or self._errors[target, grid]
 
     def require(self, target: Operation, grid: Grid | None) -> None:
-        """Raise OperationError for what a function leaves to the interpreter."""
+        """Raise OperationError if part of a function runs in the interpreter."""
         self.entry(target, grid)
         error = self._errors.get((target, grid))
         if error is not None:
@@ -57,7 +59,7 @@ class HostCode:
                 )
 
     def _lowered(self, target: Operation, grid: Grid | None) -> list[HostEntry] | None:
-        """One entry for all processes, or for each of a grid that names their devices."""
+        """Lower a function: once for each process if the grid names devices, otherwise once."""
         count = 1
         if grid is not None and grid_with_devices(self._symbols.module, grid) is not None:
             count = grid.device_count()

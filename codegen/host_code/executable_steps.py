@@ -1,4 +1,4 @@
-"""Lowering of the executables that devices run: dispatches, and tensors in their bindings."""
+"""Lower executables: dispatches, and loads and stores of tensors in their bindings."""
 
 from __future__ import annotations
 
@@ -97,8 +97,11 @@ def _dispatch(lowering: FunctionLowering, op: Operation) -> None:
 def dispatched_tensor(
     lowering: FunctionLowering, op: Operation, loaded: SSAValue
 ) -> HostTensor | None:
-    """What a dispatch's kernel loads from all of the first operand, before the dispatch is run;
-    `None` if that is not where it lies."""
+    """Return the tensor that a dispatch's kernel loads from its first operand.
+
+    Returns `None` if it cannot be used in place. It is called before the dispatch is lowered.
+    Raises NotLowered if the load's layout is not resolved.
+    """
     _, values, _, starts, *_ = operand_groups(op, op.operands)
     content = lowering.value(values[0])
     load = loaded.owner
@@ -118,7 +121,7 @@ def _run_workgroups(
     workload: Sequence[HostValue],
     given: Sequence[HostValue],
 ) -> None:
-    """Run a kernel once for each workgroup, whose numbers its operations ask for."""
+    """Run a kernel once for each workgroup, with the workgroup's id, count and size."""
     counts: list[IndexOrInt] = []
 
     def leave(end: Operation, contents: Sequence[HostValue]) -> None:
@@ -169,7 +172,7 @@ def _one_workgroup(lowering: FunctionLowering, op: Operation) -> None:
 
 
 def _borrowed(content: HostValue) -> HostValue:
-    """The same without a reference; numbers as objects would be, so that all are bound alike."""
+    """Return a value without its reference; numbers are unchanged."""
     if isinstance(content, HostResource):
         return HostResource(content.address, None, content.size, content.owner)
     return content
@@ -207,7 +210,7 @@ def _bound(lowering: FunctionLowering, op: Operation, position: int) -> BoundTen
 
 
 def _part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, first: int) -> Part:
-    """What part of a tensor an access is of, which must lie inside."""
+    """Return the slice of a tensor that an access covers, with a check that it is in bounds."""
     groups = operand_groups(op, op.operands)[first:]
     lists = [
         lowering.shapes.mixed(op, f"static_{name}", values)

@@ -1,7 +1,7 @@
-"""Lowering of a function: its blocks, step by step, and where each value's reference ends.
+"""Lower a function block by block and step by step, and end the lifetime of each value.
 
-What a region captures from outside is only borrowed, as the region may run again
-(`value_lowering.py` says who owns a value).
+A region borrows the values it captures, without a reference, because it may run several times
+(`value_lowering.py` describes ownership).
 """
 
 from __future__ import annotations
@@ -33,24 +33,26 @@ from .values import (
 
 
 class FunctionLowering(ValueLowering):
-    """One function while it is lowered."""
+    """The state of one function while it is lowered."""
 
     def __init__(self, program: ProgramLowering, function: HostFunction) -> None:
         super().__init__(program, function)
         self.destination: Callable[..., HostTensor | None] = lambda *_: None
-        """Where a kernel's result is to be stored, if that is known."""
+        """Returns the memory that a kernel's result will be stored to, `None` if unknown."""
         self.fresh: frozenset[SSAValue] = frozenset()
-        """Arguments of an executable's function that are bytes which nothing else touches."""
+        """Arguments of an executable's function that are new buffers, not accessed elsewhere."""
         self.tied: frozenset[SSAValue] = frozenset()
-        """Those that are bytes to read and then to write."""
+        """Arguments of an executable's function that are tied: read first, then overwritten."""
         self.workgroup: Mapping[str, Sequence[IndexOrInt]] | None = None
-        """Of a kernel that is run for each workgroup: its `id`, and the `count` and `size`."""
+        """The `id`, `count` and `size` of workgroups, in a kernel that runs once for each."""
 
     def lower_function(
         self, op: Operation, types: Sequence[Attribute], results_: Sequence[Attribute]
     ) -> None:
-        """Lower the body of a function whose arguments and results are passed as of some types:
-        buffer views as tensors."""
+        """Lower the body of a function whose arguments and results are passed as given types.
+
+        Buffer views are passed as tensors. Raises NotLowered if the function has no body.
+        """
         region = op.regions[0]
         entry = region.blocks.first
         if entry is None:
@@ -80,10 +82,11 @@ class FunctionLowering(ValueLowering):
         self.builder.finish(self.program.accepts)
 
     def lower_region(self, region: Region, words: Sequence[HostValue], leave: ExitRule) -> None:
-        """Lower a region whose first block takes some values: as words, or each as it is.
+        """Lower a region; `words` are its entry block's arguments, one by one or flattened.
 
-        At each terminator that leaves the region `leave` gets it, and its operands with a
-        reference each.
+        At each terminator that leaves the region, `leave` is called with the terminator and its
+        operands, each of which carries a reference. Raises NotLowered for an operation without host
+        code.
         """
         self._forget(region)
         outer, self.owned = self.owned, set()
@@ -101,7 +104,7 @@ class FunctionLowering(ValueLowering):
         self.owned, self.dying = outer, dying
 
     def _forget(self, region: Region) -> None:
-        """Drop what is known of a region's values: a kernel is lowered once for each dispatch."""
+        """Forget the values of a region: a kernel's body is lowered again for each dispatch."""
         for block in region.blocks:
             self.forget(block.args)
             for operation in block.ops:
@@ -120,7 +123,7 @@ class FunctionLowering(ValueLowering):
     def _lower_blocks(
         self, blocks: Sequence[Block], liveness: dict[Block, BlockLiveness], leave: ExitRule
     ) -> None:
-        """Lower blocks, of which nothing branches to the first."""
+        """Lower blocks; the first is not a branch target."""
         entry, *others = blocks
         if not others:
             self._lower_block(entry, liveness[entry], leave, None)
@@ -143,7 +146,7 @@ class FunctionLowering(ValueLowering):
             self.release(value)
         for step, dead in zip(schedule.steps, liveness.dead, strict=False):
             self.builder.source = step.operation
-            # What the operation's regions read as well lives on while they run.
+            # Values captured by the operation's regions stay alive while the regions run.
             self.dying = frozenset(dead).difference(captured(step.operation))
             try:
                 self._lower_step(step)
@@ -165,7 +168,7 @@ class FunctionLowering(ValueLowering):
         self.dying = frozenset(self.owned).difference(captured(end))
         values = [self.take(operand) for operand in end.operands]
         if end.regions:
-            # They read what the block has computed.
+            # The regions of the terminator read values of the block.
             leave(end, values)
             self.release_all()
         else:
@@ -183,13 +186,13 @@ class FunctionLowering(ValueLowering):
             self.infer_shapes(step.operation)
 
     def lower_host(self, op: Operation) -> None:
-        """Lower an operation that has no kernel."""
+        """Lower an operation without a kernel by its rule."""
         name = operation_name(op)
         lowers.get(name, lowers["other"])(self, op)
 
     @contextmanager
     def branch(self) -> Generator[None]:
-        """Code that may not be run: what it releases is still owned elsewhere."""
+        """Lower code that may be skipped: it does not change which values are owned after it."""
         owned = set(self.owned)
         with self.builder.scope():
             yield
@@ -197,7 +200,7 @@ class FunctionLowering(ValueLowering):
 
 
 class BlockGraph:
-    """The blocks of a region with branches: where they begin, and registers for arguments."""
+    """The blocks of a region with branches: a label and argument registers for each."""
 
     def __init__(
         self,
@@ -219,7 +222,10 @@ class BlockGraph:
         }
 
     def go(self, op: Operation, block: Block, arguments: Sequence[SSAValue]) -> None:
-        """Leave the current block for another one of the region."""
+        """Branch from the current block to another block of the region.
+
+        Raises NotLowered for a branch to the region's first block.
+        """
         lowering = self._lowering
         if block not in self.labels:
             raise NotLowered(op, "branches to the first block of its region")

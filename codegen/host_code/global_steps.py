@@ -1,4 +1,4 @@
-"""Lowering of globals: constants, and words of the virtual machine for those that change."""
+"""Lower globals: to constants, or to words of the virtual machine if a function stores to them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .values import (
 )
 
 BLOCK = 1
-"""Which word of a tensor or resource is its block."""
+"""The index of the block among the words of a tensor or resource."""
 
 
 @lowers("util.global.load")
@@ -83,7 +83,7 @@ def _has_block(kind: Attribute, op: Operation) -> bool:
 
 
 def _constant(lowering: FunctionLowering, op: Operation, value: Value) -> HostValue:
-    """What a global holds that nothing changes."""
+    """Return the value of a global that no function stores to."""
     if isinstance(value, Resource):
         return resident(lowering, op, value)
     if not is_number(value):
@@ -98,7 +98,7 @@ def _constant(lowering: FunctionLowering, op: Operation, value: Value) -> HostVa
 def _words(
     lowering: FunctionLowering, op: Operation, value: Value, kind: Attribute
 ) -> list[Constant]:
-    """What a global holds when a run begins, as it is passed."""
+    """Return the words of a global at the start of a run."""
     program = lowering.program
     if isinstance(value, Resource):
         found = resident(lowering, op, value)

@@ -1,4 +1,4 @@
-"""Lowering of what kernels compute: memory for results, constants, tiles, and large products."""
+"""Lower kernels: allocate results, compute constants and tile counts, emit `run` instructions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from .small_kernels import write_small_kernel
 from .values import HostTensor, Shape, element_dtype, type_shape
 
 FREE_SUMS = ("sumf_", "productf_", "termf_")
-"""How primitives begin that LLVM may reorder or contract."""
+"""Name prefixes of primitives that LLVM may reassociate or contract."""
 
 Memory = HostTensor | Register
-"""What a kernel is bound to: a tensor, or a number in a register."""
+"""What a kernel is bound to: a tensor, or a scalar in a register."""
 
 
 @lowers("kernel")
@@ -50,7 +50,7 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
 
 
 def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:
-    """Memory for a result: that of an operand that only this kernel reads, or new."""
+    """Return memory for a result: its destination, a dead operand's block, or a new one."""
     op, builder = step.operation, lowering.builder
     if type_shape(value.type, op) is None:
         register = builder.register()
@@ -74,7 +74,7 @@ def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:
 
 
 def _reads(lowering: FunctionLowering, kernel: KernelText, stored: HostTensor) -> bool:
-    """Whether a kernel reads what is where its result is to be stored."""
+    """Return whether a kernel reads the memory that its result is to be stored to."""
     found = (lowering.values.get(each) for each in kernel.reads if isinstance(each, SSAValue))
     return any(isinstance(each, HostTensor) and each.address == stored.address for each in found)
 
@@ -82,7 +82,7 @@ def _reads(lowering: FunctionLowering, kernel: KernelText, stored: HostTensor) -
 def _alike(
     lowering: FunctionLowering, step: Step, shape: Shape, dtype: np.dtype[Any]
 ) -> Iterator[tuple[SSAValue, HostTensor]]:
-    """The operands in whose place a result may lie."""
+    """Yield the dying operands whose memory a result may reuse."""
     for operand in step.aligned:
         old = lowering.values.get(operand)
         if (
@@ -101,7 +101,7 @@ def _product(
     product: PackedProduct,
     bound: dict[Bound, Memory],
 ) -> None:
-    """A product by panels if it is large, else by its loops."""
+    """Run a product by packed panels if it is large, otherwise by its loop kernel."""
     builder = lowering.builder
     sizes = _loop_sizes(lowering, product)
     work = builder.product(sizes)
@@ -133,7 +133,7 @@ def _product(
 
 
 def _loop_sizes(lowering: FunctionLowering, product: PackedProduct) -> list[IndexOrInt]:
-    """The trip counts of a product's loops."""
+    """Return the trip counts of a product's loops."""
     view = product.contraction.view
     sizes: list[IndexOrInt] = [0] * len(view.iterators)
     for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
@@ -153,9 +153,9 @@ def dispatch(
     portions: Mapping[Portion, IndexOrInt] | None = None,
     products: IndexOrInt = 0,
 ) -> None:
-    """Run a kernel on values of the program, and on what is `bound` to others.
+    """Run a kernel on values of the program; `bound` maps other buffers and results to memory.
 
-    `products` is how many multiplications it does beside what it does to move its operands.
+    `products` is the number of multiplications, which is added to the estimate of work.
     """
     builder = lowering.builder
     bindings = [_address(lowering, each, bound) for each in (*kernel.writes, *kernel.reads)]
@@ -175,10 +175,11 @@ def dispatch(
 
 
 def _told_work(builder: Builder, kernel: KernelText, work: IndexOrInt) -> IndexOrInt:
-    """The work of a kernel as its instruction tells it.
+    """Return the estimate of work that the `run` instruction carries.
 
-    Sums whose order is free may be summed otherwise where LLVM sees several tiles at once: tiles
-    that were run one by one stay so.
+    Below UNDIVIDED_WORK one call runs all tiles. LLVM may then order a reassociable sum
+    differently, so that kernels with such sums get an estimate that keeps their tiles in calls of
+    their own.
     """
     if isinstance(work, int) and work >= UNDIVIDED_WORK:
         return work
@@ -197,7 +198,7 @@ def run_kernel(
     bindings: Sequence[Register],
     constants: Sequence[IndexOrInt],
 ) -> None:
-    """Run a kernel of the host's own on addresses, results first, and numbers."""
+    """Run a kernel on addresses, results first, and constants."""
     builder = lowering.builder
     builder.emit(
         "run",
@@ -216,9 +217,9 @@ def _needed_tiles(
     bound: Mapping[Bound, Memory],
     constants: Sequence[IndexOrInt],
 ) -> IndexOrInt:
-    """How many tiles a kernel has; none if all that it writes is empty.
+    """Return the number of tiles of a kernel, 0 if all tensors that it writes are empty.
 
-    The other sizes of an empty tensor may be of any length.
+    An empty tensor may have other dimensions of any size, over which a kernel must not loop.
     """
     builder = lowering.builder
     written: list[IndexOrInt] = []
@@ -240,7 +241,7 @@ def _needed_tiles(
 def _tiles(
     lowering: FunctionLowering, kernel: KernelText, constants: Sequence[IndexOrInt]
 ) -> IndexOrInt:
-    """How many tiles a kernel has."""
+    """Return the number of tiles of a kernel."""
     builder = lowering.builder
     tiles: IndexOrInt = 1
     for sizes, chunk in kernel.tiles.factors:
@@ -257,7 +258,7 @@ def _address(lowering: FunctionLowering, each: Bound, bound: Mapping[Bound, Memo
     if isinstance(found, HostTensor):
         return found.address
     if isinstance(found, Register):
-        # The element lies in the register's low bytes.
+        # The element is in the low bytes of the register.
         return lowering.builder.compute("address", found)
     raise ValueError("a kernel is bound to what is no memory")
 
@@ -285,7 +286,7 @@ def _constant(
 def _work(
     lowering: FunctionLowering, kernel: KernelText, bound: Mapping[Bound, Memory]
 ) -> IndexOrInt:
-    """The bytes that a kernel reads and writes: how much work there is."""
+    """Return the number of bytes that a kernel reads and writes, as an estimate of work."""
     builder = lowering.builder
     total: IndexOrInt = 0
     for each in dict.fromkeys((*kernel.writes, *kernel.reads)):

@@ -1,4 +1,4 @@
-"""Where in a region values are read for the last time."""
+"""Compute the liveness of values in a region: the step that reads each for the last time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from ..kernels.schedule import Schedule
 
 @dataclass(frozen=True, slots=True)
 class BlockLiveness:
-    """Of a block: what nothing reads, what step `i` is the last to read or gives in vain
-    (`dead[i]`), and the sets of what earlier blocks have computed and what later ones read."""
+    """The liveness of a block's values.
+
+    - `unread`: arguments that nothing reads;
+    - `dead[i]`: values that step `i` is the last to read, and results of step `i` without a reader;
+    - `live_in`, `live_out`: values that are alive where the block begins and ends.
+    """
 
     unread: tuple[SSAValue, ...]
     dead: tuple[tuple[SSAValue, ...], ...]
@@ -26,7 +30,7 @@ class BlockLiveness:
 def region_liveness(
     region: Region, schedule: Callable[[Block], Schedule]
 ) -> dict[Block, BlockLiveness]:
-    """The liveness of what the region's own blocks compute or take as arguments."""
+    """Compute the liveness of values that the region's own blocks define, to a fixpoint."""
     blocks = list(region.blocks)
     own = {value for block in blocks for value in _defined(block)}
     reads = {block: _block_reads(schedule(block)) for block in blocks}
@@ -80,7 +84,7 @@ def _defined(block: Block) -> set[SSAValue]:
 
 
 def _block_reads(schedule: Schedule) -> list[list[SSAValue]]:
-    """What each step reads, and then the terminator."""
+    """Return the values that each step reads, then those of the terminator."""
     reads = [_step_reads(step.operation, step.kernel) for step in schedule.steps]
     end = schedule.terminator
     reads.append([] if end is None else [*end.operands, *captured(end)])

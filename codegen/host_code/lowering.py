@@ -1,4 +1,4 @@
-"""From a function of a module to a program of host code, and calls of it with arrays."""
+"""Lower functions of a module to programs of host code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ load_rules()
 
 
 class HostEntry(Entry):
-    """A function of a module: its program, and how its values are passed."""
+    """A public function of a module: its host program, and how arguments and results are passed."""
 
     def __init__(
         self,
@@ -36,7 +36,10 @@ class HostEntry(Entry):
         process: int = 0,
         devices: Sequence[str] | None = None,
     ) -> None:
-        """Lower a function and what it calls. Raises NotLowered for what has no host code."""
+        """Lower a function and its callees for a process.
+
+        Raises NotLowered if an operation has no host code.
+        """
         self.target = target
         self.grid = grid
         arguments, results = argument_types(target), result_types(target)
@@ -56,7 +59,7 @@ class HostEntry(Entry):
 
     @property
     def interpreted(self) -> Mapping[Operation, str]:
-        """Operations that the interpreter carries out at each run, and why if that is known."""
+        """Operations that run in the interpreter, with the reason, which may be empty."""
         return self.lowering.interpreted
 
 
@@ -68,7 +71,7 @@ def _lower(program: ProgramLowering, target: Operation, function: HostFunction) 
 
 
 def lowered(module: ModuleOp) -> Iterator[tuple[Operation, HostEntry | OperationError]]:
-    """The public functions as host code, or why they have none."""
+    """Yield each public function with its host code, or the error that says why it has none."""
     symbols, public = Program(module), set(public_functions(module))
     for target in functions(module):
         if symbol_name(target) not in public:
@@ -80,9 +83,9 @@ def lowered(module: ModuleOp) -> Iterator[tuple[Operation, HostEntry | Operation
 
 
 def host_code_text(module: ModuleOp) -> str:
-    """The host code of a module's public functions and what they call, as text.
+    """Return the host code of a module's public functions and their callees as text.
 
-    Raises NotLowered for what has no host code.
+    Raises NotLowered if an operation has no host code.
     """
     symbols = Program(module)
     grids = {op: grid_of(module, op) for op in functions(module)}

@@ -1,13 +1,15 @@
-"""Collectives that run while kernels do: where each begins, and where its result is awaited.
+"""Overlap collectives with kernels: start each early, and await it late.
 
-A collective begins (`start`) as soon as its operands are there, and is awaited (`exchange`) right
-before the first step that reads its result. Both follow from dependences alone, so they are the
-same on all devices. At most one collective is under way at a time: it ends before the next step at
-which devices may meet, so that all of them meet in the order of the program. A dispatch meets where
-its kernel does; if that only carries out a collective, it begins early, too.
+    [k1, all_reduce of k1's result, k2, k3 that reads the sum]  ->  [k1, start, k2, await, k3]
 
-Who sends a message does not wait: it is sent as soon as it is there. Who receives one has nothing
-to begin: it is awaited where it is read first.
+A collective starts (`start`) as soon as its operands are available, and is awaited (`exchange`)
+just before the first step that reads its result. Both positions follow from dependences alone, so
+that all devices choose the same. At most one collective is in flight: it ends before the next step
+in which devices may communicate, which keeps the program's order. A dispatch communicates if its
+kernel does; it starts early only if its kernel does nothing but a collective.
+
+A send does not wait: it is moved up to where its operand is available. A receive has nothing to
+start: it is moved down to its first reader.
 """
 
 from __future__ import annotations
@@ -35,26 +37,29 @@ LOCAL = (
     *("hal.buffer_view.", "hal.element_type", "hal.encoding_type", "util.global.", "util.return"),
     *("shard.process_", "func.return"),
 )
-"""How operations begin that meet no other device, as long as none in their regions does."""
+"""Name prefixes of operations that do not communicate, unless one in their regions does."""
 
 DISPATCH = "stream.async.dispatch"
-"""Meets if its kernel does."""
+"""Communicates if its kernel does."""
 
 CALL = "stream.async.call"
 
 SENDS, RECEIVES = "shard.send", "shard.recv"
 
 NEVER_STARTED = frozenset(("shard.all_slice", SENDS, RECEIVES))
-"""What needs nobody else, and messages, which are moved as a whole."""
+"""Operations that are never split: `all_slice` is local, and a message is moved whole."""
 
 
 KernelOf = Callable[[Operation], Operation]
-"""The function that a dispatch runs. Raises OperationError if there is none."""
+"""Returns the function that a dispatch runs. Raises OperationError if there is none."""
 
 
 def overlapped(schedule: Schedule, kernel_of: KernelOf) -> Schedule:
-    """The schedule with a step for each collective that is worth starting early, and its own step
-    where the result is awaited."""
+    """Return a schedule in which collectives overlap other work.
+
+    Each collective that gains from it gets a step that starts it; its own step is where it is
+    awaited.
+    """
     meets = _Meetings(kernel_of)
     steps = schedule.steps
     defined = {value: position for position, step in enumerate(steps) for value in _defined(step)}
@@ -96,7 +101,7 @@ def overlapped(schedule: Schedule, kernel_of: KernelOf) -> Schedule:
 
 
 def can_start(op: Operation) -> bool:
-    """Whether a collective's commands are the same in every run, and need no Python."""
+    """Return whether a collective's commands are the same in every run, and need no Python."""
     if op.name not in COLLECTIVE_RULES or op.name in NEVER_STARTED:
         return False
     shapes = (type_shape(each.type, op) or () for each in (op.operands[0], *op.results))
@@ -105,7 +110,10 @@ def can_start(op: Operation) -> bool:
 
 
 def _ready(op: Operation, defined: dict[SSAValue, int], earliest: int) -> int | None:
-    """Before which step all operands are there, from a step on; `None` if that is not known."""
+    """Return the first position, from `earliest` on, at which all operands are available.
+
+    Returns `None` if that is not known.
+    """
     for operand in op.operands:
         if operand in defined:
             earliest = max(earliest, defined[operand] + 1)
@@ -115,7 +123,7 @@ def _ready(op: Operation, defined: dict[SSAValue, int], earliest: int) -> int | 
 
 
 def _is_computed_beside(value: SSAValue, op: Operation) -> bool:
-    """Whether an operation of the same block gives a value that is no constant."""
+    """Return whether a value is a result, not a constant, of an operation in the same block."""
     owner = value.owner
     is_computed = isinstance(owner, Operation) and constant_attribute(value) is None
     return is_computed and owner.parent is op.parent
@@ -127,24 +135,24 @@ def _defined(step: Step) -> Sequence[SSAValue]:
 
 
 def _works(step: Step) -> bool:
-    """Whether a step takes time that a collective may take as well."""
+    """Return whether a step takes time in which a collective can run."""
     is_work = bool(step.operation.regions) or step.operation.name == DISPATCH
     return step.kernel is not None or (step.is_host and is_work)
 
 
 class _Meetings:
-    """Which steps of a block meet other devices."""
+    """Tells which steps of a block communicate."""
 
     def __init__(self, kernel_of: KernelOf) -> None:
         self._kernel_of = kernel_of
         self._found: dict[Operation, bool] = {}
 
     def in_step(self, step: Step) -> bool:
-        """Whether devices may meet in a step."""
+        """Return whether devices may communicate in a step."""
         return step.is_host and self._in(step.operation)
 
     def awaits(self, step: Step, collective: Operation) -> bool:
-        """Whether a step must come after the end of a collective."""
+        """Return whether a step must follow the end of a collective."""
         read = {value for op in step.group for value in (*op.operands, *captured(op))}
         return self.in_step(step) or not read.isdisjoint(collective.results)
 
@@ -165,8 +173,11 @@ class _Meetings:
 
 
 def dispatched_collective(op: Operation, kernel_of: KernelOf) -> Operation | None:
-    """The collective that an operation is, or that is all its kernel does, if it can start: it
-    takes the first of the dispatch's operands as it is."""
+    """Return the collective that an operation is, or that is all its kernel does.
+
+    Returns `None` if there is none or it cannot start early. In a kernel, the collective's operand
+    must be all of the dispatch's first operand.
+    """
     if op.name != DISPATCH:
         return op if can_start(op) else None
     if len(op.results) != 1 or tied_argument(op, 0) is not None:
@@ -191,11 +202,11 @@ _AROUND = frozenset(
         *("iree_tensor_ext.dispatch.tensor.store", "stream.binding.subspan"),
     )
 )
-"""What a kernel has beside its collective."""
+"""The operations beside its collective that such a kernel may contain."""
 
 
 def _is_whole_argument(load: Operation) -> bool:
-    """Whether a load takes all of the kernel's first argument."""
+    """Return whether a load reads all of the kernel's first argument."""
     if operation_name(load) != "iree_tensor_ext.dispatch.tensor.load" or len(load.operands) != 1:
         return False
     binding = load.operands[0].owner

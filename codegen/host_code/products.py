@@ -1,4 +1,4 @@
-"""Large products: kernels that pack panels and multiply them, section by section."""
+"""Run large products: kernels pack panels of the operands and multiply them, section by section."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ Run = Callable[[KernelText, Mapping[Portion, IndexOrInt]], None]
 def counted_loop(
     builder: Builder, start: IndexOrInt, stop: IndexOrInt, step: IndexOrInt
 ) -> Generator[IndexOrInt]:
-    """A loop of host code over `range(start, stop, step)`; it is left out if it runs once."""
+    """Emit a loop over `range(start, stop, step)`; yield its index.
+
+    A loop that is known to run once is left out.
+    """
     if (
         isinstance(start, int)
         and isinstance(stop, int)
@@ -57,7 +60,7 @@ def run_product(
     bound: dict[Bound, HostTensor | Register],
     run: Run,
 ) -> list[Register]:
-    """Run a product's kernels for the sizes of its loops; returns the blocks of its panels."""
+    """Run the kernels of a product for given loop sizes; return the blocks of its packed panels."""
     builder, contraction = lowering.builder, product.contraction
     tile = contraction.tile
     batch, rows, columns, depth = (
@@ -68,8 +71,8 @@ def run_product(
     row_panels = builder.ceiling_divide(rows, tile.rows)
     column_panels = builder.ceiling_divide(columns, tile.columns)
     if contraction.batch and batch != 1:
-        # Half of the matrices, so that panels are smaller than what they are made of; of each all
-        # columns, whose panels lie one after the other.
+        # Pack half of the matrices at a time, so that panels take less memory than the operands,
+        # and all columns of each: the panels of one matrix are contiguous.
         batches, section = builder.ceiling_divide(batch, 2), column_panels
     else:
         batches = 1

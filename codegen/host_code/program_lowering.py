@@ -1,4 +1,4 @@
-"""Lowering of a module: which functions there are, and the tables that they share."""
+"""Lower a module: its functions, and the tables of kernels, constants and checks they share."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from .scalars import has_instructions
 from .values import AlwaysRefused, NotLowered
 
 ON_HOST = frozenset(("tensor.insert",))
-"""Operations with kernels that take only a few instructions."""
+"""Operations that have a kernel, but take only a few instructions of host code."""
 
 
 class ProgramLowering:
-    """The functions of a module that are lowered so far, for a grid if there is one."""
+    """The functions of a module that have been lowered so far, for a grid if there is one."""
 
     def __init__(
         self,
@@ -57,18 +57,18 @@ class ProgramLowering:
         process: int = 0,
         devices: Sequence[str] | None = None,
     ) -> None:
-        """`lower` writes the host code of a function; `devices` are the kinds of those at hand."""
+        """`lower` writes a function's host code; `devices` are the kinds of available devices."""
         memory = provide(symbols.module, devices, grid, process)
         self.frame = Frame(Device(symbols, grid, process, {**memory}))
-        """Where the interpreter finds devices and globals."""
+        """The interpreter's frame, which holds devices and globals."""
         self.devices: list[str | None] = [None]
-        """The devices that the program names, by the numbers that resources have."""
+        """The devices that the program names; a resource's owner is an index into this list."""
         self.current_device = 0
         self.constants: Counter[int] = Counter()
-        """The bytes of constants by device."""
+        """The bytes of constants on each device."""
         self._resources: dict[int, tuple[Resource, ArrayAddress]] = {}
         self.interpreted: dict[Operation, str] = {}
-        """Operations that the interpreter carries out at each run, and why if that is known."""
+        """Operations that run in the interpreter, with the reason, which may be empty."""
         self.symbols = symbols
         self.grid = grid
         self.program = HostProgram()
@@ -83,7 +83,7 @@ class ProgramLowering:
         self._schedules: dict[Block, Schedule] = {}
 
     def function(self, target: Operation, name: str) -> int:
-        """The number of a function, which is lowered on the first use."""
+        """Return the number of a function, and lower it on the first use."""
         number = self._functions.get(target)
         if number is None:
             number = self._functions[target] = len(self.program.functions)
@@ -93,7 +93,7 @@ class ProgramLowering:
         return number
 
     def link(self) -> LinkedProgram:
-        """The program as it can be run."""
+        """Return the program in executable form."""
         self.program.devices = len(self.devices)
         written = self._written
         self.program.compile_kernels = lambda numbers: compile_kernels(
@@ -102,7 +102,10 @@ class ProgramLowering:
         return LinkedProgram(self.program)
 
     def schedule(self, block: Block) -> Schedule:
-        """The steps of a block."""
+        """Return the steps of a block, with collectives started early if there is a grid.
+
+        Raises OperationError if a kernel cannot be written.
+        """
         schedule = self._schedules.get(block)
         if schedule is None:
             schedule = schedule_block(block, _is_end, self._equal_kernels, _is_on_host)
@@ -112,11 +115,11 @@ class ProgramLowering:
         return schedule
 
     def dispatched(self, op: Operation) -> Operation:
-        """The function that a dispatch runs. Raises OperationError if there is none."""
+        """Return the function that a dispatch runs. Raises OperationError if there is none."""
         return dispatched_kernel(op, self.frame)[0]
 
     def kernel(self, text: KernelText, operation: Operation) -> int:
-        """The number of a kernel."""
+        """Return the number of a kernel; a kernel with the same code and failures is shared."""
         key = text.function, text.failures
         number = self._kernels.get(key)
         if number is None:
@@ -127,14 +130,14 @@ class ProgramLowering:
         return number
 
     def text(self, key: Hashable, write: Callable[[], KernelText]) -> KernelText:
-        """A kernel of the host's own, written on the first use."""
+        """Return a kernel that no schedule contains, such as one that copies a slice."""
         text = self._texts.get(key)
         if text is None:
             text = self._texts[key] = write()
         return text
 
     def array(self, operation: Operation) -> tuple[Array, ArrayAddress]:
-        """The value of a constant operation, and where it will lie."""
+        """Return the value of a constant operation and its address."""
         found = self._arrays.get(operation)
         if found is None:
             array = constant_array(operation, constant_attribute(operation.results[0]))
@@ -143,14 +146,14 @@ class ProgramLowering:
         return found
 
     def keep(self, array: Array) -> ArrayAddress:
-        """Where an array will lie that must not change."""
+        """Add an array that must not change to the program's constants; return its address."""
         self.program.arrays.append(np.asarray(array, order="C"))
         return ArrayAddress(len(self.program.arrays) - 1)
 
     # Devices ----------------------------------------------------------------------------------
 
     def device(self, op: Operation, affinity: Attribute | None = None) -> int:
-        """The number of the device that an operation runs on, or an affinity means.
+        """Return the number of the device that an operation runs on, or that an affinity names.
 
         Raises AlwaysRefused for a device that the process does not have.
         """
@@ -160,22 +163,25 @@ class ProgramLowering:
             raise AlwaysRefused(error.operation, error.message, error.notes) from error
 
     def device_named(self, name: str | None) -> int:
-        """The number of a device; 0 for nobody."""
+        """Return the number of a device; `None`, for no device, has number 0."""
         if name not in self.devices:
             self.devices.append(name)
         return self.devices.index(name)
 
     def resource(self, resource: Resource, owner: int) -> ArrayAddress:
-        """Where bytes will lie that the interpreter has made."""
+        """Return the address of a resource that the interpreter has computed."""
         found = self._resources.get(id(resource))
         if found is None:
-            # The resource is kept, so that its identity stays its own.
+            # Keep the resource alive, so that its `id` is not used again.
             found = self._resources[id(resource)] = resource, self.keep(resource.contents)
             self.constants[owner] += resource.size
         return found[1]
 
     def global_value(self, op: Operation) -> Value:
-        """What a global holds when a run begins: what initializers have stored to it."""
+        """Return the value of a global at the start of a run, after the initializers.
+
+        Raises NotLowered if its load cannot be interpreted.
+        """
         entry = find_entry("util.global.load")
         if entry is None or entry.drive is None:
             raise NotLowered(op, "loads a global, which has no host code")
@@ -184,9 +190,9 @@ class ProgramLowering:
         return value
 
     def place_global(self, op: Operation, words: Callable[[], Sequence[Constant]]) -> int | None:
-        """Where among the words of globals one begins, `None` if no function stores to it.
+        """Return the index of a global's first word, `None` if no function stores to it.
 
-        `words` gives those that it has when a run begins.
+        `words` returns its words at the start of a run.
         """
         definition = self._global(op)
         if definition not in self.stored_globals:
@@ -199,7 +205,7 @@ class ProgramLowering:
 
     @cached_property
     def stored_globals(self) -> frozenset[Operation | None]:
-        """The globals that functions store to."""
+        """The globals that functions, other than initializers, store to."""
         return frozenset(
             self._global(op)
             for op in self.symbols.module.walk()
@@ -212,12 +218,12 @@ class ProgramLowering:
     # Tables -----------------------------------------------------------------------------------
 
     def failure(self, failure: Callable[[Numbers], Exception]) -> int:
-        """The number of an error."""
+        """Register an error; return its number. `failure` makes it from the operands of `fail`."""
         self.program.failures.append(failure)
         return len(self.program.failures) - 1
 
     def accepts(self, check: int, numbers: Numbers) -> bool:
-        """Whether a check accepts numbers."""
+        """Return whether a registered check accepts numbers."""
         try:
             self.program.checks[check](numbers)
         except OperationError:
@@ -225,19 +231,19 @@ class ProgramLowering:
         return True
 
     def check(self, check: Callable[[Numbers], None], rules: SizeRules | None = None) -> int:
-        """The number of a check of sizes, with rules that surely fulfil it."""
+        """Register a check of sizes; return its number. Sizes that fulfil `rules` pass it."""
         self.program.checks.append(check)
         self.program.known_sizes.append(KnownSizes(rules))
         return len(self.program.checks) - 1
 
     def python(self, name: str, function: Callable[[Any, Numbers], Numbers], *more: Any) -> int:
-        """The number of a Python function; `more` are fields of `PythonCall`."""
+        """Register a Python function; return its number. `more` are fields of `PythonCall`."""
         self.program.python.append(PythonCall(name, function, *more))
         return len(self.program.python) - 1
 
 
 def _is_initializing(op: Operation) -> bool:
-    """Whether an operation is in an initializer."""
+    """Return whether an operation is inside an initializer."""
     scope = op.parent_op()
     while scope is not None and operation_name(scope) != "util.initializer":
         scope = scope.parent_op()
@@ -253,7 +259,10 @@ def _is_on_host(operation: Operation) -> bool:
 
 
 def callee_of(lowering: ProgramLowering, call: Operation, name: str) -> Operation:
-    """The function that a call names. Raises OperationError if it has no body."""
+    """Return the function that a call names.
+
+    Raises OperationError if it is not defined, NotLowered if it has no body.
+    """
     callee = lowering.symbols.lookup(call, name)
     if callee is None:
         raise OperationError(call, f"calls @{name}, which is not defined")

@@ -1,4 +1,4 @@
-"""Lowering of operations that have no kernel: calls of what the interpreter does for them."""
+"""Lower operations without a kernel to calls of the interpreter."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .rules import lowers
 from .values import HostObject, HostTensor, HostValue, NotLowered, element_dtype, type_shape
 
 NEVER = ("scf.", "cf.", "func.", "stream.", "hal.", "util.")
-"""Dialects whose operations are lowered, or not at all."""
+"""Prefixes of operations that have a rule of their own or cannot be lowered."""
 
 
 @lowers("python")
@@ -64,7 +64,7 @@ def call_python(
     contents: Sequence[HostValue],
     recorded: Callable[[int], Any] | None = None,
 ) -> None:
-    """Write a call of Python with what is not known of some values; it gives all results."""
+    """Emit a call of Python that takes the unknown words of some values and returns all results."""
     number = lowering.started.pop(op, None)
     if number is None:
         number = lowering.program.python(operation_name(op), call, recorded)
@@ -74,7 +74,7 @@ def call_python(
 
 
 def inputs_of(contents: Sequence[HostValue]) -> tuple[Register, ...]:
-    """What Python is given of some values."""
+    """Return the registers that Python gets for some values."""
     return tuple(register for each in contents for register in _registers_of(each))
 
 
@@ -84,7 +84,7 @@ def _known_objects(
     values: Sequence[SSAValue],
     contents: Sequence[HostValue],
 ) -> None:
-    """Bind what is no number, such as a sharding: it does not depend on the run."""
+    """Evaluate an operation without numeric results, such as a sharding, at compile time."""
     frame = Frame(Device(lowering.program.symbols, lowering.program.grid))
     for value, content in zip(values, contents, strict=True):
         if isinstance(content, HostObject):
@@ -101,7 +101,7 @@ WITHOUT_EFFECT = frozenset(("shard.grid", "sdy.mesh"))
 
 
 def _registers_of(content: HostValue) -> list[Register]:
-    """What Python is given of a value: an address, and what is not known."""
+    """Return the registers of a value: its address, if it is a tensor, and unknown numbers."""
     if isinstance(content, HostTensor):
         return [content.address, *(each for each in content.shape if isinstance(each, Register))]
     return [content] if isinstance(content, Register) else []
@@ -113,7 +113,7 @@ def _interpreted(
     values: Sequence[SSAValue],
     contents: Sequence[HostValue],
 ) -> Any:
-    """What the interpreter does for an operation, from the words of values to those of results."""
+    """Return a function that interprets an operation: from operand words to result words."""
     symbols, grid = lowering.program.symbols, lowering.program.grid
     for result in op.results:
         element_dtype(result.type, op)
@@ -171,7 +171,7 @@ def _words(
     array: Any,
     expected: ResultType | None,
 ) -> list[int]:
-    """A result as words: a tensor in a block of its own, with its open sizes."""
+    """Return the words of a result; a tensor is stored to a new block."""
     static = type_shape(result.type, op)
     if static is None:
         return [word_of(array)]

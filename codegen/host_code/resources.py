@@ -1,4 +1,4 @@
-"""Tensors in the bytes of devices: where kernels find and leave them, whatever their layout."""
+"""Access tensors in resources, in any layout: decode operands for kernels and encode results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def bind_tensor(
     tensor: TensorType[Attribute],
     shape: Sequence[IndexOrInt],
 ) -> BoundTensor:
-    """A tensor in bytes."""
+    """Return a tensor in a resource's bytes. Raises NotLowered if its layout is not resolved."""
     if resolved_layout(op, tensor) is None:
         raise NotLowered(op, f"binds {tensor}, whose layout is not resolved")
     return BoundTensor(contents, tensor, tuple(shape))
@@ -56,7 +56,7 @@ def _expect(
     bound: BoundTensor,
     check_bytes: Callable[[Operation, int, int, TensorType[Attribute]], None],
 ) -> None:
-    """Let the run end if a tensor does not fit into its bytes."""
+    """Fail at run time if a tensor does not fit into its bytes."""
 
     def check(numbers: Numbers) -> None:
         needed = stored_bytes(op, bound.type, numbers[:-1])
@@ -70,7 +70,7 @@ def _expect(
 
 
 def _layout(op: Operation, bound: BoundTensor) -> PackedLayout | None:
-    """How elements lie in bytes, `None` if that takes more than moving them."""
+    """Return the layout of a tensor; `None` if it needs more than a permutation of its elements."""
     layout = resolved_layout(op, bound.type)
     if layout is None:
         return None
@@ -88,16 +88,16 @@ def _layout(op: Operation, bound: BoundTensor) -> PackedLayout | None:
 
 
 def has_spare_bits(value_type: Attribute) -> bool:
-    """Whether elements are narrower than what holds them: nobody says what is in the other bits.
+    """Return whether elements are narrower than their storage: the spare bits are undefined.
 
-    Kernels that compute with them expect copies of the sign there, and leave these behind.
+    Kernels expect them to hold copies of the sign bit, and write them so.
     """
     width = integer_width(value_type)
     return width is not None and width != dtype_of(value_type).itemsize * 8
 
 
 def in_place(op: Operation, bound: BoundTensor) -> HostTensor | None:
-    """The tensor itself, if its elements lie in rows; it has the reference of its bytes."""
+    """Return a row-major tensor without a copy, with its bytes' reference, else `None`."""
     layout = _layout(op, bound)
     if layout is None or not layout.is_identity:
         return None
@@ -106,7 +106,10 @@ def in_place(op: Operation, bound: BoundTensor) -> HostTensor | None:
 
 
 def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -> HostTensor:
-    """The tensor in rows, as kernels compute with it: itself, or a copy."""
+    """Return the tensor in row-major order: in place if possible, otherwise a copy.
+
+    Raises OperationError for unsupported element types.
+    """
     _expect(lowering, op, bound, check_contents)
     spare = has_spare_bits(bound.type)
     found = None if spare else in_place(op, bound)
@@ -130,7 +133,10 @@ def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -
 def write_tensor(
     lowering: FunctionLowering, op: Operation, bound: BoundTensor, value: HostTensor
 ) -> None:
-    """Replace the tensor."""
+    """Store a row-major tensor to the bytes of a binding.
+
+    Raises OperationError for unsupported element types.
+    """
     _expect(lowering, op, bound, check_room)
     builder = lowering.builder
     target = in_place(op, bound)
@@ -155,7 +161,7 @@ def write_tensor(
 
 
 def filled(shape: Shape, sizes: Sequence[int]) -> tuple[int, ...]:
-    """A shape with the numbers of its registers."""
+    """Return a shape with its registers replaced by numbers."""
     rest = iter(sizes)
     return tuple(size if isinstance(size, int) else next(rest) for size in shape)
 
@@ -185,7 +191,7 @@ def _python(
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Offsets, sizes and strides of a part of a tensor."""
+    """The offsets, sizes and strides of a slice of a tensor."""
 
     offsets: Shape
     sizes: Shape
@@ -193,18 +199,21 @@ class Part:
 
     @property
     def words(self) -> Shape:
-        """All numbers, one list after the other."""
+        """The numbers of all three lists."""
         return (*self.offsets, *self.sizes, *self.strides)
 
     def slices(self, op: Operation, whole: Sequence[int], words: Sequence[int]) -> tuple[Any, ...]:
-        """The part of an array. Raises OperationError if it does not lie inside."""
+        """Return the slices of a NumPy array; `words` are the values of the registers.
+
+        Raises OperationError if the slice is out of bounds.
+        """
         numbers, rank = filled(self.words, words), len(whole)
         lists = (numbers[first : first + rank] for first in (0, rank, 2 * rank))
         return slice_of(op, whole, *lists)
 
 
 def check_part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, part: Part) -> None:
-    """Let the run end if a part does not lie inside of its tensor."""
+    """Fail at run time if a slice is out of bounds."""
     rank = len(bound.shape)
 
     def check(numbers: Numbers) -> None:
@@ -223,7 +232,7 @@ def copy_part(
     *,
     is_store: bool,
 ) -> None:
-    """Copy a part of a tensor in rows from or to a tensor of its size."""
+    """Copy between a slice of a row-major tensor and a tensor of the slice's size, in Python."""
 
     def copy(machine: VirtualMachine, numbers: Numbers) -> Numbers:
         address, other, *words = numbers
@@ -253,7 +262,7 @@ def _relay(
     *,
     is_pack: bool,
 ) -> bool:
-    """Pack or unpack by a kernel, if the layout is one that kernels know."""
+    """Pack or unpack by a kernel; return whether there is a kernel for the layout."""
     layout = _layout(op, bound)
     if layout is None:
         return False
@@ -281,7 +290,10 @@ STORES = ("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
 def destination(
     lowering: FunctionLowering, value: SSAValue, shape: Shape, step: Step
 ) -> HostTensor | None:
-    """Where a kernel's result is stored in the end, if it may be computed there."""
+    """Return the binding that a kernel's result is stored to, if it may be computed there.
+
+    Returns `None` otherwise.
+    """
     for use in value.uses:
         store = use.operation
         if operation_name(store) not in STORES or use.index != 0:
@@ -307,7 +319,7 @@ def destination(
 
 
 def _is_read_before(lowering: FunctionLowering, target: SSAValue, step: Step) -> bool:
-    """Whether what is read of a binding is read by a kernel, and before it writes there."""
+    """Return whether this kernel reads each load of a binding in place before it writes there."""
     group = set(step.group)
     for use in target.uses:
         operation = use.operation

@@ -1,10 +1,11 @@
-"""Which function lowers which operation: a table by name, filled by the files of this package.
+"""A table of the functions that lower operations, filled by the files of this package.
 
 - `@lowers("scf.for")`: `function(lowering, op)`, which binds the results;
-- `@lowers_branch("cf.br")`: `function(lowering, op, graph)`, for terminators that choose a block.
+- `@lowers_branch("cf.br")`: `function(lowering, op, graph)`, for terminators with successors.
 
-Four names are no operations: `kernel` lowers a step that a kernel carries out, `start` one that
-begins a collective, `python` what the interpreter does, and `other` what has no rule.
+Four keys are not names of operations: `kernel` lowers a step that a kernel executes, `start` a step
+that begins a collective, `python` a step in the interpreter, and `other` an operation that has no
+rule.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .values import HostValue
 Rule = Callable[[Any, Any], None]
 BranchRule = Callable[[Any, Operation, Any], None]
 ExitRule = Callable[[Operation, Sequence[HostValue]], None]
-"""What to do where a region ends, with the terminator and its operands."""
+"""Called at the end of a region with the terminator and its operands."""
 
 lowers = Rules[Rule]()
 lowers_branch = Rules[BranchRule]()
@@ -42,6 +43,6 @@ _MODULES = (
 
 
 def load_rules() -> None:
-    """Import the files of this package that register functions."""
+    """Import the files in `_MODULES`, which fills the tables."""
     for module in _MODULES:
         import_module(f".{module}", __package__)

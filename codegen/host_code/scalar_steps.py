@@ -1,4 +1,4 @@
-"""Lowering of operations on numbers."""
+"""Lower operations on scalars."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIGNED_DIVISIONS = frozenset(f"arith.{name}" for name in ("divsi", "floordivsi",
 
 @lowers("other")
 def _other(lowering: FunctionLowering, op: Operation) -> None:
-    """Numbers by instructions or kernels of one element, and everything else by Python."""
+    """Lower scalar operations to instructions or kernels of one element, others to Python."""
     if not is_scalar_operation(op.name) or any(
         isinstance(each.type, TensorType) for each in (*op.operands, *op.results)
     ):
@@ -67,7 +67,7 @@ def _check_division(lowering: FunctionLowering, op: Operation, operands: list[In
 
 
 def _by_kernel(lowering: FunctionLowering, op: Operation, text: KernelText) -> None:
-    """Compute numbers in memory, and load them: a register holds more than an element's bytes."""
+    """Compute scalars in the memory of registers, and load them to extend them to 64 bits."""
     builder = lowering.builder
     registers = [builder.register() for _ in op.results]
     places: dict[Bound, Memory] = dict(zip(op.results, registers, strict=True))

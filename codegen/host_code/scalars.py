@@ -1,4 +1,4 @@
-"""Operations on numbers: instructions of the virtual machine, or kernels of one element."""
+"""Write operations on scalars as instructions of the virtual machine."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ..scalar_ops.scalars import is_scalar_operation, write_scalar_operation
 
 
 class _Names(AstBuilder):
-    """Collects which primitives an operation takes."""
+    """Collects the primitives that an operation calls."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: set[str] = set()
 
     def call(self, primitive: str, *arguments: Term) -> str:
-        """Note a primitive."""
+        """Record a primitive."""
         self.names.add(primitive)
         return "r0"
 
 
 class ScalarCode(AstBuilder):
-    """Writes instructions where a kernel would call primitives; terms name registers."""
+    """Emits instructions instead of calls of primitives; a term is the name of a register."""
 
     def __init__(self, builder: Builder) -> None:
         super().__init__()
@@ -37,27 +37,27 @@ class ScalarCode(AstBuilder):
         self._registers: dict[str, Register] = {}
 
     def term(self, register: Register) -> str:
-        """A term for a register."""
+        """Return the term of a register."""
         name = f"r{register.number}"
         self._registers[name] = register
         return name
 
     def value(self, term: Term) -> IndexOrInt:
-        """The register, or the number, of a term."""
+        """Return the register, or the number, of a term."""
         return term if isinstance(term, int) else self._registers[term]
 
     def call(self, primitive: str, *arguments: Term) -> str:
-        """Write the instruction of a primitive."""
+        """Emit the instruction of a primitive."""
         operands = [self._builder.hold(self.value(each)) for each in arguments]
         return self.term(self._builder.compute(primitive, *operands))
 
     def integer_constant(self, value: int, element: str) -> str:
-        """A register that holds a constant."""
+        """Return a register that holds a constant."""
         return self.term(self._builder.constant(value))
 
 
 def has_instructions(operation: Operation) -> bool:
-    """Whether an operation on numbers is carried out by instructions."""
+    """Return whether every primitive of a scalar operation is an instruction."""
     if not is_scalar_operation(operation.name) or any(
         isinstance(each.type, TensorType) for each in (*operation.operands, *operation.results)
     ):
@@ -75,16 +75,16 @@ FOLDED = {
     "arith.subi": "subtract",
     "arith.muli": "multiply",
 }
-"""Operations on indices that are carried out at once if the numbers are known."""
+"""Index operations that are folded at compile time if the operands are known."""
 
 LIMIT = 1 << 40
-"""Numbers beyond which arithmetic could wrap: it is left to the machine."""
+"""Larger operands are not folded, because the result could wrap in 64 bits."""
 
 
 def write_instructions(
     builder: Builder, operation: Operation, operands: Sequence[IndexOrInt]
 ) -> list[IndexOrInt]:
-    """The registers of the results of an operation that `has_instructions`."""
+    """Emit an operation that `has_instructions`; return the registers or numbers of its results."""
     folded = FOLDED.get(operation.name)
     if folded is not None and _is_index(operation.results[0].type):
         left, right = operands

@@ -1,7 +1,7 @@
-"""What is right of an operation's sizes, asked of the interpreter's rules with words of host code.
+"""Ask the interpreter's shape rules about an operation whose sizes are words of host code.
 
-Where everything is known the answer is, too. Else the rules are asked at run time, with sizes that
-are others than the last time.
+If all words are known, the rules run at compile time. Otherwise they run at run time, when sizes
+differ from those that passed the last check.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Sizes = tuple[int, ...]
 class ShapeQuery:
     """An operation with the words that its shapes depend on.
 
-    - `words`: the sizes of tensors, indices, and the elements of lists of sizes;
-    - `constant`: the array of a constant.
+    - `words`: the sizes of tensors, index operands, and elements of lists of sizes;
+    - `constant`: returns the array of a constant.
     """
 
     operation: Operation
@@ -42,22 +42,22 @@ class ShapeQuery:
     )
 
     def add_shape(self, value: SSAValue, shape: Shape) -> None:
-        """Note the shape of an operand. Shapes come before numbers."""
+        """Add the shape of an operand. Shapes must be added before numbers."""
         self._shapes.append((value, len(shape)))
         self.words += shape
 
     def add_number(self, value: SSAValue, number: IndexOrInt) -> None:
-        """Note an index."""
+        """Add an index."""
         self._numbers.append((value, None))
         self.words.append(number)
 
     def add_list(self, value: SSAValue, numbers: Sequence[IndexOrInt]) -> None:
-        """Note the elements of a tensor of sizes."""
+        """Add the elements of a tensor that lists sizes."""
         self._numbers.append((value, len(numbers)))
         self.words += numbers
 
     def result_shapes(self, numbers: Numbers) -> list[Sizes]:
-        """The shapes of the results. Raises OperationError if they are not what types say."""
+        """Return the shapes of the results. Raises OperationError if they do not match types."""
         rest = iter(numbers)
         known = {value: _take(rest, rank) for value, rank in self._shapes}
         given: dict[SSAValue, Value] = {
@@ -80,7 +80,7 @@ class ShapeQuery:
         self.result_shapes(numbers)
 
     def rules(self) -> SizeRules | None:
-        """What surely fulfils the check, on the same words; `None` if nothing simple does."""
+        """Return sufficient conditions on the same words, `None` if there are no simple ones."""
         shapes: dict[SSAValue, tuple[Word, ...]] = {}
         count = 0
         for value, rank in self._shapes:
@@ -90,7 +90,7 @@ class ShapeQuery:
         return sufficient_rules(self.operation, shapes, numbers)
 
     def failure(self, numbers: Numbers) -> OperationError:
-        """What is wrong with the sizes, which are."""
+        """Return the error in sizes that are wrong. Raises ValueError if they are right."""
         try:
             self.result_shapes(numbers)
         except OperationError as error:
@@ -103,16 +103,19 @@ def _take(numbers: Iterator[int], count: int) -> Sizes:
 
 
 def reads_number(value: SSAValue) -> bool:
-    """Whether shapes may depend on a number."""
+    """Return whether shapes may depend on a scalar operand."""
     return isinstance(value.type, IndexType)
 
 
 LISTS = frozenset(f"tosa.{name}" for name in ("pad", "reshape", "slice", "tile", "transpose"))
-"""Operations whose operands behind the first are lists of sizes."""
+"""Operations whose operands after the first are lists of sizes."""
 
 
 def list_length(operation: Operation, position: int) -> int | None:
-    """How many sizes an operand lists at run time, `None` for an operand that does not."""
+    """Return the length of a list of sizes that is a run-time operand, `None` for other operands.
+
+    Raises NotLowered if its length is dynamic.
+    """
     if operation.name != "tensor.reshape" or position != 1:
         return None
     kind = operation.operands[1].type

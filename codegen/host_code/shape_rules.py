@@ -1,8 +1,8 @@
-"""What operations make of their operands' shapes.
+"""Compute the result shapes of operations from their operands' shapes.
 
-A rule gives the shapes of an operation's results from what its operands are, and refuses what the
-interpreter refuses. What comes out is held against the results' types, so that from then on every
-tensor is what its type says, and kernels may believe the types.
+A rule returns the shape of a result, and raises the errors that the interpreter raises. The shapes
+are compared with the result types. After that every tensor has the shape of its type, so that
+kernels may rely on types.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Slice = tuple[Shape, Shape, Shape]
 
 
 class ShapeResolver:
-    """The shapes of one activation of a function.
+    """The shapes of the values of one operation.
 
-    `known` are the shapes of values so far, `value` gives the content of a number or a list of
-    numbers.
+    - `known`: the shapes of operands; results are added;
+    - `value`: returns the content of an index or of a list of sizes.
     """
 
     def __init__(self, known: dict[SSAValue, Shape], value: Callable[[SSAValue], Value]) -> None:
@@ -43,20 +43,20 @@ class ShapeResolver:
         self.value = value
 
     def shape(self, value: SSAValue) -> Shape:
-        """The shape of a tensor, whether it is stored or computed on the way; `()` of a scalar."""
+        """Return the shape of a tensor, `()` for a scalar."""
         found = self._known.get(value)
         return shape_of(value) if found is None else found
 
     def shapes(self, values: Sequence[SSAValue]) -> list[Shape]:
-        """The shapes of several tensors."""
+        """Return the shapes of several tensors."""
         return [self.shape(value) for value in values]
 
     def number(self, value: SSAValue) -> int:
-        """An index as a number."""
+        """Return the value of an index."""
         return int(self.value(value))
 
     def infer(self, operation: Operation) -> None:
-        """Note the shapes of an operation's results. Raises OperationError if they are wrong."""
+        """Record the shapes of an operation's results. Raises OperationError if they are wrong."""
         for index, (result, shape) in enumerate(
             zip(operation.results, self.result_shapes(operation), strict=True)
         ):
@@ -67,7 +67,10 @@ class ShapeResolver:
             self._known[result] = shape
 
     def result_shapes(self, operation: Operation) -> Sequence[Shape]:
-        """What the results' shapes are, whatever their types say."""
+        """Return the result shapes as they follow from the operands, ignoring the result types.
+
+        Raises OperationError if the operands do not fit together.
+        """
         name = operation.name
         rule = _RULES.get(name)
         if rule is not None:
@@ -87,13 +90,14 @@ class ShapeResolver:
         raise OperationError(operation, "has a result whose shape the numba backend cannot tell")
 
     def numbers(self, values: Sequence[SSAValue]) -> list[int]:
-        """Indices as numbers."""
+        """Return the values of indices."""
         return [self.number(value) for value in values]
 
     def slice(self, operation: Operation, whole: Shape, first_group: int) -> Slice:
-        """The slice of a tensor that an operation names, which must lie inside.
+        """Return the slice of a tensor that an operation reads or writes.
 
-        `first_group` is the group of operands with which its offsets begin.
+        `first_group` is the group of operands that holds its offsets. Raises OperationError if the
+        slice is out of bounds.
         """
         groups = operand_groups(operation, operation.operands)[first_group:]
         found = tensor.read_slice(operation, whole, [self.numbers(each) for each in groups])

@@ -1,4 +1,4 @@
-"""Shapes while a function is lowered: sizes that types leave open are computed in registers."""
+"""Compute the shapes of tensors while a function is lowered; dynamic sizes are in registers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from .values import Shape
 class HostShapes:
     """The shapes of the tensors of a function.
 
-    `known` gives the shape of a value that exists, `number` an index, and `ask` the shapes of an
-    operation's results where there are no instructions for them.
+    - `known`: returns the shape of a value that has been computed;
+    - `number`: returns an index;
+    - `ask`: returns the shapes of an operation's results if no instructions compute them.
     """
 
     def __init__(
@@ -39,7 +40,10 @@ class HostShapes:
         self._ask = ask
 
     def shape(self, value: SSAValue) -> Shape:
-        """The shape of a tensor, whether it is stored or computed on the way."""
+        """Return the shape of a tensor, which may be fused into a kernel and have no memory.
+
+        Raises ValueError for a block argument whose shape is not known.
+        """
         found = self._known(value)
         if found is not None:
             return found
@@ -52,7 +56,7 @@ class HostShapes:
         return self.result_shape(operation, value)
 
     def result_shape(self, operation: Operation, result: SSAValue) -> Shape:
-        """The shape of an operation's result: what its type says, else what its operands do."""
+        """Return the shape of a result: static sizes from its type, others from the operands."""
         static = shape_of(result)
         if all(size >= 0 for size in static):
             return static
@@ -62,7 +66,10 @@ class HostShapes:
         )
 
     def computed_shape(self, operation: Operation, result: SSAValue) -> Shape:
-        """The shape of a result as it follows from the operands."""
+        """Return the shape of a result as it follows from the operands.
+
+        Raises OperationError for a slice whose type does not fit.
+        """
         name = operation.name
         static = shape_of(result)
         if name in ("tensor.empty", "tensor.generate"):
@@ -101,7 +108,7 @@ class HostShapes:
         return next(shape for each, shape in shapes if each is result)
 
     def mixed(self, operation: Operation, name: str, dynamic: Sequence[SSAValue]) -> Shape:
-        """A list like `[1, %v]` as indices."""
+        """Return a list of static and dynamic indices, such as `[1, %v]`."""
         return mixed_list(integers(operation, name), map(self._number, dynamic))
 
     def _fill(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> Shape:
@@ -117,7 +124,7 @@ class HostShapes:
 
     def _broadcast(self, operation: Operation) -> Shape:
         shapes = [self.shape(each) for each in operation.operands if is_read(operation, each)]
-        # Zero points, as of tosa.negate, are numbers.
+        # Zero points, such as those of tosa.negate, are not broadcast.
         alike = [shape for shape in shapes if len(shape) == len(shapes[0])]
         return tuple(reduce(self._builder.broadcast, sizes) for sizes in zip(*alike, strict=True))
 

@@ -1,7 +1,9 @@
-"""Which sizes surely pass a check of an operation's sizes, told by host code without Python.
+"""Conditions on sizes that imply a check, tested by host code without a call of Python.
 
-The interpreter's rules (`shape_rules.py`) decide; these say for common operations when they have
-nothing to refuse.
+The interpreter's rules (`shape_rules.py`) decide what is valid. For common operations, the
+conditions here are sufficient: if they hold, the rules raise nothing. For `arith.addf` on dynamic
+shapes, the sizes of both operands must be equal; only if a comparison fails does host code call
+Python, which raises the error.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ Pair = tuple[Size, Size]
 
 
 def sufficient_rules(op: Operation, shapes: Shapes, numbers: Sequence[Word]) -> SizeRules | None:
-    """When operands of these shapes, and indices, are right for an operation."""
+    """Return conditions under which operands of these shapes and index operands are valid.
+
+    Returns `None` if there are no simple conditions.
+    """
     if op.name in ("tensor.empty", "tensor.splat"):
         fixed = [size for size in static_shape(op.results[0].type) or () if size >= 0]
         is_known = len(fixed) + len(numbers) == len(static_shape(op.results[0].type) or ())
@@ -45,7 +50,7 @@ def sufficient_rules(op: Operation, shapes: Shapes, numbers: Sequence[Word]) -> 
 
 
 def _structured(view: StructuredView, shapes: Shapes) -> SizeRules | None:
-    """Loops that each run along whole dimensions: all of those have one size."""
+    """Return conditions for loops that each run over whole dimensions, all of the same size."""
     op = view.operation
     found: dict[int, Word] = {}
     pairs: list[Pair] = []
@@ -70,7 +75,7 @@ def _structured(view: StructuredView, shapes: Shapes) -> SizeRules | None:
 def _with_results(
     op: Operation, pairs: Sequence[Pair], results: Sequence[tuple[Word, ...]]
 ) -> SizeRules | None:
-    """The same with results whose types say some of their sizes."""
+    """Add the condition that results have the static sizes of their types."""
     if len(results) != len(op.results):
         return None
     found = list(pairs)
@@ -83,8 +88,10 @@ def _with_results(
 
 
 def inside_whole(rank: int) -> SizeRules:
-    """That a part of a tensor is all of it: words are its sizes, then the part's offsets, sizes and
-    strides."""
+    """Return the condition that a slice is the whole tensor.
+
+    The words are the tensor's sizes, then the slice's offsets, sizes and strides.
+    """
     words = [Word(position) for position in range(4 * rank)]
     sizes, offsets, lengths, strides = (words[n * rank : (n + 1) * rank] for n in range(4))
     fixed = [(each, 0) for each in offsets] + [(each, 1) for each in strides]
@@ -92,27 +99,30 @@ def inside_whole(rank: int) -> SizeRules:
 
 
 def same_sizes(rank: int) -> SizeRules:
-    """That the first `rank` words are those that follow, one for one."""
+    """Return the condition that the first `rank` words equal the `rank` words after them."""
     return SizeRules(tuple((Word(axis), Word(rank + axis)) for axis in range(rank)))
 
 
 PART_OF_BYTES = SizeRules(rising=(Word(0), Word(1), Word(2)))
-"""That bytes from a first to a last one are among so many."""
+"""The condition that a range of bytes is in bounds; the words are start, end and size."""
 
 
 def bytes_of(rank: int, unit: int) -> SizeRules:
-    """That a size in bytes, behind those of dimensions, is that of elements of `unit` bytes."""
+    """Return the condition that a size in bytes is that of elements of `unit` bytes each.
+
+    The words are the tensor's `rank` sizes, then the number of bytes.
+    """
     sizes = tuple(Word(position) for position in range(rank))
     return SizeRules((), sizes, MOST_ELEMENTS, Word(rank), unit)
 
 
 def fixed_sizes(shape: Sequence[int]) -> SizeRules:
-    """Sizes are those of a shape, where it is not open."""
+    """Return the condition that sizes are those of a shape, where it is static."""
     return SizeRules(tuple((Word(axis), size) for axis, size in enumerate(shape) if size >= 0))
 
 
 def given_sizes(rules: SizeRules, known: Sequence[int | None]) -> SizeRules:
-    """Rules on some words as rules on those of them that are not known."""
+    """Substitute known words in rules, and renumber the unknown words."""
     positions: dict[int, int] = {}
     for position, value in enumerate(known):
         if value is None:
@@ -133,9 +143,10 @@ def given_sizes(rules: SizeRules, known: Sequence[int | None]) -> SizeRules:
 def conditions(
     builder: Builder, rules: SizeRules, numbers: Sequence[Register]
 ) -> list[Register] | None:
-    """Registers that are all 1 only if the numbers of a check fulfil the rules.
+    """Emit comparisons that are all 1 only if the numbers fulfil the rules.
 
-    None are needed for what is the same register. `None`: no code can tell.
+    Returns their registers: an empty list if the rules always hold, `None` if they never do or no
+    comparison can tell.
     """
 
     def value(size: Size) -> IndexOrInt:
@@ -153,11 +164,11 @@ def conditions(
             return None
         elif size > 1:
             most //= size
-    # Sizes none of which is above the root of what is left have no larger product, either.
+    # If no size exceeds the root of the remaining limit, their product does not exceed the limit.
     bound = most if len(open_sizes) == 1 else int(most ** (1 / max(1, len(open_sizes)))) - 1
     found += (builder.compare("ule", size, bound) for size in dict.fromkeys(open_sizes))
     if rules.total is not None:
-        # The bounds above are compared, too: where the product has wrapped, they do not hold.
+        # The bounds above make sure that this product does not wrap.
         product: IndexOrInt = rules.unit
         for size in map(value, rules.natural):
             product = builder.multiply(product, size)

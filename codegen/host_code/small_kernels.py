@@ -1,4 +1,4 @@
-"""Kernels of one element as instructions: what they compute takes less time than a call of them."""
+"""Inline kernels that compute one element as instructions, which take less time than a call."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from ..kernels.kernel_text import KernelText
 from .elements import load_element, store_element
 
 MOST_INSTRUCTIONS = 8
-"""Instructions beyond which a kernel is called."""
+"""The most instructions of a kernel that is inlined."""
 
 ELEMENTS = frozenset(("i1", "i8", "i16", "i32", "i64", "f32", "f64"))
-"""Elements that lie in registers as they do in memory."""
+"""Elements that have the same bits in registers and in memory."""
 
 
 class _NotSmall(Exception):
-    """A kernel that does more than to compute an element."""
+    """The kernel does more than to compute one element."""
 
 
 class _Steps:
-    """What a kernel does, step by step: names are those of its variables."""
+    """The instructions of a kernel; operands are names of its variables."""
 
     def __init__(self, text: KernelText) -> None:
         self.known: dict[str, int] = {"first": 0, "last": 1}
         self.constants: dict[str, int] = {}
         self.bindings: dict[str, int] = {}
         self.steps: list[tuple[str, str, Sequence[str]]] = []
-        """A result, what gives it, and from what: `load_f32`, `store_f32` or an instruction."""
+        """Result, instruction and operands; `load_f32` and `store_f32` are instructions here."""
         if text.constants or text.failures or text.tiles.evaluate(()) != 1:
             raise _NotSmall
         for statement in text.function.body[:-1]:
@@ -105,7 +105,7 @@ class _Steps:
 
 
 def _parts(name: str, kind: str, count: int) -> list[str]:
-    """The parts of a primitive's name, the second of which is an element."""
+    """Split the name of a primitive, whose second part is an element."""
     parts = name.split("_")
     if parts[0] != kind or len(parts) != count or parts[1] not in ELEMENTS:
         raise _NotSmall
@@ -113,8 +113,7 @@ def _parts(name: str, kind: str, count: int) -> list[str]:
 
 
 def write_small_kernel(builder: Builder, text: KernelText, bindings: Sequence[Register]) -> bool:
-    """Write instructions in place of a kernel on some addresses, if it only computes an element;
-    returns whether it does."""
+    """Inline a kernel on some addresses if it only computes one element; return whether it does."""
     try:
         found = _Steps(text)
     except _NotSmall:

@@ -1,7 +1,7 @@
-"""Lowering of what the host does with bytes of devices, and of the executables that it runs.
+"""Lower operations of `stream` on resources.
 
-Resources are values: an operation that writes to one gives a new one. Where nothing else reads the
-old one, the new one lies in its place.
+Resources are SSA values: an operation that writes to one returns a new one. The result takes over
+the bytes of the operand if nothing else reads the operand.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .values import HostResource, NotLowered, element_dtype
 
 
 def resource_of(lowering: FunctionLowering, op: Operation, position: int) -> HostResource:
-    """An operand that is bytes."""
+    """Return an operand that is a resource. Raises NotLowered if it is none."""
     found = lowering.value(op.operands[position])
     if isinstance(found, HostResource):
         return found
@@ -44,7 +44,7 @@ def resource_of(lowering: FunctionLowering, op: Operation, position: int) -> Hos
 
 
 def reach(lowering: FunctionLowering, op: Operation, value: HostResource, here: int) -> None:
-    """Let the run end if a device touches what is another's."""
+    """Fail at run time if a device accesses a resource of another device."""
     if here == 0:
         return
     names = lowering.program.devices
@@ -63,7 +63,7 @@ def reach(lowering: FunctionLowering, op: Operation, value: HostResource, here: 
 
 
 def allocate(lowering: FunctionLowering, size: IndexOrInt, owner: int) -> HostResource:
-    """New bytes of a device."""
+    """Allocate a resource on a device."""
     builder = lowering.builder
     if owner != lowering.program.current_device:
         builder.emit("device", owner)
@@ -74,7 +74,7 @@ def allocate(lowering: FunctionLowering, size: IndexOrInt, owner: int) -> HostRe
 
 
 def count(lowering: FunctionLowering, device: IndexOrInt, word: int, amount: IndexOrInt) -> None:
-    """Add to one of a device's words, if it is known which device that is."""
+    """Add to a counter of a device, if the device is known at compile time."""
     if isinstance(device, int) and device:
         builder = lowering.builder
         builder.emit("count", account(device, word), builder.hold(amount))
@@ -87,7 +87,10 @@ def part_of(
     start: IndexOrInt,
     end: IndexOrInt,
 ) -> HostResource:
-    """The bytes from `start` to `end`, which must be there; the reference stays the whole's."""
+    """Return the bytes from `start` to `end`, with a check that they are in bounds.
+
+    The part shares the reference of the whole.
+    """
 
     def check(numbers: Numbers) -> None:
         first, last, size = numbers
@@ -101,7 +104,10 @@ def part_of(
 
 
 def take_over(lowering: FunctionLowering, op: Operation, position: int) -> HostResource:
-    """The bytes of an operand to write to: its own if nothing else reads them, else a copy."""
+    """Return a writable copy of an operand, in place if nothing else reads the operand.
+
+    Raises NotLowered if it is no resource.
+    """
     builder = lowering.builder
     value, operand = resource_of(lowering, op, position), op.operands[position]
     is_read_again = sum(each is operand for each in op.operands) > 1
@@ -137,7 +143,10 @@ def _constant(lowering: FunctionLowering, op: Operation) -> None:
 
 
 def resident(lowering: FunctionLowering, op: Operation, resource: Resource) -> HostResource:
-    """What the interpreter knows already: constants, and what initializers have made of them."""
+    """Return a resource that the interpreter has computed, such as a constant.
+
+    Raises NotLowered if its layout is not resolved.
+    """
     if resource.tensor is not None:
         raise NotLowered(op, f"has {resource.written_as}, whose layout is not resolved")
     owner = lowering.program.device_named(resource.owner)
@@ -198,7 +207,7 @@ def _fill(lowering: FunctionLowering, op: Operation) -> None:
 def _write_pattern(
     lowering: FunctionLowering, op: Operation, target: HostResource, position: int
 ) -> None:
-    """Write the value of an operand over and over."""
+    """Fill a resource with the value of an operand."""
     builder = lowering.builder
     kind = op.operands[position].type
     value = lowering.number(op.operands[position])
@@ -276,7 +285,7 @@ def _transfer(lowering: FunctionLowering, op: Operation) -> None:
         owner = 0 if "staging" in str(op.results[0].type) else source.owner
     else:
         owner = lowering.program.device(op, receiver)
-        # What is no device's and stays, a constant, is read where it is.
+        # A constant, which belongs to no device and is never released, is read where it is.
         if source.owner != owner and (source.owner != 0 or source.block is not None):
             lowering.bind(op.results[0], _moved(lowering, op, source, owner))
             return
@@ -288,8 +297,7 @@ def _transfer(lowering: FunctionLowering, op: Operation) -> None:
 def _moved(
     lowering: FunctionLowering, op: Operation, source: HostResource, owner: int
 ) -> HostResource:
-    """The bytes of a resource in the memory of another device, or where they are if it is theirs
-    already."""
+    """Return the bytes of a resource on another device: copied, or in place if they are there."""
     builder = lowering.builder
 
     def copy() -> HostResource:
@@ -312,8 +320,10 @@ def replaced_unless(
     condition: Register,
     copy: Callable[[], HostResource],
 ) -> tuple[Register, Register]:
-    """The address and block of a resource that is taken over, or, unless a condition holds, of a
-    copy, after which it is released."""
+    """Return address and block of a resource, or of a copy if `condition` is 0 at run time.
+
+    The resource is released when the copy replaces it.
+    """
     builder = lowering.builder
     address, block = builder.register(), builder.register()
     builder.move(address, source.address)
@@ -330,7 +340,7 @@ def replaced_unless(
 
 
 def _stored_dtype(op: Operation, kind: Attribute) -> np.dtype[Any]:
-    """The dtype of an element that is read or written as it is computed."""
+    """Return an element's dtype. Raises NotLowered if it is stored in another number of bytes."""
     dtype = element_dtype(kind, op)
     if -(-element_named(kind).storage_bits // 8) != dtype.itemsize:
         raise NotLowered(op, "is of an element that is not stored as it is computed")
@@ -352,7 +362,7 @@ def _load(lowering: FunctionLowering, op: Operation) -> None:
 
 
 def _cut_off(lowering: FunctionLowering, value: Register, width: int) -> Register:
-    """The low bits of a register, extended by their sign; one bit is 0 or 1."""
+    """Truncate a register to `width` bits and sign-extend it; one bit becomes 0 or 1."""
     builder = lowering.builder
     if width == 1:
         return builder.compute("andi_i64", value, builder.constant(1))

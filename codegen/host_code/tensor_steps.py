@@ -1,4 +1,4 @@
-"""Lowering of what the host does with tensors: elements, views, slices, sizes."""
+"""Lower operations on tensors that take no kernel: elements, views, slices and sizes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _cast(lowering: FunctionLowering, op: Operation) -> None:
 
 
 def _inferred_shape(lowering: FunctionLowering, op: Operation) -> Shape:
-    """The shape of an operation's result; the run ends if it is not what the type says."""
+    """Return the shape of an operation's result, with a check that it matches the type."""
     lowering.infer_shapes(op)
     return lowering.shape(op.results[0])
 
@@ -56,7 +56,7 @@ def _view(
     address: Register,
     shape: Shape,
 ) -> None:
-    """Bind the result to elements of the first operand as they lie there."""
+    """Bind the result to a view of the first operand's elements."""
     lowering.take(op.operands[0])
     lowering.bind(op.results[0], HostTensor(address, source.block, shape, source.dtype))
 
@@ -109,7 +109,10 @@ def _rank(lowering: FunctionLowering, op: Operation) -> None:
 def element_address(
     lowering: FunctionLowering, op: Operation, tensor: HostTensor, operands: Sequence[SSAValue]
 ) -> Register:
-    """The address of an element; an index that is outside ends the run."""
+    """Return the address of an element; fail at run time if an index is out of bounds.
+
+    Raises NotLowered if the number of indices is not the rank.
+    """
     builder = lowering.builder
     indices = [lowering.number(each) for each in operands]
     if len(indices) != len(tensor.shape):
@@ -146,7 +149,7 @@ def _insert(lowering: FunctionLowering, op: Operation) -> None:
     dtype = element_dtype(op.operands[0].type, op)
     value = lowering.number(op.operands[0])
     old = lowering.tensor(op.operands[1])
-    # Checked before anything is copied.
+    # Indices are checked before anything is copied.
     address = element_address(lowering, op, old, op.operands[2:])
     tensor = lowering.own(op.operands[1])
     builder = lowering.builder
@@ -162,7 +165,10 @@ Geometry = tuple[Shape, Shape, Shape]
 
 
 def _geometry(lowering: FunctionLowering, op: Operation, whole: Shape, first: int) -> Geometry:
-    """Offsets, sizes and strides of a slice of a tensor of shape `whole`, checked."""
+    """Return offsets, sizes and strides of a slice of a tensor of shape `whole`, with checks.
+
+    `first` is the first group of dynamic operands.
+    """
     groups = operand_groups(op, op.operands)[first:]
     lists: list[Shape] = []
     for name, dynamic in zip(("offsets", "sizes", "strides"), groups, strict=True):
@@ -174,7 +180,8 @@ def _geometry(lowering: FunctionLowering, op: Operation, whole: Shape, first: in
     if any(stride != 1 for stride in strides) or not any(map(_is_register, query.words)):
         lowering.check(op, query.words, query.check)
         return offsets, sizes, strides
-    # Offsets are seldom the same again: they are compared without Python.
+    # Offsets seldom repeat, so that the checks are emitted as instructions instead of a call of
+    # Python.
     outside = lowering.refusing(op, query)
     part = op.results[0] if first == 1 else op.operands[0]
     given = static_shape(part.type) or () if first == 1 else lowering.shape(part)
@@ -197,7 +204,7 @@ def _check_part(
     numbers: tuple[IndexOrInt, IndexOrInt, IndexOrInt],
     outside: Label,
 ) -> None:
-    """Go on elsewhere unless `size` elements from an offset are inside a dimension."""
+    """Jump to `outside` unless `size` elements from an offset are inside of a dimension."""
     builder = lowering.builder
     extent, offset, size = numbers
     if not (isinstance(size, int) and isinstance(extent, int) and 0 <= size <= extent):
@@ -209,12 +216,12 @@ def _check_part(
 
 
 def _is_at_most(lowering: FunctionLowering, left: IndexOrInt, right: IndexOrInt) -> Register:
-    """Whether `0 <= left <= right`, for a `right` that is not negative."""
+    """Return whether `0 <= left <= right`, for a `right` that is not negative."""
     return lowering.builder.compute("cmpiule_i64", *lowering.builder.hold_all((left, right)))
 
 
 def _is_contiguous(whole: Shape, sizes: Shape, strides: Shape) -> bool:
-    """Whether a slice is one run of the whole: single indices, then a range, then everything."""
+    """Return whether a slice is contiguous: single indices, then a range, then whole dimensions."""
     long = [dimension for dimension, size in enumerate(sizes) if size != 1]
     if not long:
         return True
@@ -226,7 +233,7 @@ def _is_contiguous(whole: Shape, sizes: Shape, strides: Shape) -> bool:
 
 
 def _start(lowering: FunctionLowering, tensor: HostTensor, offsets: Shape) -> Register:
-    """The address of the element at some offsets."""
+    """Return the address of the element at some offsets."""
     builder = lowering.builder
     position: IndexOrInt = 0
     for offset, size in zip(offsets, tensor.shape, strict=True):
@@ -259,14 +266,17 @@ def _insert_slice(lowering: FunctionLowering, op: Operation) -> None:
 
 
 def insertion_geometry(lowering: FunctionLowering, op: Operation, whole: Shape) -> Geometry:
-    """Where a tensor is inserted into one of shape `whole`, checked."""
+    """Return offsets, sizes and strides of an insertion into a tensor of shape `whole`, checked.
+
+    Raises NotLowered for a slice of another rank.
+    """
     return _geometry(lowering, op, whole, 2)
 
 
 def write_part(
     lowering: FunctionLowering, op: Operation, geometry: Geometry, target: HostTensor
 ) -> None:
-    """Write the first operand into a part of a tensor that nobody else reads."""
+    """Copy the first operand to a slice of a tensor that nothing else reads."""
     source, builder = lowering.tensor(op.operands[0]), lowering.builder
     offsets, sizes, strides = geometry
     if _is_contiguous(target.shape, sizes, strides):

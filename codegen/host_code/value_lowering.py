@@ -1,8 +1,8 @@
-"""Values of a function while it is lowered: where they lie, who owns them, and their sizes.
+"""The values of a function while it is lowered: their location, ownership and sizes.
 
-Each tensor value owns a reference to the block that it lies in. A step that passes a value on
-takes its reference over if it is the last to read the value, and makes another one if not; what is
-left of what a step is the last to read is released after it.
+Each tensor value owns a reference to the block that contains it. A step that passes a value on
+moves the reference if it is the last reader, and retains another one if it is not. A value whose
+last reader did not take its reference is released after that step.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ from .values import Counted, HostTensor, HostValue, NotLowered, Shape, element_d
 
 
 class ValueLowering:
-    """What is known of a function's values at the step that is being lowered."""
+    """The known values of a function at the step that is being lowered.
+
+    Methods that read a value raise NotLowered if host code does not have it or its type.
+    """
 
     def __init__(self, program: ProgramLowering, function: HostFunction) -> None:
         self.program = program
@@ -41,16 +44,16 @@ class ValueLowering:
         self.owned: set[SSAValue] = set()
         """Values whose references end in the region that is being lowered."""
         self.dying: frozenset[SSAValue] = frozenset()
-        """What nothing reads after the step that is being lowered."""
+        """Values that nothing reads after the step that is being lowered."""
         self.started: dict[Operation, int] = {}
-        """The exchanges that were started and are not awaited yet, by their numbers."""
+        """The numbers of exchanges that were started and not yet awaited."""
         self.shapes = HostShapes(self.builder, self._known_shape, self.number, self._ask)
         self._noted: dict[SSAValue, Shape] = {}
 
     # Values -----------------------------------------------------------------------------------
 
     def value(self, value: SSAValue) -> HostValue:
-        """A value that was computed, or a constant."""
+        """Return a computed value or a constant. Raises NotLowered if it is neither."""
         found = self.values.get(value)
         if found is not None:
             return found
@@ -60,7 +63,7 @@ class ValueLowering:
         raise NotLowered(maker_of(value), "reads a value that host code does not have")
 
     def constant(self, operation: Operation) -> HostValue:
-        """The value of a constant operation."""
+        """Return the value of a constant operation."""
         result = operation.results[0]
         dtype = element_dtype(result.type, operation)
         array, address = self.program.array(operation)
@@ -69,25 +72,25 @@ class ValueLowering:
         return HostTensor(self.builder.constant(address), None, array.shape, dtype)
 
     def number(self, value: SSAValue) -> IndexOrInt:
-        """A number."""
+        """Return a number. Raises NotLowered if the value is no number."""
         found = self.value(value)
         if isinstance(found, int | Register):
             return found
         raise NotLowered(maker_of(value), "needs a number, and has none")
 
     def tensor(self, value: SSAValue) -> HostTensor:
-        """A tensor in memory."""
+        """Return a tensor in memory. Raises NotLowered if the value is none."""
         found = self.value(value)
         if isinstance(found, HostTensor):
             return found
         raise NotLowered(maker_of(value), "needs a tensor, and has none")
 
     def shape(self, value: SSAValue) -> Shape:
-        """The shape of a tensor, also of one that kernels compute on the way."""
+        """Return the shape of a tensor, which may be fused into a kernel and have no memory."""
         return self.shapes.shape(value)
 
     def bind(self, value: SSAValue, content: HostValue) -> None:
-        """Give a value its content, and with it the reference to its block."""
+        """Bind a value to its content, and make it own the reference to the content's block."""
         if isinstance(content, HostTensor):
             content = self._as_typed(value, content)
         self.values[value] = content
@@ -95,7 +98,7 @@ class ValueLowering:
             self.owned.add(value)
 
     def take(self, value: SSAValue) -> HostValue:
-        """A value with a reference of its own, to be passed on."""
+        """Return a value with a reference that the caller owns."""
         found = self.value(value)
         if isinstance(found, Counted) and found.block is not None:
             if value in self.owned and value in self.dying:
@@ -105,39 +108,39 @@ class ValueLowering:
         return found
 
     def may_overwrite(self, value: SSAValue) -> bool:
-        """Whether the current step is the last that reads a value, other references apart."""
+        """Return whether the current step is the last reader; other values may share its block."""
         return value in self.owned and value in self.dying
 
     def release(self, value: SSAValue) -> None:
-        """End a value's reference."""
+        """Release a value's reference if it owns one."""
         found = self.values.get(value)
         if value in self.owned and isinstance(found, Counted) and found.block is not None:
             self.owned.discard(value)
             self.builder.emit("release", found.block)
 
     def release_all(self, but: frozenset[SSAValue] = frozenset()) -> None:
-        """End the references of the region that is being lowered."""
+        """Release all references that the current region owns, except those of `but`."""
         for value in sorted(self.owned - but, key=lambda each: _order(self.values[each])):
             self.release(value)
 
     def forget(self, values: Sequence[SSAValue]) -> None:
-        """Drop what is known of values, which will be computed again."""
+        """Forget values that will be computed again."""
         for value in values:
             self.values.pop(value, None)
             self._noted.pop(value, None)
 
     def new_tensor(self, op: Operation, shape: Shape, value: SSAValue) -> HostTensor:
-        """A tensor of its own for a value, whose contents are not defined yet."""
+        """Allocate an uninitialised tensor for a value."""
         return self.allocate(shape, element_dtype(value.type, op))
 
     def allocate(self, shape: Shape, dtype: np.dtype[Any]) -> HostTensor:
-        """A new tensor that is no value of the program's."""
+        """Allocate an uninitialised tensor that is not a value of the program."""
         size = self.builder.size((*shape, dtype.itemsize))
         block = self.builder.compute("allocate", self.builder.hold(size))
         return HostTensor(block, block, shape, dtype)
 
     def own(self, value: SSAValue) -> HostTensor:
-        """A tensor with the contents of a value that may be written to; it has a reference."""
+        """Return a writable tensor with the contents of a value, and a reference of its own."""
         old = self.tensor(value)
         if not self.may_overwrite(value) or old.block is None:
             return self.copy(old)
@@ -146,7 +149,10 @@ class ValueLowering:
         return HostTensor(block, block, old.shape, old.dtype)
 
     def move_into(self, value: SSAValue, block: Register) -> bool:
-        """Let a value that ends here lie in a block that nothing has touched yet, if it can."""
+        """Place a value that dies here into a block that nothing has accessed, if it can be moved.
+
+        Returns whether it was.
+        """
         found = self.values.get(value)
         if not isinstance(found, HostTensor) or found.block is None:
             return False
@@ -157,7 +163,7 @@ class ValueLowering:
         return True
 
     def copy(self, old: HostTensor) -> HostTensor:
-        """A new tensor with the contents of another."""
+        """Copy a tensor to new memory."""
         size = self.builder.hold(old.bytes(self.builder))
         block = self.builder.compute("allocate", size)
         self.builder.emit("copy", block, old.address, size)
@@ -170,7 +176,7 @@ class ValueLowering:
         return found.shape if isinstance(found, HostTensor) else self._noted.get(value)
 
     def _as_typed(self, value: SSAValue, content: HostTensor) -> HostTensor:
-        """A tensor with the sizes that its value's type gives; the run ends if it has others."""
+        """Return a tensor with the static sizes of its value's type; fail if they differ."""
         expected = result_check(value.type)
         if expected is None or len(expected.shape) != len(content.shape):
             return content
@@ -188,7 +194,7 @@ class ValueLowering:
         return HostTensor(content.address, content.block, shape, dtype)
 
     def infer_shapes(self, op: Operation) -> None:
-        """Have the shapes of an operation checked, and note those of its results."""
+        """Check the operand shapes of an operation, and record the shapes of its results."""
         query = self.query(op)
         is_known = all(isinstance(word, int) for word in query.words)
         self.check(op, query.words, query.check, None if is_known else query.rules())
@@ -197,7 +203,10 @@ class ValueLowering:
                 self._noted[result] = self.shapes.result_shape(op, result)
 
     def query(self, op: Operation) -> ShapeQuery:
-        """What the shapes of an operation depend on."""
+        """Return the words that the shapes of an operation depend on.
+
+        Raises NotLowered if a list of sizes is not known.
+        """
         query = ShapeQuery(op, self._constant_array)
         operands = list(dict.fromkeys(op.operands))
         for operand in operands:
@@ -227,7 +236,7 @@ class ValueLowering:
         return [load_element(builder, builder.hold(each), tensor.dtype) for each in addresses]
 
     def _ask(self, op: Operation) -> list[Shape]:
-        """The shapes of results that only the interpreter's rules tell."""
+        """Return result shapes that only the interpreter can compute, by a call of Python."""
         query = self.query(op)
         shapes = [type_shape(result.type, op) or () for result in op.results]
         if all(isinstance(word, int) for word in query.words):
@@ -253,7 +262,7 @@ class ValueLowering:
         return [tuple(s if s >= 0 else next(rest) for s in shape) for shape in shapes]
 
     def refusing(self, op: Operation, query: ShapeQuery | None = None) -> Label:
-        """Where to go on if an operation's sizes are wrong."""
+        """Return a label whose code fails with the error in an operation's sizes."""
         query = self.query(op) if query is None else query
         known = [word if isinstance(word, int) else None for word in query.words]
         dynamic = [word for word in query.words if isinstance(word, Register)]
@@ -272,14 +281,14 @@ class ValueLowering:
     def fail(
         self, op: Operation, message: Callable[[Numbers], str], values: Sequence[IndexOrInt] = ()
     ) -> None:
-        """Let the run end with an error whose message tells the values."""
+        """Emit a failure whose message is made from the values."""
         number = self.program.failure(lambda numbers: OperationError(op, message(numbers)))
         self.builder.emit("fail", number, self.builder.hold_all(values))
 
     def failing(
         self, op: Operation, message: Callable[[Numbers], str], values: Sequence[IndexOrInt] = ()
     ) -> Label:
-        """Where to go on to let the run end with an error."""
+        """Return a label whose code fails with an error."""
         return self.builder.later(lambda: self.fail(op, message, values))
 
     def check(
@@ -289,10 +298,10 @@ class ValueLowering:
         check: Callable[[Numbers], None],
         rules: SizeRules | None = None,
     ) -> None:
-        """Have numbers checked, now if all are known, else when they are others than the last time.
+        """Check numbers: at compile time if all are known, otherwise each time they change.
 
-        `check` gets them all and raises OperationError. What fulfils `rules` on them is right: host
-        code looks at these, and Python only where they do not hold.
+        `check` gets all of them and raises OperationError. Numbers that fulfil `rules` pass: host
+        code tests these, and calls Python only if they do not hold.
         """
         known = [value if isinstance(value, int) else None for value in values]
         dynamic = tuple(value for value in values if isinstance(value, Register))

@@ -1,4 +1,4 @@
-"""Values of a function while it is lowered: numbers in registers, and tensors in memory."""
+"""The values of a function while it is lowered: numbers in registers, and data in memory."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ class NotLowered(OperationError):
 
 
 class AlwaysRefused(OperationError):
-    """An operation that ends each run which reaches it."""
+    """An operation that fails in every run that reaches it."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostTensor:
-    """A row-major tensor: its address, and the block that it is in, if that is counted.
+    """A row-major tensor: its address, and the reference-counted block that contains it.
 
-    A tensor whose address is its block's register is all of the block.
+    `block` is `None` for memory that is not counted. If `address` is the same register as `block`,
+    the tensor begins where the block does.
     """
 
     address: Register
@@ -41,31 +42,31 @@ class HostTensor:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the tensor surely begins where its block does."""
+        """Whether the tensor is known to begin where its block does."""
         return self.block == self.address
 
     @property
     def is_static(self) -> bool:
-        """Whether all sizes are known."""
+        """Whether all sizes are known at compile time."""
         return all(isinstance(size, int) for size in self.shape)
 
     def bytes(self, builder: Builder) -> IndexOrInt:
-        """The size of the elements."""
+        """Return the size of the tensor in bytes."""
         return builder.size((*self.shape, self.dtype.itemsize))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostObject:
-    """What the program only passes around, such as a sharding, and is known."""
+    """A value known at compile time that is not a number or tensor, such as a sharding."""
 
     value: object
 
 
 @dataclass(frozen=True, slots=True)
 class HostResource:
-    """Bytes of a device: its number in the program's list of devices, 0 for nobody's.
+    """The bytes of a resource. `owner` is a device's index in the program's list, 0 for no device.
 
-    A resource whose address is its block's register is all of the block.
+    If `address` is the same register as `block`, the resource begins where the block does.
     """
 
     address: Register
@@ -76,25 +77,25 @@ class HostResource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostView:
-    """A buffer view: the tensor that a caller passes or receives, and what its elements are."""
+    """A buffer view: a tensor that a caller passes or receives, with its element type."""
 
     tensor: HostTensor
     element: Attribute
 
     @property
     def block(self) -> Register | None:
-        """The block of the tensor."""
+        """The block of the viewed tensor."""
         return self.tensor.block
 
     @property
     def address(self) -> Register:
-        """The address of the tensor."""
+        """The address of the viewed tensor."""
         return self.tensor.address
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundTensor:
-    """A tensor of some shape in the bytes of a kernel's binding."""
+    """A tensor in the bytes of a kernel's binding."""
 
     contents: HostResource
     type: TensorType[Attribute]
@@ -102,21 +103,24 @@ class BoundTensor:
 
 
 Counted = HostTensor | HostResource | HostView
-"""What may lie in a block that is counted."""
+"""Values that may own a reference to a block."""
 
 HostValue = IndexOrInt | HostTensor | HostResource | HostView | BoundTensor | HostObject
 
 RESOURCE_WORDS = 4
-"""A resource as it is passed: its address, block, size and owner."""
+"""The number of words of a resource when it is passed: address, block, size and owner."""
 
 
 def is_resource(value_type: Attribute) -> bool:
-    """Whether values of a type are bytes of a device."""
+    """Return whether values of a type are resources."""
     return value_type.name == "stream.resource"
 
 
 def type_shape(value_type: Attribute, op: Operation) -> tuple[int, ...] | None:
-    """The shape of a tensor type, negative where it is open; `None` for a scalar."""
+    """Return the shape of a tensor type, negative where dynamic; `None` for a scalar.
+
+    Raises NotLowered for other types.
+    """
     if isinstance(value_type, TensorType):
         return tuple(cast("TensorType[Attribute]", value_type).get_shape())
     if static_shape(value_type) != () or isinstance(value_type, MemRefType | UnrankedMemRefType):
@@ -125,7 +129,10 @@ def type_shape(value_type: Attribute, op: Operation) -> tuple[int, ...] | None:
 
 
 def element_dtype(value_type: Attribute, op: Operation) -> np.dtype[Any]:
-    """The NumPy type of a value's elements."""
+    """Return the NumPy dtype of a value's elements.
+
+    Raises NotLowered if the type is not supported, or a scalar is wider than a register.
+    """
     try:
         dtype = dtype_of(value_type)
     except UnsupportedType as error:
@@ -136,7 +143,10 @@ def element_dtype(value_type: Attribute, op: Operation) -> np.dtype[Any]:
 
 
 def passed_type(value: SSAValue, op: Operation) -> Attribute:
-    """The type as of which a value is passed: of a buffer view that of the tensor it shows."""
+    """Return the type that a value is passed as: for a buffer view, the type of its tensor.
+
+    Raises NotLowered for a buffer view of unknown type.
+    """
     if value.type.name != BUFFER_VIEW:
         return value.type
     found = shown_type(value)
@@ -146,7 +156,10 @@ def passed_type(value: SSAValue, op: Operation) -> Attribute:
 
 
 def register_count(value_type: Attribute, op: Operation) -> int:
-    """How many registers a value of a type takes when it is passed."""
+    """Return the number of registers in which a value of a type is passed.
+
+    Raises NotLowered for unsupported types.
+    """
     if is_resource(value_type):
         return RESOURCE_WORDS
     if isinstance(value_type, FunctionType):
@@ -157,7 +170,10 @@ def register_count(value_type: Attribute, op: Operation) -> int:
 
 
 def flatten(value: HostValue, value_type: Attribute, op: Operation) -> list[IndexOrInt]:
-    """The words of a value as it is passed: of a tensor its address, block and open sizes."""
+    """Return the words in which a value is passed: of a tensor address, block, dynamic sizes.
+
+    Raises NotLowered for a value that is not passed in registers.
+    """
     if isinstance(value, HostView):
         value = value.tensor
         shape = type_shape(value_type, op) or ()
@@ -176,7 +192,10 @@ def flatten(value: HostValue, value_type: Attribute, op: Operation) -> list[Inde
 
 
 def received(words: Sequence[Register], value: SSAValue, op: Operation) -> HostValue:
-    """What is passed in registers as a value."""
+    """Return the value that was passed in registers for `value`.
+
+    Raises NotLowered for unsupported types.
+    """
     kind = passed_type(value, op)
     content = unflatten(words, kind, op)
     if kind != value.type and isinstance(content, HostTensor):
@@ -185,7 +204,10 @@ def received(words: Sequence[Register], value: SSAValue, op: Operation) -> HostV
 
 
 def unflatten(words: Sequence[Register], value_type: Attribute, op: Operation) -> HostValue:
-    """The value that lies in registers."""
+    """Return the value of a type that is held by registers; the inverse of `flatten`.
+
+    Raises NotLowered for unsupported types.
+    """
     if is_resource(value_type):
         return HostResource(*words)
     if isinstance(value_type, FunctionType):

@@ -1,1 +1,1 @@
-"""Which loops a kernel consists of."""
+"""Generate kernels: the loop nests of operations on tensors."""

@@ -1,8 +1,8 @@
-"""Writing a kernel's Python as an `ast`: fresh names, scopes, loops, and no expression twice.
+"""Build the Python `ast` of a kernel, with fresh names, scopes, loops and value numbering.
 
-Nothing of the input program's text enters the code: names are counters, everything else is a
-number or a primitive. Values are `Term`s, the name of a variable or a known integer, so that index
-arithmetic on known sizes folds while it is written.
+No text of the input program enters the code: names are counters, and everything else is a number or
+a primitive. A value is a `Term`, the name of a variable or a known integer, so that index
+arithmetic on known sizes is folded while it is written.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from . import intervals
 from .intervals import Interval
 
 Term = str | int
-"""The name of a variable in the generated code, or an integer known while generating it."""
+"""The name of a variable in the generated code, or an integer known at compile time."""
 
 
 def term_expression(term: Term) -> ast.expr:
-    """A term in the generated code."""
+    """Return a term as an expression."""
     if isinstance(term, str):
         return ast.Name(term, ast.Load())
     if term < 0:
@@ -31,7 +31,8 @@ def term_expression(term: Term) -> ast.expr:
 
 
 def _float_expression(value: float) -> ast.expr:
-    # Infinities and NaN have no literal; the dump of a constant must not depend on how they print.
+    # Infinities and NaN have no literal, and the dump of a constant must not depend on how they
+    # print.
     if isfinite(value):
         return ast.Constant(value)
     return ast.Name(
@@ -48,7 +49,7 @@ FLOAT_NAMES = {
 
 
 class AstBuilder(FoldingIndices[str]):
-    """The body of one function while it is being written."""
+    """The body of a function that is being written."""
 
     def __init__(self) -> None:
         self.body: list[ast.stmt] = []
@@ -57,24 +58,24 @@ class AstBuilder(FoldingIndices[str]):
         self._count = 0
 
     def fresh(self) -> str:
-        """A name that nothing has yet."""
+        """Return an unused name."""
         self._count += 1
         return f"v{self._count}"
 
     def assign(self, expression: ast.expr, name: str | None = None) -> str:
-        """Write `name = expression` and return the name."""
+        """Write `name = expression`; return the name."""
         name = name or self.fresh()
         target = ast.Name(name, ast.Store())
         self._blocks[-1].append(ast.Assign([target], expression))
         return name
 
     def set(self, name: str, value: Term) -> ast.stmt:
-        """Write `name = value` for a variable that changes; returns the statement."""
+        """Write `name = value` for a variable that may be assigned again; return the statement."""
         self.assign(term_expression(value), name)
         return self._blocks[-1][-1]
 
     def copy(self, value: Term) -> str:
-        """A new variable with the present value of another."""
+        """Return a new variable with the current value of a term."""
         return self.assign(term_expression(value))
 
     @contextmanager
@@ -89,7 +90,7 @@ class AstBuilder(FoldingIndices[str]):
 
     @contextmanager
     def loop(self, start: Term, stop: Term, step: Term = 1) -> Generator[str]:
-        """Write a loop; the body is what is written inside the `with`."""
+        """Write a loop around the code that is written inside of the `with`; yield its index."""
         variable = self.fresh()
         statements: list[ast.stmt] = []
         with self._block(statements):
@@ -108,13 +109,13 @@ class AstBuilder(FoldingIndices[str]):
 
     @contextmanager
     def loops(self, sizes: Sequence[Term]) -> Generator[tuple[Term, ...]]:
-        """Write loops from zero on, one in the other; the body is in the innermost."""
+        """Write nested loops over `range(size)`; yield their indices."""
         with ExitStack() as stack:
             yield tuple([stack.enter_context(self.loop(0, size)) for size in sizes])
 
     @contextmanager
     def when(self, condition: Term) -> Generator[None]:
-        """Write an `if`; its body is what is written inside the `with`."""
+        """Write an `if` around the code that is written inside of the `with`."""
         statements: list[ast.stmt] = []
         with self._block(statements):
             yield
@@ -122,7 +123,7 @@ class AstBuilder(FoldingIndices[str]):
 
     @contextmanager
     def otherwise(self) -> Generator[None]:
-        """Write the `else` of the `if` that was written last."""
+        """Write the `else` of the preceding `if`. Raises TypeError if there is none."""
         last = self._blocks[-1][-1]
         if not isinstance(last, ast.If):
             raise TypeError("an else follows an if")
@@ -134,7 +135,7 @@ class AstBuilder(FoldingIndices[str]):
     def choose(
         self, condition: Term, then: Callable[[], Term], otherwise: Callable[[], Term]
     ) -> Term:
-        """One of two values; the code of the other is not run."""
+        """Return one of two values; only the code of the chosen one runs."""
         if isinstance(condition, int):
             return then() if condition else otherwise()
         result = self.fresh()
@@ -145,18 +146,18 @@ class AstBuilder(FoldingIndices[str]):
         return result
 
     def remember(self, key: Hashable, value: object) -> None:
-        """Let `recall` find a value for as long as the current block lasts."""
+        """Let `recall` find a value until the end of the current block."""
         self._known[-1][key] = value
 
     def recall(self, key: Hashable) -> object | None:
-        """What was remembered in this block or one around it."""
+        """Return what was remembered in this block or an enclosing one, `None` if nothing was."""
         for known in reversed(self._known):
             if key in known:
                 return known[key]
         return None
 
     def once(self, key: Hashable, expression: ast.expr) -> str:
-        """A variable for an expression without effects, written only once while it is visible."""
+        """Return a variable for an expression without effects; an equal visible one is reused."""
         found = self.recall(key)
         if isinstance(found, str):
             return found
@@ -165,7 +166,7 @@ class AstBuilder(FoldingIndices[str]):
         return name
 
     def bound(self, name: Term, low: Term, high: Term) -> None:
-        """Note that an index is at least `low` and less than `high` in the current block."""
+        """Record that `low <= name < high` in the current block."""
         if isinstance(low, int) and isinstance(high, int):
             self.remember(("range", name), Interval(low, high - 1))
 
@@ -174,7 +175,7 @@ class AstBuilder(FoldingIndices[str]):
         return found if isinstance(found, Interval) else None
 
     def subtract(self, left: Term, right: Term) -> Term:
-        """`left - right`."""
+        """Return `left - right`."""
         result = super().subtract(left, right)
         first, second = self._range(left), self._range(right)
         if first is not None and second is not None:
@@ -182,7 +183,7 @@ class AstBuilder(FoldingIndices[str]):
         return result
 
     def compare(self, predicate: str, left: Term, right: Term) -> Term:
-        """A comparison: 0 or 1 if the ranges of the operands tell, else a condition."""
+        """Return a comparison, folded to 0 or 1 if the ranges of the operands decide it."""
         first, second = self._range(left), self._range(right)
         if predicate == "slt" and first is not None and second is not None:
             if first.high < second.low:
@@ -192,15 +193,15 @@ class AstBuilder(FoldingIndices[str]):
         return super().compare(predicate, left, right)
 
     def call(self, primitive: str, *arguments: Term) -> str:
-        """The result of a primitive without effects."""
+        """Return the result of a primitive without effects."""
         return self.once((primitive, *arguments), self._call(primitive, arguments))
 
     def load(self, primitive: str, *arguments: Term) -> str:
-        """The result of a primitive that reads memory that may change: written every time."""
+        """Return the result of a primitive that reads mutable memory, which is never reused."""
         return self.assign(self._call(primitive, arguments))
 
     def run(self, primitive: str, *arguments: Term) -> None:
-        """A primitive for its effect."""
+        """Write a call of a primitive for its effect."""
         self._blocks[-1].append(ast.Expr(self._call(primitive, arguments)))
 
     def _call(self, primitive: str, arguments: Sequence[Term]) -> ast.expr:
@@ -209,18 +210,18 @@ class AstBuilder(FoldingIndices[str]):
         )
 
     def float_constant(self, value: float, element: str) -> str:
-        """A variable that holds a float, typed as the register of an element."""
+        """Return a variable that holds a float, typed as the register of an element."""
         call = ast.Call(ast.Name(f"as_{element}", ast.Load()), [_float_expression(value)], [])
         return self.once(("float", str(value), element), call)
 
     def integer_constant(self, value: int, element: str) -> str:
-        """A variable that holds an integer, typed as the register of an element."""
+        """Return a variable that holds an integer, typed as the register of an element."""
         if element == "i1":
             return self.once(("bool", value), ast.Constant(bool(value)))
         return self.call(f"as_{element}", value)
 
     def number(self, value: int, element: Element) -> str:
-        """A variable that holds a number, typed as the register of an element."""
+        """Return a variable that holds a number, typed as the register of an element."""
         if element.is_float:
             return self.float_constant(float(value), element.register)
         return self.integer_constant(value, element.name)
@@ -233,7 +234,7 @@ class AstBuilder(FoldingIndices[str]):
         return self.once((operator.__name__, left, right), expression)
 
     def both(self, left: Term, right: Term) -> Term:
-        """The conjunction of two conditions."""
+        """Return the conjunction of two conditions."""
         if isinstance(left, int):
             return right if left else 0
         if isinstance(right, int):
@@ -246,4 +247,4 @@ _OPERATORS: dict[str, type[ast.operator]] = {
     "subi_i64": ast.Sub,
     "muli_i64": ast.Mult,
 }
-"""Index arithmetic that Python has: on 64-bit integers that do not overflow."""
+"""Index arithmetic on 64-bit integers that do not overflow, as Python operators."""

@@ -1,7 +1,7 @@
-"""Whether a structured operation stays inside its operands, for sizes that are known.
+"""Check that a structured operation accesses its operands in bounds, for known sizes.
 
-Types leave sizes open, maps need not be monotone, and nothing says that two operands' open sizes
-agree before they are known. What is refused here is what the interpreter refuses.
+Types may leave sizes dynamic, and maps need not be monotone. Two operands' dynamic sizes may
+disagree. The errors are those of the interpreter.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .intervals import Interval, affine_interval
 Shape = tuple[int, ...]
 
 FEW_POINTS = 1 << 14
-"""Points of loops that are evaluated at once."""
+"""The number of loop points that are evaluated at once."""
 
 
 def check_accesses(view: StructuredView, shapes: Sequence[Shape]) -> None:
@@ -54,10 +54,11 @@ def _check_map(op: Operation, indexing_map: AffineMap, shape: Shape, extents: Ex
 
 
 def first_outside(expression: AffineExpr, extents: Extents, size: int) -> int | None:
-    """The first index that leaves a dimension, over loops that are not empty, in their order.
+    """Return the first out-of-bounds index, over non-empty loops in their order; `None` if all fit.
 
-    Intervals decide where they can. Where they are too wide, the loops are cut into halves, until
-    few points are left, which are evaluated. Raises ValueError for a divisor that is not positive.
+    Interval arithmetic decides if it can. Where the intervals are too wide, the loops are bisected
+    until few points are left, which are evaluated. Raises ValueError for a divisor that is not
+    positive.
     """
     used = sorted(_loops(expression))
 
@@ -68,7 +69,7 @@ def first_outside(expression: AffineExpr, extents: Extents, size: int) -> int | 
             return None
         if prod(each.high - each.low + 1 for each in box.values()) <= FEW_POINTS:
             return _first_of_points(expression, ranges, size)
-        # The outermost loop first, so that halves come in the order of the points.
+        # The outermost loop is cut first, so that the halves keep the order of the points.
         loop = next(each for each in used if box[each].low < box[each].high)
         low, high = box[loop].low, box[loop].high
         middle = (low + high) // 2

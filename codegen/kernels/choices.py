@@ -1,4 +1,8 @@
-"""Elements that are one of several, by their indices: the code of the others is not run."""
+"""Write elements that come from one of several tensors, depending on the index.
+
+Only the code of the chosen tensor runs. A loop over a concatenation is cut at the pieces' ends, so
+that each piece has a loop without a condition.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +20,17 @@ from .static_values import shape_of
 from .writer import Indices, KernelWriter
 
 MOST_PIECES = 16
-"""Tensors of a concatenation that are copied by loops of their own."""
+"""The most pieces of a concatenation that get loops of their own."""
 
 
 def inside(writer: KernelWriter, index: Term, size: Term) -> Term:
-    """Whether `0 <= index < size`."""
+    """Return the condition `0 <= index < size`."""
     code = writer.code
     return code.both(code.compare("sge", index, 0), code.compare("slt", index, size))
 
 
 def concatenation_breaks(writer: KernelWriter, results: Sequence[SSAValue]) -> set[int]:
-    """Where along the last dimension the elements of results begin to come from another tensor."""
+    """Return the indices of the last dimension at which results begin to read another piece."""
     found: set[int] = set()
     for value in results:
         operation = value.owner
@@ -45,7 +49,7 @@ def concatenation_breaks(writer: KernelWriter, results: Sequence[SSAValue]) -> s
 
 
 def _at_same_indices(operation: Operation) -> list[SSAValue]:
-    """The tensors of which an elementwise operation reads the element at the result's indices."""
+    """Return the tensors that an elementwise operation reads at the result's indices."""
     if is_scalar_operation(operation.name):
         return [each for each in operation.operands if isinstance(each.type, TensorType)]
     view = structured_view(operation)
@@ -58,7 +62,7 @@ def _at_same_indices(operation: Operation) -> list[SSAValue]:
 def write_concatenation(
     writer: KernelWriter, parts: Sequence[SSAValue], axis: int, indices: Indices
 ) -> Term:
-    """The element of tensors laid one after the other along an axis."""
+    """Return the element of tensors that are concatenated along an axis."""
     code = writer.code
     first, *rest = parts
 

@@ -1,13 +1,14 @@
 """Large matrix products: pack operands into panels, then multiply tile by tile.
 
 Every contraction of two operands is a matrix product whose rows, columns and depth are groups of
-loops (`b x s x k` times `k x n` has the rows `b, s`). Three kernels do it: one packs the left
-operand into panels of a tile's rows, one the right operand into panels of its columns, and one
-multiplies panels in registers. They run for one section of the product after another, so that
-panels of one section at a time need memory: of some matrices of a batch, or of some columns.
-Packing converts, so `f16` and `bf16` operands are multiplied in `f32`, and narrow integers as pairs
-of 16-bit ones, two terms at once; where the CPU has instructions for it, those take `bf16` and
-8-bit integers as they are stored. Anything else, and what is small, is a plain loop nest.
+loops (`b x s x k` times `k x n` has the rows `b, s`). It has three kernels: one packs the left
+operand into panels of a tile's rows, one packs the right operand into panels of a tile's columns,
+and one multiplies panels in registers. They run for one section of the product after another, some
+matrices of a batch or some columns, so that only the panels of one section need memory.
+
+Packing converts elements: `f16` and `bf16` are multiplied in `f32`, and narrow integers as pairs of
+16-bit integers, two terms at once. CPUs with suitable instructions multiply `bf16` and 8-bit
+integers as they are stored. Other and small products are plain loop nests.
 """
 
 from __future__ import annotations
@@ -35,32 +36,36 @@ from .tile_stores import TileStore
 from .writer import Indices, KernelWriter
 
 SMALLEST_PRODUCT = 1 << 19
-"""Multiplications below which packing costs more than it gains."""
+"""The multiplications below which packing costs more than it gains."""
 
 ROW_BLOCK = 8
-"""Row panels of one tile of work: with a depth of 1024 floats 384 KiB, for which the second-level
-cache has room beside a column panel."""
+"""The row panels in a tile of work.
+
+At a depth of 1024 floats they take 384 KiB, which fits the L2 cache beside a column panel.
+"""
 
 COLUMN_BLOCK = 4
-"""Column panels of one tile of work: enough of them for several threads in each section."""
+"""The column panels in a tile of work: few, so that each section has work for several threads."""
 
 SECTION_COLUMNS = 32
-"""Column panels that are packed at a time at most: with a depth of 1024 floats, 4 MiB."""
+"""The most column panels that are packed at a time: 4 MiB at a depth of 1024 floats."""
 
 FIRST_PANEL, PANEL_COUNT = Portion("first panel"), Portion("panels")
-"""What a kernel packs: panels of all matrices of the batch, one after the other."""
+"""The panels that a kernel packs; panels of all matrices of the batch are numbered in order."""
 
 FIRST_WORD, WORDS = Portion("first word"), Portion("words")
-"""The words of depth that kernels pack or multiply; of products of no more depth than that of one
-block all of them, which is no constant then."""
+"""The words of depth that kernels pack or multiply.
+
+They are no constants of a product whose depth fits in one block, which is processed whole.
+"""
 
 FIRST_BATCH, BATCHES = Portion("first batch"), Portion("batches")
 FIRST_COLUMN, COLUMNS = Portion("first column panel"), Portion("column panels")
-"""What a kernel multiplies."""
+"""The matrices of the batch and the column panels that a kernel multiplies."""
 
 
 def gains_from_panels(contraction: Contraction, is_inline: Callable[[SSAValue], bool]) -> bool:
-    """Whether packing whole panels may pay: not for a few rows or columns, nor if strips do."""
+    """Return whether packing panels may pay off: not for few rows or columns, nor if strips do."""
     view = contraction.view
     for group in (contraction.rows, contraction.columns):
         sizes = [view.loop_sizes()[loop] for loop in group]
@@ -68,7 +73,7 @@ def gains_from_panels(contraction: Contraction, is_inline: Callable[[SSAValue], 
             return False
     stored = [element_of(element_type(each.type), view.operation) for each in view.inputs]
     if contraction.tile.terms > 1 or F16 in stored:
-        # Strips take their numbers from where they lie, and widen them again for each.
+        # Strips read scalars in place, and would widen them again for each strip.
         return True
     writer = KernelWriter(view.operation, (), is_inline, write_element)
     tiles = register_tiles(writer, view, loop_sizes(writer, view))
@@ -89,7 +94,10 @@ class PackedProduct:
 def packed_product(
     operation: Operation, is_inline: Callable[[SSAValue], bool]
 ) -> PackedProduct | None:
-    """The kernels that compute a large product by panels, `None` where that does not pay."""
+    """Return the kernels that compute a product by panels, `None` where that does not pay off.
+
+    Raises OperationError for unsupported element types.
+    """
     view = structured_view(operation)
     if view is None or is_pointwise(operation):
         return None
@@ -116,7 +124,7 @@ class _ProductWriter:
         self._is_inline = is_inline
 
     def write(self) -> PackedProduct:
-        """All three."""
+        """Write all three kernels."""
         contraction = self.contraction
         return PackedProduct(
             contraction,
@@ -131,7 +139,7 @@ class _ProductWriter:
         return KernelWriter(operation, (result,), self._is_inline, write_element)
 
     def _pack(self, position: int, group: Loops) -> KernelText:
-        """Write panels of an operand."""
+        """Write the kernel that packs an operand."""
         contraction, panels = self.contraction, self.panels[position]
         writer = self._writer(panels)
         first, packed = (writer.constant(each) for each in (FIRST_PANEL, PANEL_COUNT))
@@ -158,7 +166,7 @@ class _ProductWriter:
         return writer.finish(TileCount((((packed,), together),)))
 
     def _words(self, writer: KernelWriter, sizes: Indices) -> tuple[Term, Term]:
-        """The first word of depth that a kernel takes, and how many there are."""
+        """Return the first word of depth of a kernel's section, and the number of words."""
         code = writer.code
         depth = code.product([sizes[loop] for loop in self.contraction.depth])
         if isinstance(depth, int):

@@ -1,4 +1,4 @@
-"""Loops over numbers that set elements of tensors one after the other, such as scatters.
+"""Write sequential loops that set elements of tensors, such as scatters.
 
     %r = scf.for %i = %low to %high step %step iter_args(%t = %initial) -> tensor<256xi32> {
       %old = tensor.extract %t[%at]                  # and scalar operations
@@ -6,8 +6,9 @@
       scf.yield %n
     }
 
-Nothing but the loop sees a carried tensor between two turns, so its elements are set where they
-lie. One thread runs the turns in order. Slices are set alike (`slice_loops`).
+Only the loop reads a carried tensor between two iterations, so that its elements are updated in
+place. One thread runs all iterations in order. Loops that update slices are written alike
+(`slice_loops`).
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from .writer import KernelWriter
 
 
 def is_element_loop(operation: Operation) -> bool:
-    """Whether a loop does nothing but set elements, or slices, that surely lie in its tensors.
+    """Return whether a loop only sets elements, or slices, that are proven to be in bounds.
 
-    That its other operations are known to kernels is for the caller to see.
+    The caller must check that kernels support its other operations.
     """
     if operation.name != "scf.for" or flag(operation, "unsignedCmp"):
         return False
@@ -52,7 +53,7 @@ def is_element_loop(operation: Operation) -> bool:
 
 
 def _sets_elements(block: Block, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]) -> bool:
-    """Whether one element of each carried tensor is set, and no other tensor is computed."""
+    """Return whether one element of each carried tensor is set, and no other tensor is computed."""
     return all(
         _is_set_last(block, tensor, new) for tensor, new in zip(carried, yielded, strict=True)
     ) and all(
@@ -70,7 +71,7 @@ def _known_number(value: SSAValue) -> int | None:
 
 
 def _is_set_last(block: Block, tensor: SSAValue, new: SSAValue) -> bool:
-    """Whether one element of a carried tensor is set, after all that are read."""
+    """Return whether one element of a carried tensor is set, after all reads of the tensor."""
     insert = new.owner
     if not isinstance(insert, Operation) or insert.name != "tensor.insert":
         return False
@@ -90,13 +91,16 @@ def _is_set_last(block: Block, tensor: SSAValue, new: SSAValue) -> bool:
 
 
 def write_element_loop(writer: KernelWriter, operation: Operation) -> TileCount:
-    """The loops of a kernel: the initial values are copied unless they are in place, then set."""
+    """Write the loops: copy initial values unless they are in place, then run the iterations.
+
+    Raises OperationError for an operation that kernels do not support.
+    """
     code, block = writer.code, operation.regions[0].block
     low, high, step = (writer.number(each) for each in operation.operands[:3])
     carried = block.args[1:]
     inserts = [each for each in block.ops if each.name == "tensor.insert_slice"]
     if inserts:
-        # What a turn computes of slices is written where it is read.
+        # Elements of tensors that an iteration computes are written where they are read.
         is_outer = writer.is_inline
         writer.is_inline = lambda value: is_outer(value) or _is_made_in(block, value)
     with code.loop("first", "last"):

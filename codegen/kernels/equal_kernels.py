@@ -1,8 +1,8 @@
-"""Kernels that compute the same are written once: repeated layers of a model share their code.
+"""Share equal kernels: the repeated layers of a model are written and compiled once.
 
-All that the text of a kernel follows from is met in a walk from its root: names, attributes, types
-and regions of the operations that it carries out, and of what it reads the types, and the contents
-of constants. Two kernels for which that is equal differ in the values that they are bound to.
+A walk from the root collects everything that a kernel's text depends on: names, attributes, types
+and regions of its operations, types of the values it reads, and contents of constants. Two kernels
+whose walks are equal differ only in the values they are bound to.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ IsInline = Callable[[SSAValue], bool]
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """The loops of a kernel, and another way to its result where its sizes are large."""
+    """The loops of a kernel, and its packed version for large sizes, `None` if there is none."""
 
     text: KernelText
     product: PackedProduct | None
 
 
 class EqualKernels:
-    """The kernels of a program that are written so far."""
+    """The kernels of a program that have been written so far."""
 
     def __init__(self) -> None:
         self._written: dict[Hashable, tuple[Kernels, _Walk]] = {}
@@ -38,7 +38,7 @@ class EqualKernels:
     def kernel(
         self, operation: Operation, results: Sequence[SSAValue], is_inline: IsInline
     ) -> Kernels:
-        """The kernel that stores `results` of an operation.
+        """Return the kernel that stores `results` of an operation.
 
         Raises OperationError as `write_kernel` does.
         """
@@ -56,8 +56,8 @@ class EqualKernels:
 class _Walk:
     """A walk from the root of a kernel.
 
-    `key` is all that its text follows from; `values` and `operations` are those that it meets, in
-    an order that follows from that.
+    - `key`: everything that the kernel's text depends on;
+    - `values`, `operations`: what the walk visits; equal keys imply the same order.
     """
 
     def __init__(self, root: Operation, is_inline: IsInline) -> None:
@@ -100,14 +100,14 @@ class _Walk:
 
 
 class _Binding:
-    """What the values and operations of one walk are in another with the same key."""
+    """Maps the values and operations of one walk to those of another with the same key."""
 
     def __init__(self, old: _Walk, new: _Walk) -> None:
         self._values = dict(zip(old.values, new.values, strict=True))
         self._operations = dict(zip(old.operations, new.operations, strict=True))
 
     def kernels(self, kernels: Kernels, operation: Operation) -> Kernels:
-        """Kernels of the old walk for the new one, whose root is `operation`."""
+        """Return the kernels of the old walk for the new one, whose root is `operation`."""
         product = kernels.product
         if product is not None:
             view = structured_view(operation)

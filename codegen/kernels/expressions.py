@@ -1,8 +1,7 @@
-"""What one element of a tensor is, for every operation that computes its elements one by one.
+"""How to compute one element of a result, for each operation that is computed element by element.
 
-A rule gets the writer, the operation, the number of the result and the element's indices, and
-returns the variable that holds the element. `fusion` asks `access` how an operation reads its
-operands: that decides what may be computed on the way.
+A rule gets the writer, the operation, the number of the result and the indices of the element. It
+returns the variable that holds the element.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Access(IntEnum):
     """How often an operation reads each element of an operand, from best to worst."""
 
     EACH = 0
-    """Once, to compute the result's element of the same indices."""
+    """Once, to compute the result element at the same indices."""
     SAME = 1
     """At most once, and at the result's indices."""
     ONCE = 2
@@ -43,7 +42,10 @@ class Access(IntEnum):
 
 
 def write_element(writer: KernelWriter, value: SSAValue, indices: Indices) -> Term:
-    """The code of an element of an operation's result."""
+    """Return the code of an element of an operation's result.
+
+    Raises OperationError for a block argument, and for an operation that has no rule.
+    """
     operation = value.owner
     if not isinstance(operation, Operation):
         raise OperationError(writer.operation, "computes an element of a block argument")
@@ -67,7 +69,10 @@ def _number(value: SSAValue) -> int:
 
 
 def loop_positions(output_map: AffineMap) -> tuple[int, ...] | None:
-    """For every loop, the result of the map that is this loop; `None` if there is not one each."""
+    """Return, for each loop, the position of the map's result that is this loop.
+
+    Returns `None` if some loop is no result.
+    """
     positions: dict[int, int] = {}
     for position, expression in enumerate(output_map.results):
         if isinstance(expression, AffineDimExpr):
@@ -78,10 +83,10 @@ def loop_positions(output_map: AffineMap) -> tuple[int, ...] | None:
 
 
 def written_loops(view: StructuredView) -> tuple[int, ...] | None:
-    """The loops that together tell each element of every result once, in order.
+    """Return the loops that enumerate the elements of every result, each once, in ascending order.
 
-    `None` unless each result's map is such loops, next to zeros in dimensions of size 1: then
-    elements may be written often or never.
+    Returns `None` unless each result's map consists of the same distinct loops, and of zeros in
+    dimensions of size 1. Elements could otherwise be written several times or never.
     """
     loops: set[frozenset[int]] = set()
     for output, output_map in zip(view.outputs, view.output_maps, strict=True):
@@ -156,7 +161,7 @@ def _write_elementwise(
 def slice_geometry(
     writer: KernelWriter, operation: Operation, dynamic: Sequence[Sequence[SSAValue]]
 ) -> tuple[Indices, Indices, Indices]:
-    """Offsets, sizes and strides of a slice."""
+    """Return the offsets, sizes and strides of a slice."""
     lists = [integers(operation, f"static_{part}") for part in _SLICE_PARTS]
     offsets, sizes, strides = (
         writer.mixed_numbers(static, values) for static, values in zip(lists, dynamic, strict=True)
@@ -168,7 +173,7 @@ _SLICE_PARTS = ("offsets", "sizes", "strides")
 
 
 def expand_indices(kept: Sequence[int], rank: int, indices: Indices) -> Indices:
-    """Indices of the full rank from those of the kept dimensions."""
+    """Return indices of full rank; dimensions that are not kept have index 0."""
     full: list[Term] = [0] * rank
     for dimension, index in zip(kept, indices, strict=True):
         full[dimension] = index
@@ -244,7 +249,7 @@ def _splat(writer: KernelWriter, op: Operation, number: int, indices: Indices) -
 
 
 def _empty(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
-    """Whatever the element is; zero is as good as anything."""
+    """Return any value, here zero: the contents of `tensor.empty` are undefined."""
     return writer.zero(op.results[0])
 
 
@@ -340,7 +345,10 @@ def _unpack(writer: KernelWriter, op: Operation, number: int, indices: Indices) 
 
 
 def unit_reshape(source: Sequence[int], target: Sequence[int]) -> tuple[int, ...] | None:
-    """Which dimensions of the target are those of the source that are not 1, if only 1s differ."""
+    """Return the target's dimensions of sizes other than 1, if the shapes differ only in ones.
+
+    Returns `None` for other shapes.
+    """
     kept = [(i, size) for i, size in enumerate(source) if size != 1]
     wanted = [(i, size) for i, size in enumerate(target) if size != 1]
     if [size for _, size in kept] != [size for _, size in wanted]:
@@ -363,7 +371,7 @@ def _reshape(writer: KernelWriter, op: Operation, number: int, indices: Indices)
 RESHAPES = frozenset(
     ("tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape", "tosa.reshape")
 )
-"""Operations whose result has its operand's elements in the same row-major order."""
+"""Operations whose result has the operand's elements in the same row-major order."""
 
 RULES: dict[str, Rule] = {
     **MOVEMENTS,
@@ -383,7 +391,7 @@ RULES: dict[str, Rule] = {
     "tensor.pad": _pad,
     "tensor.splat": _splat,
 }
-"""Rules by operation; elementwise and structured operations need none."""
+"""The rule of each operation; elementwise and structured operations need none."""
 
 FREE = frozenset(
     (
@@ -393,4 +401,4 @@ FREE = frozenset(
         *("tosa.concat", "tosa.reverse", "tosa.slice", "tosa.transpose"),
     )
 )
-"""Operations that only say where an element comes from, and cost nothing to repeat."""
+"""Operations that only select where an element comes from, and cost nothing to repeat."""

@@ -1,8 +1,8 @@
-"""Checks of kernels: a kernel whose checks failed looks for the first wrong number again.
+"""Find the first error after a check of a kernel has failed.
 
-A kernel only notes that a check failed somewhere. Then its loops run once more, and leave where
-the first check that failed fails first: so the error is the one of running operations one after the
-other, each on all of its elements.
+A kernel only records which checks failed. If any did, its loops run again and return at the first
+failure of the first failed check. The error is the same as if each operation ran on all of its
+elements before the next operation.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ from .ast_builder import Term, term_expression
 from .kernel_text import FIRST_FAILURE
 
 Checks = Mapping[ast.stmt, tuple[int, Term]]
-"""Statements that note a failure: the number of the check, and the number that is wrong."""
+"""Statements that record a failure, with the number of the check and the wrong number."""
 
 
 def search_failure(
     body: Sequence[ast.stmt], checks: Checks, count: int, place: int
 ) -> list[ast.stmt]:
-    """What follows a kernel's body: it sets the constant at a place and returns a status."""
+    """Return the code after a kernel's body, which returns the status of a failure.
+
+    It stores the wrong number to the constant at `place`.
+    """
     code = "wanted = -1\n"
-    # The first check that failed is the last to be set here.
+    # The loop assigns the first failed check last.
     for number in reversed(range(count)):
         code += f"if failed{number}:\n  wanted = {number}\n"
     code += f"if wanted >= 0:\n  pass\n  return {FIRST_FAILURE} + wanted\n"

@@ -1,10 +1,17 @@
-"""Which tensors a block stores, and which are computed on the way inside another's kernel.
+"""Decide which tensors of a block are stored and which are fused into a kernel that reads them.
 
-One walk from the last operation to the first. Each tensor collects demands: who reads it, and how
-often. A tensor is computed on the way if all its readers are one kernel and no element would be
-computed twice; tensors that only rearrange others are computed wherever they are read. What may
-fail while it runs is only computed where all of its elements are, also if nobody reads it, and
-before anything else may be refused: the first error counts.
+    %e = math.exp %x              # fused into the kernel of %s
+    %s = arith.addf %e, %y        # stored, because the product reads its elements repeatedly
+    %p = linalg.matmul ins(%s, %w) ...
+
+The operations are visited from last to first. Each tensor collects demands: the kernels that read
+it, and how often each element is read. A tensor is fused if all its readers belong to one kernel
+and no element would be computed twice. Tensors that only rearrange another are fused into every
+reader.
+
+An operation whose body may fail must compute all elements, even if nothing reads them, and before
+any later operation can fail, because the first error of the program must be reported. It is fused
+only where that holds.
 """
 
 from __future__ import annotations
@@ -35,18 +42,18 @@ from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
 from .writer import BODY_OPERATIONS
 
 LARGEST_GROUP = 48
-"""Operations computed on the way in one kernel: beyond that, compile time outweighs traffic."""
+"""The most operations fused into one kernel: beyond that, compile time outweighs traffic."""
 
 LEAST_READS = 16
-"""How often a convolution reads an element that is moved for it beforehand."""
+"""The reads of each element by a convolution from which on a rearranged operand is stored first."""
 
 KERNEL_ONLY = frozenset(("linalg.softmax",))
-"""Operations with a kernel of their own that are no loop nest over elements."""
+"""Operations with a kernel of their own that is not a loop nest over result elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A kernel, by the operation at its root, that reads a tensor in some way."""
+    """A kernel, named by its root operation, that reads a tensor with some access."""
 
     root: Operation
     access: Access
@@ -56,12 +63,12 @@ class Demand:
 class FusionPlan:
     """What to do with each operation of a block.
 
-    - `kernels`: roots, each with the results that its kernel stores;
-    - `groups`: what each root's kernel computes on the way;
-    - `inline`: tensors that are computed on the way wherever they are read;
-    - `host`: operations that the host program carries out;
-    - `aligned`: what each root's kernel reads only at the element that it writes next;
-    - `shapes`: what no kernel stores: on the way in another's, or read by nobody.
+    - `kernels`: the root of each kernel, with the results that the kernel stores;
+    - `groups`: the operations that are fused into each root's kernel;
+    - `inline`: tensors that are fused wherever they are read;
+    - `host`: operations that run on the host;
+    - `aligned`: tensors that each root's kernel reads only at the element that it writes next;
+    - `shapes`: operations whose results no kernel stores, because they are fused or unread.
     """
 
     kernels: dict[Operation, tuple[SSAValue, ...]] = field(
@@ -77,7 +84,7 @@ class FusionPlan:
 
 
 def is_pointwise(operation: Operation) -> bool:
-    """Whether each element of the results is computed alone."""
+    """Return whether each element of the results can be computed on its own."""
     name = operation.name
     if name in RESHAPES:
         return _is_unit_reshape(operation)
@@ -95,7 +102,7 @@ def is_pointwise(operation: Operation) -> bool:
 
 
 def _is_known_slice(operation: Operation) -> bool:
-    """Whether a slice surely lies inside: the host looks at all others before they are taken."""
+    """Return whether a slice is statically in bounds; the host checks all others first."""
     group = 1 if operation.name == "tensor.extract_slice" else 2
     if any(operand_groups(operation, operation.operands)[group:]):
         return False
@@ -109,23 +116,23 @@ def _is_known_slice(operation: Operation) -> bool:
 
 
 def is_pointwise_view(view: StructuredView) -> bool:
-    """Whether a structured operation has no reduction, and its results tell its loops."""
+    """Return whether a view has no reduction, and a result's indices determine its loops."""
     written = written_loops(view)
     same = all(each == view.output_maps[0] for each in view.output_maps)
     return same and written is not None and len(written) == len(view.iterators)
 
 
 def _is_unit_reshape(operation: Operation) -> bool:
-    """Whether a reshape surely moves no element to another index but those of sizes 1."""
+    """Return whether a reshape only adds or removes dimensions of size 1."""
     source, target = shape_of(operation.operands[0]), shape_of(operation.results[0])
     if operation.name == "tosa.reshape" and sum(size < 0 for size in target) > 1:
-        # Several open sizes may be others than those of the operand.
+        # Several dynamic sizes may differ from those of the operand.
         return False
     return operation.name != "tensor.reshape" and unit_reshape(source, target) is not None
 
 
 def is_kernel(operation: Operation) -> bool:
-    """Whether an operation's results are computed by kernels."""
+    """Return whether an operation's results are computed by kernels."""
     if not operation.results or not isinstance(operation.results[0].type, TensorType | AnyFloat):
         return False
     if operation.name == "scf.for":
@@ -143,13 +150,14 @@ def is_kernel(operation: Operation) -> bool:
         or structured_view(operation) is not None
     )
     if operation.name == "tensor.pad" and unproven(operation):
-        # The interpreter computes the body for all elements, a kernel only where it is needed.
+        # The interpreter runs the body for all elements, a kernel only in the padding, so that it
+        # could miss an error.
         return False
     return known and _has_known_elements(operation) and _has_known_bodies(operation)
 
 
 def _has_known_elements(operation: Operation) -> bool:
-    """Whether kernels hold the elements of all operands and results."""
+    """Return whether kernels support the element types of all operands and results."""
     try:
         for value in (*_read_operands(operation), *operation.results):
             element_of(element_type(value.type), operation)
@@ -159,14 +167,14 @@ def _has_known_elements(operation: Operation) -> bool:
 
 
 def _read_operands(operation: Operation) -> Sequence[SSAValue]:
-    """The operands whose elements or numbers kernels read."""
+    """Return the operands whose elements a kernel reads."""
     if operation.name.startswith("tosa."):
         return [each for each in operation.operands if is_read(operation, each)]
     return operation.operands
 
 
 def _has_known_bodies(operation: Operation) -> bool:
-    """Whether kernels have every operation in the regions."""
+    """Return whether kernels support every operation in the regions."""
     view = structured_view(operation)
     blocks = [view.body] if view else [r.block for r in operation.regions if r.blocks]
     return all(_is_known_body(block) for block in blocks)
@@ -187,7 +195,7 @@ def _is_known_body(block: Block, names: Set[str] = BODY_OPERATIONS) -> bool:
 
 
 def _is_known_turn(block: Block) -> bool:
-    """Whether kernels have all that a turn of a loop does, with elements or with slices."""
+    """Return whether kernels support the body of a loop, which updates elements or slices."""
     structured = {each.name for each in block.ops if structured_view(each) is not None}
     return _is_known_body(
         block, BODY_OPERATIONS | SLICE_OPERATIONS | structured | {"tensor.insert"}
@@ -195,7 +203,7 @@ def _is_known_turn(block: Block) -> bool:
 
 
 def _is_free(operation: Operation) -> bool:
-    """Whether results cost nothing to compute again."""
+    """Return whether results cost nothing to recompute."""
     if operation.name in FREE:
         return True
     view = structured_view(operation)
@@ -206,7 +214,7 @@ def _is_free(operation: Operation) -> bool:
 
 
 def _slides_over(root: Operation, operation: Operation) -> bool:
-    """Whether a convolution reads each element so often that it had better lie in order."""
+    """Return whether a convolution reads elements so often that they should be stored in order."""
     view = structured_view(root)
     if view is None or product_factors(view.body) is None or not has_windows(view):
         return False
@@ -229,7 +237,8 @@ def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
 
 
 _ONCE_OPERANDS = {
-    # Reading an operand elsewhere than at the result's indices, but at each place once.
+    # Operations that read an operand at other indices than the result's, but each element at most
+    # once.
     **dict.fromkeys(
         (*RESHAPES, "tensor.extract_slice", "tensor.concat", "tensor.pad"), Access.ONCE
     ),
@@ -243,7 +252,7 @@ _ONCE_OPERANDS = {
 
 
 def _accesses(operation: Operation) -> Sequence[tuple[SSAValue, Access]]:
-    """How an operation's kernel reads each operand, and values that its regions capture."""
+    """Return how an operation's kernel reads each operand and each captured value."""
     view = structured_view(operation)
     pairs: list[tuple[SSAValue, Access]] = []
     if view is None:
@@ -251,13 +260,13 @@ def _accesses(operation: Operation) -> Sequence[tuple[SSAValue, Access]]:
         if operation.name in KERNEL_ONLY or operation.name in TOSA_KERNELS:
             default = Access.MANY
         for operand in _read_operands(operation):
-            # Sizes that are open are hoped to be equal.
+            # Dynamic sizes are expected to be equal.
             is_repeated = operation.name in ELEMENTWISE and (
                 shape_of(operand) != shape_of(operation.results[0])
             )
             pairs.append((operand, Access.MANY if is_repeated else default))
     else:
-        # What the body does not use is not computed.
+        # An operand that the body does not use is not computed.
         used = {element.index for element in view.body.args if element.first_use is not None}
         operands = (*view.inputs, *view.outputs)
         for position, (operand, affine_map) in enumerate(zip(operands, view.maps, strict=True)):
@@ -276,14 +285,15 @@ def _is_float(value: SSAValue) -> bool:
 
 
 def no_operation(operation: Operation) -> bool:
-    """The host has instructions for none."""
+    """Return False: no operation runs on the host instead of in a kernel."""
     return False
 
 
 def plan_block(block: Block, on_host: Callable[[Operation], bool] = no_operation) -> FusionPlan:
-    """Decide for every operation of a block. What nobody reads is only looked at for errors.
+    """Plan every operation of a block.
 
-    `on_host` are operations with kernels that the host program carries out all the same.
+    `on_host` selects operations with kernels that run on the host nevertheless. An unread operation
+    is kept only for the errors that it may raise.
     """
     planner = _Planner(block)
     for operation in reversed(list(block.ops)):
@@ -301,21 +311,21 @@ def plan_block(block: Block, on_host: Callable[[Operation], bool] = no_operation
 
 
 class _Planner:
-    """The plan of a block while its operations are walked through from the last to the first."""
+    """Builds the plan of a block, from the last operation to the first."""
 
     def __init__(self, block: Block) -> None:
         self.plan = FusionPlan()
         self.demands: dict[SSAValue, list[Demand]] = {}
         self.wanted_by_host = set(_read_by_other_blocks(block))
         self.refusing: Operation | None = None
-        """The next operation that sizes or numbers at run time may contradict."""
+        """The next operation that may raise an error at run time."""
         self._pointwise: dict[Operation, bool] = {}
 
     def _is_read(self, value: SSAValue) -> bool:
         return value in self.demands or value in self.wanted_by_host
 
     def _is_pointwise(self, operation: Operation) -> bool:
-        """`is_pointwise`, looked at once."""
+        """Return `is_pointwise`, cached."""
         found = self._pointwise.get(operation)
         if found is None:
             found = self._pointwise[operation] = is_pointwise(operation)
@@ -328,9 +338,9 @@ class _Planner:
             )
 
     def has_purpose(self, operation: Operation) -> bool:
-        """Whether an operation without a kernel must be carried out: it may fail, if nothing else.
+        """Return whether an operation without a kernel must run: it is read or may fail.
 
-        Of scalar arithmetic only divisions do.
+        Of scalar arithmetic, only divisions fail.
         """
         return (
             not is_scalar_operation(operation.name)
@@ -339,20 +349,20 @@ class _Planner:
         )
 
     def plan_constant(self, operation: Operation) -> None:
-        """Kernels hold numbers themselves; other constants are arrays of the host's."""
+        """Plan a constant: kernels contain scalars and splats; the host stores other constants."""
         result = operation.results[0]
         is_array = result in self.demands and not _is_number(result)
         if result in self.wanted_by_host or is_array:
             self.plan.host.add(operation)
 
     def plan_host(self, operation: Operation) -> None:
-        """Let the host carry out an operation."""
+        """Plan an operation that runs on the host."""
         self.plan.host.add(operation)
         self.wanted_by_host.update(operation.operands)
         self.wanted_by_host.update(captured(operation))
 
     def plan_kernel(self, operation: Operation) -> None:
-        """Find the kernel that computes an operation, or the kernels on whose way it is."""
+        """Plan an operation as a kernel of its own, or fused into others."""
         plan, may_fail = self.plan, bool(unproven(operation))
         read = [each for each in operation.results if self._is_read(each)]
         if not read and not may_fail:
@@ -371,13 +381,13 @@ class _Planner:
             plan.host.add(operation)
             self.wanted_by_host.update(operation.operands)
         else:
-            # A reduction combines into all of its results, read or not.
+            # A reduction accumulates in all of its results, whether they are read or not.
             stored = read if read and self._is_pointwise(operation) else operation.results
             plan.kernels[operation] = tuple(stored)
             self._ask(operation, {operation: Access.EACH})
 
     def _inline_roots(self, operation: Operation) -> dict[Operation, Access] | None:
-        """The kernels that compute an operation on the way, or `None` if its results are stored."""
+        """Return the kernels that fuse an operation, or `None` if its results are stored."""
         if not self._is_pointwise(operation) or any(
             each in self.wanted_by_host for each in operation.results
         ):
@@ -403,13 +413,13 @@ class _Planner:
         return roots if once else None
 
     def _is_next(self, root: Operation) -> bool:
-        """Whether nothing may be refused from here on until a root has run."""
+        """Return whether no other operation can fail from here to the end of a root's kernel."""
         return self.refusing is None or (
             self.refusing is not root and root.is_before_in_block(self.refusing)
         )
 
     def find_aligned(self) -> None:
-        """Note what each root's kernel reads only at the element that it writes next."""
+        """Record which tensors each kernel reads only at the element that it writes next."""
         for value, found in self.demands.items():
             for root in {demand.root for demand in found}:
                 own = [demand.access for demand in found if demand.root is root]
@@ -417,16 +427,16 @@ class _Planner:
                     self.plan.aligned.setdefault(root, set()).add(value)
 
     def _is_aligned(self, value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:
-        """Whether a kernel reads a tensor only at the element that it writes next."""
+        """Return whether a kernel reads a tensor only at the element that it writes next."""
         if self._is_pointwise(root) or root.name == "scf.for":
             return max(accesses) <= Access.SAME
-        # A packed product adds its sums to the initial values, one after the other.
+        # A packed product adds each sum to its initial value just before it stores the element.
         view = structured_view(root) if root.name in PACKED_PRODUCTS else None
         return view is not None and value is view.outputs[0] and len(accesses) == 1
 
 
 def _may_divide_by_zero(operation: Operation) -> bool:
-    """Whether an operation on integers divides by what is no constant, or by 0 or -1."""
+    """Return whether an integer division's divisor is not constant, or is 0 or -1."""
     if operation.name not in INTEGER_DIVISIONS:
         return False
     attribute = constant_attribute(operation.operands[1])
@@ -437,7 +447,7 @@ PACKED_PRODUCTS = frozenset(("linalg.batch_mmt4d", "linalg.mmt4d"))
 
 
 def _read_by_other_blocks(block: Block) -> list[SSAValue]:
-    """Values that a later block of the same region uses."""
+    """Return the values that other blocks of the same region use."""
     region = block.parent_region()
     if region is None or len(region.blocks) == 1:
         return []
@@ -452,12 +462,11 @@ def _read_by_other_blocks(block: Block) -> list[SSAValue]:
 VIEWS = frozenset(
     (*RESHAPES, "tensor.cast", "tensor.empty", "tensor.extract_slice", "tensor.insert_slice")
 )
-"""Operations that the host carries out where no kernel computes them on the way: often nothing
-has to be copied."""
+"""Operations that the host runs where they are not fused, because often nothing is copied."""
 
 
 def _is_number(constant: SSAValue) -> bool:
-    """Whether a constant is a scalar, or a tensor of equal elements."""
+    """Return whether a constant is a scalar or a splat."""
     if not isinstance(constant.type, TensorType):
         return True
     attribute = constant_attribute(constant)

@@ -1,6 +1,8 @@
-"""Which indices in a kernel's body are surely inside: the ranges of the integers it computes.
+"""Prove that accesses in a kernel's body are in bounds, by ranges of the integers it computes.
 
-What is not proven here is checked as the kernel runs.
+In a `linalg.generic` over 8 x 4 elements, `%i = linalg.index 0` is in 0 .. 7, so that
+`tensor.extract %t[%i]` of a `tensor<8xf32>` needs no check. Accesses that are not proven are
+checked when the kernel runs.
 """
 
 from __future__ import annotations
@@ -25,7 +27,10 @@ LONGEST_LOOP = Interval(0, (1 << 62) - 1)
 
 
 def unproven(operation: Operation) -> frozenset[Operation]:
-    """The operations in an operation's body that may leave a tensor, or divide by no size."""
+    """Return the operations in an operation's body that may fail.
+
+    These are accesses that may be out of bounds, divisors that may not be positive, and asserts.
+    """
     found: set[Operation] = set()
     if not operation.regions:
         return frozenset()
@@ -39,7 +44,7 @@ def unproven(operation: Operation) -> frozenset[Operation]:
 
 
 class _Ranges:
-    """The ranges of the integers in an operation's body, which is visited in its order."""
+    """The ranges of the integers in an operation's body, whose operations are visited in order."""
 
     def __init__(self, operation: Operation) -> None:
         self._known: dict[SSAValue, Interval] = {}
@@ -51,12 +56,12 @@ class _Ranges:
             index = operation.regions[0].block.args[0]
             self._known[index] = Interval(low.low, max(low.low, high.high - 1))
         elif view is None and block is not None:
-            # A `tensor.pad` or `generate` gives its body the indices of an element.
+            # The body of a `tensor.pad` or `tensor.generate` gets the indices of an element.
             indices = _index_ranges(shape_of(operation.results[0]))
             self._known.update(zip(block.args, indices, strict=False))
 
     def of(self, value: SSAValue) -> Interval:
-        """The range of an integer or index."""
+        """Return the range of an integer or index."""
         if value in self._known:
             return self._known[value]
         number = getattr(getattr(constant_attribute(value), "value", None), "data", None)
@@ -67,7 +72,7 @@ class _Ranges:
         return _all_of(value.type)
 
     def visit(self, op: Operation) -> None:
-        """Note the ranges of an operation's results."""
+        """Record the range of an operation's result."""
         width = integer_width(op.results[0].type) if len(op.results) == 1 else None
         if width is None:
             return
@@ -86,7 +91,7 @@ class _Ranges:
         return None if rule is None else rule([self.of(operand) for operand in op.operands])
 
     def _loops_around(self, op: Operation) -> Sequence[Interval]:
-        """The indices of the loops whose body an operation is in."""
+        """Return the index ranges of the loops around an operation."""
         nest = op.parent_op()
         while nest is not None and nest.name == "scf.if":
             nest = nest.parent_op()
@@ -105,7 +110,7 @@ class _Ranges:
         return operands[: affine_map.num_dims], operands[affine_map.num_dims :]
 
     def is_safe(self, op: Operation) -> bool:
-        """Whether an operation surely stays inside its operands, and asserts nothing."""
+        """Return whether an operation is proven to be in bounds, and is no assert."""
         if op.name in ("tensor.extract", "tensor.insert"):
             tensor, *indices = op.operands[op.name == "tensor.insert" :]
             pairs = zip(indices, shape_of(tensor), strict=True)
@@ -124,7 +129,7 @@ class _Ranges:
         return True
 
     def _is_inside(self, op: Operation, position: bool) -> bool:
-        """Whether a slice of known sizes, without strides, surely lies inside of an operand."""
+        """Return whether a slice with static sizes and unit strides is proven to be in bounds."""
         whole = shape_of(op.operands[position])
         dynamic_offsets, *dynamic = operand_groups(op, op.operands)[1 + position :]
         lists = [integers(op, f"static_{name}") for name in ("offsets", "sizes", "strides")]
@@ -142,7 +147,7 @@ class _Ranges:
 
 
 def _index_ranges(sizes: Iterable[int | None]) -> list[Interval]:
-    """The indices of loops of some sizes."""
+    """Return the index ranges of loops of some sizes."""
     return [
         LONGEST_LOOP if size is None or size < 0 else Interval(0, max(size - 1, 0))
         for size in sizes
@@ -155,7 +160,7 @@ def _map_of(op: Operation) -> AffineMap:
 
 
 def _all_of(kind: Attribute) -> Interval:
-    """All integers of a type; true is 1 or -1, as who reads it likes."""
+    """Return all integers of a type; for i1, true may be read as 1 or as -1."""
     width = integer_width(kind) or 64
     if width == 1:
         return Interval(-1, 1)
@@ -168,7 +173,7 @@ def _pair(function: Callable[[Interval, Interval], Interval | None]) -> Rule:
 
 
 def _natural(function: Callable[[Interval, Interval], Interval | None]) -> Rule:
-    """A rule for numbers that are not negative, where signs and directions make no difference."""
+    """Restrict a rule to non-negative operands, for which signedness and rounding do not matter."""
 
     def rule(operands: Sequence[Interval]) -> Interval | None:
         left, right = operands
@@ -178,7 +183,7 @@ def _natural(function: Callable[[Interval, Interval], Interval | None]) -> Rule:
 
 
 def _remainder(operands: Sequence[Interval]) -> Interval | None:
-    """Of a division that rounds to zero: it has the dividend's sign."""
+    """Bound the remainder of a division that rounds to zero; it has the dividend's sign."""
     left, right = operands
     if left.low >= 0:
         return intervals.modulo(left, right)
@@ -203,7 +208,7 @@ def _greatest(operands: Sequence[Interval]) -> Interval:
 
 
 def _least_unsigned(operands: Sequence[Interval]) -> Interval | None:
-    """At most each operand that is not negative: a negative one has the highest bit."""
+    """Bound by each non-negative operand; a negative operand is large if it is unsigned."""
     natural = [each.high for each in operands if each.low >= 0]
     return Interval(0, min(natural)) if natural else None
 

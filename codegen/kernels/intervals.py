@@ -1,7 +1,7 @@
-"""What integers an affine expression may give: interval arithmetic.
+"""Interval arithmetic: the integers that an affine expression may evaluate to.
 
-Intervals are of mathematical integers, so nothing overflows. They hold all values, and may hold
-more where an operand occurs twice: `i - i` over `0 <= i < 4` gives -3 to 3.
+Intervals are of mathematical integers, so that nothing overflows. They contain all possible values,
+and may contain more if an operand occurs twice: `i - i` over `0 <= i < 4` gives -3 to 3.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ class Interval:
         return self.low <= number <= self.high
 
     def is_within(self, size: int) -> bool:
-        """Whether every number is an index of a dimension of this size."""
+        """Return whether every number is a valid index of a dimension of this size."""
         return self.low >= 0 and self.high < size
 
     def fits(self, width: int) -> bool:
-        """Whether every number is a signed integer of `width` bits."""
+        """Return whether every number is a signed integer of `width` bits."""
         top = 1 << (width - 1)
         return -top <= self.low and self.high < top
 
     def union(self, other: Interval) -> Interval:
-        """The numbers of both, and what lies between them."""
+        """Return the smallest interval that contains both."""
         return Interval(min(self.low, other.low), max(self.high, other.high))
 
 
 def add(left: Interval, right: Interval) -> Interval:
-    """All sums."""
+    """Return the interval of all sums."""
     return Interval(left.low + right.low, left.high + right.high)
 
 
 def subtract(left: Interval, right: Interval) -> Interval:
-    """All differences."""
+    """Return the interval of all differences."""
     return Interval(left.low - right.high, left.high - right.low)
 
 
 def multiply(left: Interval, right: Interval) -> Interval:
-    """All products: an extreme one is a product of extremes."""
+    """Return the interval of all products; its bounds are products of the operands' bounds."""
     products = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
     return Interval(min(products), max(products))
 
 
 def floor_divide(left: Interval, right: Interval) -> Interval | None:
-    """All quotients rounded down, `None` unless all divisors are positive."""
+    """Return the interval of quotients rounded down; `None` unless all divisors are positive."""
     if right.low <= 0:
         return None
     quotients = [a // b for a in (left.low, left.high) for b in (right.low, right.high)]
@@ -68,13 +68,16 @@ def floor_divide(left: Interval, right: Interval) -> Interval | None:
 
 
 def ceiling_divide(left: Interval, right: Interval) -> Interval | None:
-    """All quotients rounded up, `None` unless all divisors are positive."""
+    """Return the interval of all quotients rounded up; `None` unless all divisors are positive."""
     negated = floor_divide(Interval(-left.high, -left.low), right)
     return None if negated is None else Interval(-negated.high, -negated.low)
 
 
 def modulo(left: Interval, right: Interval) -> Interval | None:
-    """All remainders of divisions that round down, `None` unless all divisors are positive."""
+    """Return an interval of the remainders of division that rounds down.
+
+    Returns `None` unless all divisors are positive.
+    """
     if right.low <= 0:
         return None
     if right.low == right.high and left.low // right.low == left.high // right.low:
@@ -96,9 +99,9 @@ _OPERATIONS = {
 def affine_interval(
     expression: AffineExpr, dimensions: Sequence[Interval], symbols: Sequence[Interval] = ()
 ) -> Interval | None:
-    """An interval that holds all values in 64 bits.
+    """Return an interval of the values of an expression, as 64-bit integers.
 
-    `None` if a part of the expression may wrap, or a divisor be zero or negative.
+    Returns `None` if a part of the expression may wrap, or a divisor may not be positive.
     """
     if isinstance(expression, AffineConstantExpr):
         return Interval(expression.value, expression.value)

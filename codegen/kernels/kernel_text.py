@@ -1,7 +1,6 @@
-"""What a kernel is once it is written: code, and what the host binds to it and passes.
+"""A finished kernel: its code, its bindings, and the constants that the host passes.
 
-Every kernel is `f(bindings, constants, first_tile, last_tile)` and returns a status, 0 if all went
-well.
+Every kernel is `f(bindings, constants, first_tile, last_tile)` and returns a status, 0 for success.
 """
 
 from __future__ import annotations
@@ -15,18 +14,18 @@ from xdsl.ir import Operation, SSAValue
 from .ast_builder import Term
 
 FIRST_FAILURE = 64
-"""The status of a kernel whose first check has failed; those of the others follow."""
+"""The status of a kernel whose check 0 failed; check `n` has status `FIRST_FAILURE + n`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panels:
-    """A buffer that is no value of the program, such as a packed operand of a product."""
+    """A buffer that is not a value of the program, such as a packed operand of a product."""
 
     name: str
 
 
 Bound = SSAValue | Panels
-"""What a kernel is bound to."""
+"""What a binding of a kernel refers to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +38,21 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A constant of a kernel: an index that the host program computes."""
+    """A constant of a kernel: an index that the host computes."""
 
     value: SSAValue
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """A constant of a kernel that is run for one part of the work after another: which part."""
+    """A constant of a kernel that runs section by section: it selects the section."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A constant of a kernel that it sets if a check fails: the number that is wrong."""
+    """A constant that the kernel writes if a check fails: the number that is wrong."""
 
 
 Constant = Dimension | Number | Portion | Found
@@ -61,9 +60,10 @@ Constant = Dimension | Number | Portion | Found
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A check of a kernel: what to say, and where, if it fails.
+    """A check of a kernel: the operation and the message of its error.
 
-    `message` has places for `{found}`, the wrong number, and `{size}`.
+    `message` has places for `{found}`, the wrong number, and `{size}`. `size` is a number or the
+    name of a constant.
     """
 
     operation: Operation
@@ -71,20 +71,20 @@ class Failure:
     size: Term = 0
 
     def text(self, constants: Sequence[int]) -> str:
-        """What is wrong, from the values of the kernel's constants after it has failed."""
+        """Return the message, given the kernel's constants after it has failed."""
         size = self.size if isinstance(self.size, int) else constants[int(self.size[1:])]
         return self.message.format(found=constants[-1], size=size)
 
 
 @dataclass
 class KernelText:
-    """A finished kernel, apart from any one use of it.
+    """A finished kernel, which steps with other operands may share.
 
     - `function`: the definition `f(bindings, constants, first_tile, last_tile)`;
-    - `reads`, `writes`: the values bound, reads first;
+    - `reads`, `writes`: the values that are bound, `writes` first;
     - `constants`: what the host passes for each constant;
-    - `tiles`: how many tiles there are, from the constants;
-    - `failures`: what its checks are about, in the order of their statuses.
+    - `tiles`: the number of tiles, as a function of the constants;
+    - `failures`: the checks, in the order of their statuses.
     """
 
     function: ast.FunctionDef
@@ -97,12 +97,12 @@ class KernelText:
 
 @dataclass(frozen=True, slots=True)
 class TileCount:
-    """The product of `ceil(product of sizes / chunk)`; sizes are numbers or constants by name."""
+    """The product of `ceil(product of sizes / chunk)`; a size is a number or a constant's name."""
 
     factors: tuple[tuple[tuple[Term, ...], int], ...] = ()
 
     def evaluate(self, constants: Sequence[int]) -> int:
-        """The count for the values of the kernel's constants."""
+        """Return the number of tiles for given values of the kernel's constants."""
         count = 1
         for sizes, chunk in self.factors:
             product = 1
@@ -113,13 +113,13 @@ class TileCount:
 
 
 def fetch(name: str, array: str, position: int) -> ast.stmt:
-    """`name = array[position]`: what a kernel takes from its arguments."""
+    """Return the statement `name = array[position]`, which reads an argument of a kernel."""
     subscript = ast.Subscript(ast.Name(array, ast.Load()), ast.Constant(position), ast.Load())
     return ast.Assign([ast.Name(name, ast.Store())], subscript)
 
 
 def kernel_function(body: Sequence[ast.stmt]) -> ast.FunctionDef:
-    """A kernel of some code, which returns 0 at its end."""
+    """Return a kernel with the given body, which returns status 0 at its end."""
     arguments = [ast.arg(name) for name in ("bindings", "constants", "first", "last")]
     return ast.FunctionDef(
         name="kernel",

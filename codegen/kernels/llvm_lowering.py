@@ -1,9 +1,9 @@
-"""The `ast` of a kernel or of a native function as LLVM IR, statement by statement.
+"""Lower the `ast` of a kernel or a native function to LLVM IR, statement by statement.
 
-They hold few kinds of statements: assignments, `for` over `range`, `while`, `if`, calls and
-`return`. Numbers without a type are 64-bit integers; everything else gets its type from the
-primitive that it goes to or comes from. A variable that is assigned once is a value; others have
-a place on the stack, which LLVM turns into registers.
+The statements are assignments, `for` over `range`, `while`, `if`, calls and `return`. Numbers
+without a type are 64-bit integers; other values get their type from the primitive that takes or
+returns them. A variable that is assigned once is an SSA value; others are stack slots, which LLVM
+promotes to registers.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _WORD = ir.IntType(64)
 _BOOL = ir.IntType(1)
 
 _LONG = ("exp_", "log_", "tanh_", "erf_", "sigmoid_")
-"""Primitives that are long chains of instructions: several go on at once in vectorised loops."""
+"""Primitives that are long dependence chains: vectorised loops interleave several of them."""
 
 _INTERLEAVED = 4
-"""How many vectors are computed at once in loops over such chains."""
+"""The number of vectors that such a loop computes at once."""
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
@@ -50,11 +50,11 @@ _ARITHMETIC: dict[type[ast.operator], str] = {
     ast.LShift: "shl",
     ast.RShift: "ashr",
 }
-"""Methods of a builder; the primitives above round as Python does."""
+"""Methods of `IRBuilder`; divisions are primitives, because they round as in Python."""
 
 
 def kernel_module(function: ast.FunctionDef, name: str) -> ir.Module:
-    """A module with the function `name(bindings, constants, first_tile, last_tile)`."""
+    """Return a module with the function `name(bindings, constants, first_tile, last_tile)`."""
     module = ir.Module(name)
     words = _WORD.as_pointer()
     kind = ir.FunctionType(_WORD, (words, words, _WORD, _WORD))
@@ -65,15 +65,15 @@ def kernel_module(function: ast.FunctionDef, name: str) -> ir.Module:
 
 
 def _meaning(name: str) -> Primitive | float:
-    """Of a name that is no variable of a kernel."""
+    """Return what a name means that is not a variable of a kernel."""
     number = FLOAT_NAMES.get(name)
     return primitive(name) if number is None else number
 
 
 class FunctionLowering:
-    """The variables of one function, and where its code is written next.
+    """The variables of one function, and the position where its code is appended.
 
-    `meaning` tells what a name is that is no variable: a number, a primitive, or a function.
+    `meaning` returns what a name is that is not a variable: a number, a primitive or a function.
     """
 
     def __init__(
@@ -105,12 +105,12 @@ class FunctionLowering:
         )
 
     def lower(self) -> None:
-        """Write the whole function."""
+        """Lower the whole function."""
         for name, value in self._arguments.items():
             self._assign(name, value)
         self._body(self._function.body)
         if not self._builder.block.is_terminated:
-            # Only functions without a result come to their end.
+            # Only a function without a result reaches its end.
             is_void = isinstance(self._result, ir.VoidType)
             (self._builder.ret_void if is_void else self._builder.unreachable)()
 
@@ -221,7 +221,7 @@ class FunctionLowering:
     # Expressions ------------------------------------------------------------------------------
 
     def _value(self, expression: ast.expr, wanted: Any = None) -> Any:
-        """The value of an expression, of a type if one is wanted."""
+        """Return the value of an expression, converted to a type if one is wanted."""
         match expression:
             case ast.Constant(bool() | int() | float() as number):
                 return _constant(number, wanted)
@@ -284,7 +284,7 @@ class FunctionLowering:
         return getattr(self._builder, method)(*operands)
 
     def _condition(self, expression: ast.expr) -> Any:
-        """The truth of an expression."""
+        """Return an expression as an i1."""
         value = self._value(expression)
         if value.type == _BOOL:
             return value
@@ -293,7 +293,7 @@ class FunctionLowering:
     def _comparison(
         self, left: ast.expr, operators: Sequence[ast.cmpop], rights: Sequence[ast.expr]
     ) -> Any:
-        """Of words; all of them are computed, whatever the first comparison gives."""
+        """Return a comparison of words; a chain evaluates all operands, unlike in Python."""
         builder = self._builder
         value = self._value(left, _WORD)
         result: Any = None
@@ -316,7 +316,7 @@ class FunctionLowering:
         return found
 
     def _either(self, is_or: bool, operands: Sequence[ast.expr]) -> Any:
-        """`or` or `and`: an operand is only computed if those before it leave it open."""
+        """Return `or` or `and`, with short-circuiting."""
         builder = self._builder
         after = builder.append_basic_block("decided")
         incoming: list[tuple[Any, Any]] = []
@@ -334,7 +334,7 @@ class FunctionLowering:
         return self._phi(_BOOL, incoming)
 
     def _choice(self, test: ast.expr, first: ast.expr, second: ast.expr, kind: Any) -> Any:
-        """`first if test else second`."""
+        """Return `first if test else second`."""
         builder = self._builder
         then, otherwise, after = (
             builder.append_basic_block(each) for each in ("first", "second", "chosen")
@@ -355,11 +355,11 @@ class FunctionLowering:
         return phi
 
     def _address(self, element: ast.Subscript) -> Any:
-        """Of a word of the bindings or constants."""
+        """Return the address of an element of an array of words."""
         return self._builder.gep(self._value(element.value), [self._value(element.slice, _WORD)])
 
     def _converted(self, value: Any, wanted: Any) -> Any:
-        """An integer as one of another width; other types fit already."""
+        """Convert an integer to another width. Raises TypeError for other types that differ."""
         if value.type == wanted:
             return value
         if not isinstance(value.type, ir.IntType) or not isinstance(wanted, ir.IntType):
@@ -376,7 +376,7 @@ def _name(expression: ast.expr) -> str:
 
 
 def _has_long_chain(body: Sequence[ast.stmt]) -> bool:
-    """Whether an innermost loop calls one of the `_LONG` primitives."""
+    """Return whether an innermost loop calls one of the `_LONG` primitives."""
     found = [node for each in body for node in ast.walk(each)]
     return not any(isinstance(node, ast.For) for node in found) and any(
         isinstance(node, ast.Call)
@@ -387,7 +387,7 @@ def _has_long_chain(body: Sequence[ast.stmt]) -> bool:
 
 
 def _interleaving(module: Any) -> Any:
-    """Metadata of a loop; its first operand is itself, as LLVM wants it."""
+    """Return the metadata of a loop; its first operand is itself, as LLVM requires."""
     hint = ir.MetaDataString(module, "llvm.loop.interleave.count")
     count = module.add_metadata([hint, ir.Constant(ir.IntType(32), _INTERLEAVED)])
     loop = module.add_metadata([count, ir.Constant(_WORD, len(module.metadata))])

@@ -1,8 +1,8 @@
-"""Kernels from the operations at their roots: the loops, and how they are cut into tiles.
+"""Write the kernel of an operation: choose the kind of loop nest and how it is cut into tiles.
 
-Every kernel is `f(bindings, constants, first_tile, last_tile)`. Tiles may be run in any order
-and by different threads: a tile is a chunk of a flat range, or one or two of the outermost
-parallel loops.
+Every kernel is `f(bindings, constants, first_tile, last_tile)`. Its tiles are independent, so that
+threads may run them in any order. A tile is a chunk of a flat range, or an iteration of one or two
+of the outermost parallel loops.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from .transposes import write_transpose, write_with_transposes
 from .writer import FlatIndices, Indices, KernelWriter
 
 FLAT_CHUNK = 4096
-"""Elements of a tile where all accesses have the same row-major position."""
+"""Elements in a tile of a loop over row-major positions."""
 
 
 @blamed("kernel")
 def write_kernel(
     operation: Operation, results: Sequence[SSAValue], is_inline: Callable[[SSAValue], bool]
 ) -> KernelText:
-    """The kernel that stores `results` of an operation.
+    """Return the kernel that stores `results` of an operation.
 
-    Raises OperationError if the operation, or one computed on the way, has no kernel.
+    Raises OperationError if the operation, or one that is fused into it, has no kernel.
     """
     writer = KernelWriter(operation, tuple(results), is_inline, write_element)
     if operation.name == "scf.for":
@@ -73,7 +73,10 @@ def write_kernel(
 
 
 def write_scalar_kernel(operation: Operation) -> KernelText:
-    """The kernel of an operation on numbers."""
+    """Return the kernel of an operation on scalars.
+
+    Raises OperationError if kernels do not support it.
+    """
     results = tuple(operation.results)
     writer = KernelWriter(operation, results, lambda value: False, write_element)
     code = writer.code
@@ -87,15 +90,19 @@ def write_scalar_kernel(operation: Operation) -> KernelText:
 
 
 def write_slice(operation: Operation) -> KernelText:
-    """The kernel that copies a slice, wherever it lies, into a tensor of its own."""
+    """Return the kernel that copies a slice to a new tensor.
+
+    Raises OperationError if its type does not fit.
+    """
     writer = KernelWriter(operation, (operation.results[0],), lambda value: False, write_element)
     return writer.finish(_write_pointwise(writer))
 
 
 def write_slice_update(operation: Operation) -> KernelText:
-    """The kernel that writes the source of a `tensor.insert_slice` into its destination.
+    """Return the kernel that writes the source of a `tensor.insert_slice` to its destination.
 
-    Of a `tensor.parallel_insert_slice`, which has no result, what is written is the operand.
+    A `tensor.parallel_insert_slice` has no result; its destination operand is written. Raises
+    OperationError if the types do not fit.
     """
     result = operation.results[0] if operation.results else operation.operands[1]
     writer = KernelWriter(operation, (result,), lambda value: False, write_element)
@@ -148,7 +155,7 @@ def _write_pointwise(writer: KernelWriter) -> TileCount:
 
 
 def are_flat(results: Sequence[SSAValue], is_inline: Callable[[SSAValue], bool]) -> bool:
-    """Whether elements of all depend only on elements at the same row-major position."""
+    """Return whether result elements depend only on elements at the same row-major position."""
     pending, seen = list(results), set(results)
     roots = frozenset(results)
     while pending:
@@ -163,7 +170,8 @@ def are_flat(results: Sequence[SSAValue], is_inline: Callable[[SSAValue], bool])
         read = _read_in_place(operation, is_inline)
         if read is None:
             return False
-        # A value that is read twice has been looked at once: chains of them are long.
+        # Each value is visited once: long chains of values with two uses would take exponential
+        # time.
         pending += [each for each in dict.fromkeys(read) if each not in seen]
         seen.update(read)
     return True
@@ -172,7 +180,7 @@ def are_flat(results: Sequence[SSAValue], is_inline: Callable[[SSAValue], bool])
 def _read_in_place(
     operation: Operation, is_inline: Callable[[SSAValue], bool]
 ) -> Sequence[SSAValue] | None:
-    """The operands that an operation reads at the position where it writes; `None` if elsewhere."""
+    """Return the operands, if each is read at the result's row-major position, else `None`."""
     if is_scalar_operation(operation.name) or operation.name == "tensor.bitcast":
         return operation.operands
     if operation.name in ELEMENTWISE:
@@ -205,7 +213,7 @@ def _read_in_place(
 
 
 def _write_softmax(writer: KernelWriter, operation: Operation) -> TileCount:
-    """`exp(x - max) / sum(exp(x - max))` along one dimension, in three walks over it."""
+    """Write `exp(x - max) / sum(exp(x - max))` along one dimension, in three loops over it."""
     code = writer.code
     axis = integer(operation, "dimension")
     source, result = operation.operands[0], operation.results[0]

@@ -1,4 +1,4 @@
-"""Structured operations as matrix products: which loops are rows, columns, depth and a batch."""
+"""View structured operations as matrix products: which loops are batch, rows, columns and depth."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from ..microkernels.products import Tile, tile_of_product
 from .product_sums import I32, Factor, product_factors
 
 DEPTH_BLOCK = 4096
-"""Bytes of depth, in each row or column of a panel, that are multiplied at a time at most."""
+"""The most bytes of depth, in each row or column of a panel, that are multiplied at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """The loops of a product by their part in it, and the type that sums are kept in.
+    """The loops of a matrix product by their role, and the element type of the sums.
 
-    `factors` are those of its operands, in their order, and `elements` what they are multiplied
-    as.
+    `factors` are its operands in order, and `elements` the types that they are multiplied as.
     """
 
     view: StructuredView
@@ -37,11 +36,11 @@ class Contraction:
 
     @property
     def tile(self) -> Tile:
-        """What is multiplied at once."""
+        """What the microkernel multiplies at once."""
         return tile_of_product(*self.elements, self.element)
 
     def depth_blocks(self, indices: FoldingIndices[V], depth: int | V) -> tuple[int | V, int | V]:
-        """The words of depth, and those that are multiplied at a time: equal parts."""
+        """Return the words of the depth, and the words multiplied at a time, in equal parts."""
         tile = self.tile
         steps, words = tile.steps(indices, depth), tile.words(indices, depth)
         most = DEPTH_BLOCK // self.element.storage_bytes
@@ -61,8 +60,11 @@ class Contraction:
 def contraction_of(
     view: StructuredView, element_of: Callable[[SSAValue], Element]
 ) -> Contraction | None:
-    """A structured operation as a matrix product in `f32` or `f64`, or in `i32` of integers that
-    fit 16 bits, if it is one."""
+    """Return a structured operation as a matrix product, `None` if it is none.
+
+    Sums must be `f32` or `f64`, or `i32` of operands that fit in 16 bits. `element_of` may raise
+    for unsupported element types.
+    """
     if len(view.inputs) != 2 or len(view.outputs) != 1:
         return None
     element, factors = element_of(view.outputs[0]), product_factors(view.body)
@@ -104,7 +106,7 @@ def contraction_of(
 
 
 def _loops_of(affine_map: AffineMap) -> list[int] | None:
-    """The loops of a map whose results are different loops."""
+    """Return the loops of a map whose results are distinct loops, `None` for other maps."""
     loops = [each.position for each in affine_map.results if isinstance(each, AffineDimExpr)]
     complete = len(loops) == len(affine_map.results) and len(set(loops)) == len(loops)
     return loops if complete else None

@@ -1,4 +1,4 @@
-"""Tensors that are others in another order of their dimensions, and kernels that read those."""
+"""Find tensors that are permutations of others, and let kernels read the originals."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .tosa_expressions import known_permutation
 IsInline = Callable[[SSAValue], bool]
 
 Permutation = tuple[int, ...]
-"""For each dimension of the source, the one of the result that it becomes."""
+"""For each dimension of the source, the dimension of the result that it becomes."""
 
 
 def moved_source(result: SSAValue, is_inline: IsInline) -> tuple[SSAValue, Permutation] | None:
-    """The stored tensor that a result is in another order of its dimensions, and the order."""
+    """Return the stored tensor that a result permutes and the permutation, or `None`."""
     operation = result.owner
     if not isinstance(operation, Operation):
         return None
@@ -37,7 +37,7 @@ def moved_source(result: SSAValue, is_inline: IsInline) -> tuple[SSAValue, Permu
 
 
 def _permutation(operation: Operation) -> tuple[SSAValue, Permutation] | None:
-    """The operand that an operation only permutes, and where its dimensions go."""
+    """Return the operand that an operation only permutes, and the permutation."""
     if operation.name == "tosa.transpose":
         permutation = known_permutation(operation)
         inverse = tuple(permutation.index(each) for each in range(len(permutation)))
@@ -61,9 +61,9 @@ def _permutation(operation: Operation) -> tuple[SSAValue, Permutation] | None:
 
 
 def read_through(view: StructuredView, is_inline: IsInline) -> StructuredView:
-    """An operation that reads what its permuted operands are made of, where that is stored.
+    """Return a view in which fused permutations of operands are replaced by their stored sources.
 
-    `transpose(a)[k, m]` is read as `a[m, k]`: so its elements may be found to lie side by side.
+    `transpose(a)[k, m]` is read as `a[m, k]`, so that contiguous accesses of `a` are recognised.
     """
     inputs, maps = list(view.inputs), list(view.maps)
     for number, value in enumerate(view.inputs):

@@ -1,7 +1,7 @@
-"""`linalg.mmt4d` and `linalg.batch_mmt4d`: products of operands that are packed already.
+"""Write `linalg.mmt4d` and `linalg.batch_mmt4d`, products of operands that are packed already.
 
-Panels of the operands go to the microkernel as they lie in memory. A tile of work is a block of
-panels on either side, so that they stay in the second-level cache.
+Panels of the operands are passed to the microkernel as they are in memory. A tile of work is a
+block of panels of each operand, so that they stay in the L2 cache.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ from .static_values import shape_of
 from .writer import KernelWriter
 
 MMT4D = {"linalg.mmt4d": 0, "linalg.batch_mmt4d": 1}
-"""Products of packed operands, and how many batch dimensions they have."""
+"""Products of packed operands, and their number of batch dimensions."""
 
 BLOCK_ROWS = 256
 BLOCK_COLUMNS = 512
-"""Rows and columns of a tile of work: with a depth of 1024 floats, the rows are a megabyte."""
+"""The rows and columns of a tile of work: the rows take 1 MiB at a depth of 1024 floats."""
 
 
 def packed_tile(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> PackedTile | None:
-    """The tile of an mmt4d that a microkernel computes, `None` for anything else."""
+    """Return the tile of an mmt4d that a microkernel computes, `None` for anything else.
+
+    Raises OperationError for unsupported element types.
+    """
     if operation.name not in MMT4D:
         return None
     view = structured_view(operation)
@@ -55,11 +58,11 @@ def packed_tile(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> 
 
 
 def gains_from_repacking(operation: Operation, tile: PackedTile) -> bool:
-    """Whether an mmt4d of large operands is faster with them packed anew for this CPU.
+    """Return whether an mmt4d is faster if its operands are packed again for this CPU.
 
-    The tile is one for another machine, which does not fill the vectors of this one, or its floats
-    are narrow ones that would be widened again for each tile, or the CPU multiplies them as they
-    are stored; and the operands are no narrower than a tile of ours.
+    The tile must be unsuitable: it does not fill this CPU's vectors, or it has narrow floats that
+    would be widened again for each tile, or this CPU multiplies them as they are stored, the
+    only case for integers. The operands must be at least as wide as a tile of this CPU.
     """
     own = tile_of_product(tile.left, tile.right, tile.total)
     if not own.is_as_stored:
@@ -79,10 +82,10 @@ def gains_from_repacking(operation: Operation, tile: PackedTile) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """An operand of a product in panels: its address, and how many there are of each matrix.
+    """An operand of a product in panels: its address, and the number of panels of each matrix.
 
     - `size`: the bytes of a panel;
-    - `block`: how many are in a tile of work.
+    - `block`: the panels in a tile of work.
     """
 
     base: Term
@@ -95,8 +98,11 @@ class Side:
 def panel_blocks(
     code: AstBuilder, left: Side, right: Side, *, is_batched: bool = True
 ) -> Generator[tuple[Term, Term, Term, tuple[Term, Term]]]:
-    """Loops over tiles of work, and over the pairs of panels in each: the numbers of the matrix and
-    of the panel of rows and of columns, and the addresses of both panels."""
+    """Write loops over tiles of work, and over the pairs of panels in each.
+
+    Yields the numbers of the matrix, the row panel and the column panel, and the addresses of both
+    panels.
+    """
     row_blocks, column_blocks = (
         code.ceiling_divide(each.count, each.block) for each in (left, right)
     )
@@ -122,7 +128,10 @@ def panel_blocks(
 def write_packed_product(
     operation: Operation, tile: PackedTile, is_inline: Callable[[SSAValue], bool]
 ) -> KernelText:
-    """The kernel of an mmt4d: microkernel tiles, added to the initial values."""
+    """Return the kernel of an mmt4d: microkernel tiles, added to the initial values.
+
+    Raises ValueError for any other operation.
+    """
     view = structured_view(operation)
     if view is None:
         raise ValueError(f"{operation.name} is no structured operation")

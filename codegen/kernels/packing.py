@@ -1,7 +1,7 @@
-"""Copies between tensors in rows and tensors in tiles: `linalg.pack`, `linalg.unpack`, layouts.
+"""Copy between row-major and tiled tensors: `linalg.pack`, `linalg.unpack` and encoding layouts.
 
-The loops go tile by tile. Whole tiles have loops of known length; what lies along the rows of the
-plain tensor goes innermost, so that one side at least is read or written in order.
+The loops go tile by tile. Whole tiles have loops of static length. The last dimension of the plain
+tensor is innermost, so that at least one side is accessed in order.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from .tiled_loops import flat_loop, write_tiled_loops
 from .writer import Indices, KernelWriter
 
 Visit = Callable[[Indices, Indices], None]
-"""What happens to an element, at its indices in the plain and in the packed tensor."""
+"""Called with an element's indices in the plain and in the packed tensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """How the dimensions of a tensor of a shape are tiled; as `linalg.pack` says it.
+    """The tiling of a plain tensor of a given shape, in the terms of `linalg.pack`.
 
-    `outer` are the numbers of tiles of each dimension of the plain tensor.
+    `outer` holds, for each dimension of the plain tensor, its number of tiles.
     """
 
     shape: Indices
@@ -40,12 +40,12 @@ class Tiling:
     permutation: tuple[int, ...]
 
     def tile(self, dimension: int) -> Term:
-        """The tile of a dimension, 1 for those that are not tiled."""
+        """Return the tile size of a dimension, 1 if it is not tiled."""
         return self.tiles[self.inner.index(dimension)] if dimension in self.inner else 1
 
 
 def tiling_of(writer: KernelWriter, operation: Operation) -> Tiling:
-    """The tiling of a `linalg.pack` or `linalg.unpack`."""
+    """Return the tiling of a `linalg.pack` or `linalg.unpack`."""
     is_pack = operation.name == "linalg.pack"
     plain, packed = operation.operands[0], operation.results[0]
     if not is_pack:
@@ -65,7 +65,7 @@ def tiling_of(writer: KernelWriter, operation: Operation) -> Tiling:
 
 
 def write_pack(writer: KernelWriter, operation: Operation) -> TileCount:
-    """The loops of a `linalg.pack`."""
+    """Write the loops of a `linalg.pack`."""
     code = writer.code
     groups = operand_groups(operation, operation.operands)
     source, padding = groups[0][0], groups[2]
@@ -83,7 +83,7 @@ def write_pack(writer: KernelWriter, operation: Operation) -> TileCount:
 
 
 def write_unpack(writer: KernelWriter, operation: Operation) -> TileCount:
-    """The loops of a `linalg.unpack`."""
+    """Write the loops of a `linalg.unpack`."""
     code = writer.code
     result = operation.results[0]
     tiling = tiling_of(writer, operation)
@@ -97,14 +97,15 @@ def write_unpack(writer: KernelWriter, operation: Operation) -> TileCount:
 
 
 def walk_tiles(code: AstBuilder, tiling: Tiling, copy: Visit, fill: Visit | None) -> TileCount:
-    """Copy every element of the plain tensor; `fill` visits what tiles have beyond it, and more.
+    """Visit every element of the plain tensor with `copy`, and the padding of tiles with `fill`.
 
-    There may be tiles that lie beyond the tensor, or that it does not reach.
+    `fill` may also visit elements that `copy` visits later. There may be more tiles than the tensor
+    reaches, and tiles that lie entirely beyond it.
     """
     rank = len(tiling.shape)
     shape, outer = tiling.shape, tiling.outer
     last = rank - 1
-    # A last dimension that is not cut into tiles is walked along inside of the others' tiles.
+    # An untiled last dimension is walked inside of the tiles of the other dimensions.
     run = last if rank and tiling.tile(last) == 1 else None
     loops = [dimension for dimension in tiling.permutation if dimension != run]
     inner = [dimension for dimension in tiling.inner if dimension != run]
@@ -154,7 +155,7 @@ def walk_tiles(code: AstBuilder, tiling: Tiling, copy: Visit, fill: Visit | None
 
 
 def _lanes(code: AstBuilder, tiling: Tiling, dimension: int, number: Term) -> Term:
-    """How many elements of a dimension a tile has, less than 1 beyond the tensor."""
+    """Return how many elements of a dimension a tile has; less than 1 beyond the tensor."""
     size, tile, count = tiling.shape[dimension], tiling.tile(dimension), tiling.outer[dimension]
     if isinstance(size, int) and isinstance(tile, int) and code.multiply(count, tile) == size:
         return tile
@@ -178,10 +179,10 @@ def _visit(
 def write_relayout(
     operation: Operation, layout: PackedLayout, rank: int, element: Element, *, is_pack: bool
 ) -> KernelText:
-    """The kernel that brings a tensor from rows into a layout, or back: binding 1 to binding 0.
+    """Return the kernel that packs a row-major tensor into a layout, or unpacks it.
 
-    Its constants are the extents of the tensor, and then the numbers of tiles in the order of the
-    packed tensor. What lies beyond the tensor gets zeros.
+    It copies binding 1 to binding 0. Its constants are the extents of the tensor, then the numbers
+    of tiles in the order of the packed tensor. Padding is filled with zeros.
     """
     plain, packed = Panels("plain"), Panels("packed")
     source, target = (plain, packed) if is_pack else (packed, plain)
@@ -209,7 +210,7 @@ def write_relayout(
 
 
 def write_fill(operation: Operation, element: Element) -> KernelText:
-    """The kernel that writes `constants[1]` to `constants[0]` integers of binding 0."""
+    """Return the kernel that sets `constants[0]` integers of binding 0 to `constants[1]`."""
     target = Panels("target")
     writer = KernelWriter(operation, (target,), lambda value: False, write_element)
     code = writer.code
@@ -221,4 +222,4 @@ def write_fill(operation: Operation, element: Element) -> KernelText:
 
 
 FILL_CHUNK = 16384
-"""Integers of a tile of a fill."""
+"""The integers in a tile of a fill."""

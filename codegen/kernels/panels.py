@@ -1,10 +1,10 @@
-"""Packing the operand of a large matrix product into panels, as the microkernel reads them.
+"""Pack an operand of a large matrix product into panels for the microkernel.
 
-A panel is `words x width`: for each word of the depth the elements of some rows or columns, one
-after the other, and zeros beyond the last. Floats are widened to those of the sums. Narrow integers
-are packed in pairs: a word of 32 bits holds two terms of 16 bits, the first in its low half. Where
-the CPU multiplies such terms, a word holds two or four as they are stored. For matrix registers
-rows of the left operand are packed one after the other: `width x words`.
+A panel is `words x width`: for each word of the depth the elements of some rows or columns, then
+zeros beyond the last. Floats are widened to the type of the sums. Narrow integers are packed in
+pairs: a word of 32 bits holds two terms of 16 bits, the first in the low half. If the CPU
+multiplies such terms directly, a word holds two or four of them as they are stored. For matrix
+registers (AMX), panels of the left operand are stored row by row: `width x words`.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from .writer import Indices, KernelWriter
 Loops = tuple[int, ...]
 
 TOGETHER = 4
-"""Panels of an operand whose rows lie along them that are written at once."""
+"""The panels that are written together if the operand's rows run across panels."""
 
 SCRATCH_SCOPE = 3
 """The alias scope of memory on the stack: after those of the result and two operands."""
 
 Store = Callable[[Term, Term, Term], None]
-"""Sets a word of a panel, or a vector of them, by its number along the depth and across."""
+"""Sets a word of a panel, or a vector of words, at an index along the depth and one across."""
 
 
 def set_loops(
     code: AstBuilder, point: list[Term], loops: Loops, sizes: Sequence[Term], index: Term
 ) -> None:
-    """Set a group of loops from their common row-major index."""
+    """Set the indices of a group of loops from their common row-major index."""
     for loop in reversed(loops[1:]):
         point[loop] = code.modulo(index, sizes[loop])
         index = code.floor_divide(index, sizes[loop])
@@ -51,12 +51,13 @@ def set_loops(
 class PanelPacking:
     """How an operand is packed.
 
-    - `batch`, `across`, `depth`: its loops by what they do, those of the panels' width second;
-    - `sizes`: of all loops of the product;
-    - `total`: the element of the sums;
-    - `tile`: what is multiplied at once;
-    - `is_left`: whether panels are of rows, not of columns;
-    - `first_word`, `words`: the words of depth that panels have.
+    - `batch`, `across`, `depth`: its loops by their role; `across` are those along the panels'
+      width;
+    - `sizes`: the trip counts of all loops of the product;
+    - `total`: the element type of the sums;
+    - `tile`: what the microkernel multiplies at once;
+    - `is_left`: whether panels consist of rows, not of columns;
+    - `first_word`, `words`: the words of depth that panels hold.
     """
 
     writer: KernelWriter
@@ -75,7 +76,7 @@ class PanelPacking:
 
     @property
     def element(self) -> Element:
-        """The element of a panel: a word of several terms, or one of the sums' type."""
+        """The element of a panel: a word of several terms, or the type of the sums."""
         return self.total if self.tile.terms == 1 else I32
 
     @property
@@ -85,18 +86,18 @@ class PanelPacking:
 
     @property
     def _is_in_rows(self) -> bool:
-        """Whether the words of a row lie next to each other."""
+        """Whether the words of a row are contiguous."""
         return self.is_left and self.tile.step > 1
 
     @property
     def _bits(self) -> Element | None:
-        """What terms are as they are stored, `None` if they are widened."""
+        """The unsigned integer with the bits of a stored term, `None` if terms are widened."""
         if not self.tile.is_as_stored:
             return None
         return integer_element(self.writer.element_of(self.operand).width, unsigned=True)
 
     def _lies_along(self, loops: Loops) -> bool:
-        """Whether a group is one loop, along which elements lie next to each other in memory."""
+        """Return whether a group is one loop, along which the stored operand is contiguous."""
         last, value = self.map.results[-1], self.operand
         return (
             isinstance(last, AffineDimExpr)
@@ -113,11 +114,11 @@ class PanelPacking:
 
     @property
     def together(self) -> int:
-        """How many panels are written at once: their rows are read in longer pieces."""
+        """The number of panels that are written at once, so that rows are read in longer pieces."""
         return TOGETHER if self._is_vector else 1
 
     def write(self, base: Term, before: Term, start: Term, stop: Term) -> None:
-        """Write panels from `start` to `stop`, before which there are some that are not packed."""
+        """Write panels `start` to `stop` at `base`; its panel 0 is the operand's `before`."""
         code, together = self.writer.code, self.together
         if together == 1:
             self._write_panel(base, start, code.add(before, start))
@@ -149,7 +150,10 @@ class PanelPacking:
             self._write_panel(base, work, code.add(before, work))
 
     def _counts(self) -> tuple[Term, Term, Term]:
-        """The rows or columns; the words of a panel's depth; those that have all of their terms."""
+        """Return three counts: rows or columns, words of a panel's depth, and complete words.
+
+        A complete word has all of its terms.
+        """
         code = self.writer.code
         count = code.product([self.sizes[loop] for loop in self.across])
         whole = code.floor_divide(self._terms_left, self.tile.terms)
@@ -163,7 +167,7 @@ class PanelPacking:
         return code.subtract(depth, code.multiply(self.first_word, self.tile.terms))
 
     def _write_panel(self, base: Term, work: Term, number: Term) -> None:
-        """Write panel `number` of all as panel `work` at an address."""
+        """Write panel `number` of the operand as panel `work` at an address."""
         code, width = self.writer.code, self.width
         count, _, whole = self._counts()
         panel_count = code.ceiling_divide(count, width)
@@ -191,7 +195,7 @@ class PanelPacking:
         self._finish(base, work, batch, first, lanes)
 
     def _store(self, base: Term, work: Term, primitive: str) -> Store:
-        """What sets words of a panel."""
+        """Return a function that sets words of a panel."""
         code = self.writer.code
         _, words, _ = self._counts()
         start = code.multiply(work, code.multiply(words, self.width))
@@ -209,7 +213,7 @@ class PanelPacking:
         return store
 
     def _finish(self, base: Term, work: Term, batch: Term, first: Term, lanes: Term) -> None:
-        """Write what is not copied: the terms that do not fill a word, and zeros."""
+        """Write what is not copied: the last terms, which do not fill a word, and zeros."""
         code, name, terms = self.writer.code, self.element.name, self.tile.terms
         _, words, whole = self._counts()
         store = self._store(base, work, f"store_{name}_0")
@@ -231,7 +235,7 @@ class PanelPacking:
             store(word, lane, zero)
 
     def _copy_rows(self, base: Term, work: Term, batch: Term, first: Term, lanes: Term) -> Term:
-        """Copy the words of rows, a vector at a time; returns how many of each are copied."""
+        """Copy the words of rows, a vector at a time; return how many of each are copied."""
         code, tile, bits = self.writer.code, self.tile, self._bits
         assert bits is not None
         count = tile.lanes * tile.terms
@@ -251,15 +255,14 @@ class PanelPacking:
 
     @property
     def _transpose(self) -> Callable[[Term, Term, Term, Term], Term] | None:
-        """What copies the words of full panels by squares in registers, if something does."""
+        """The method that copies full panels by transposing squares, `None` if none applies."""
         if self._is_in_rows:
             return self._transpose_rows if self._lies_along(self.across) else None
         return self._transpose_words if self._has_words_in_rows else None
 
     @property
     def _has_words_in_rows(self) -> bool:
-        """Whether words lie next to each other along the depth, and rows of them equally far
-        apart."""
+        """Whether words are contiguous along the depth, and rows of them are equally far apart."""
         places = [each.position for each in self.map.results if isinstance(each, AffineDimExpr)]
         if not self._lies_along(self.depth) or not self.across:
             return False
@@ -272,7 +275,7 @@ class PanelPacking:
         return is_even and is_whole and not (self.is_left and self.tile.flips)
 
     def _transpose_words(self, base: Term, work: Term, batch: Term, first: Term) -> Term:
-        """Copy the words of whole panels of an operand that lies row by row; returns how many."""
+        """Copy the words of full panels of a row-major operand; return how many are copied."""
         code, width, terms = self.writer.code, self.width, self.tile.terms
         _, words, whole = self._counts()
         bytes_, shape = self.element.storage_bytes, self.writer.shape(self.operand)
@@ -294,8 +297,10 @@ class PanelPacking:
         return copied
 
     def _transpose_rows(self, base: Term, work: Term, batch: Term, first: Term) -> Term:
-        """Copy the words of whole rows of an operand in which columns lie side by side, by squares
-        in registers; returns how many of each are copied."""
+        """Copy the words of full panels of a column-contiguous operand, by transposing squares.
+
+        Returns how many words of each row are copied.
+        """
         code, width, step = self.writer.code, self.width, self.tile.step
         name = self.element.name
         _, words, whole = self._counts()
@@ -320,7 +325,7 @@ class PanelPacking:
     def _write_vectors(
         self, batch: Term, first: Term, words: tuple[Term, Term], store: Store, panels: int = 1
     ) -> None:
-        """Words of panels that are full; a panel's lanes follow those of the one before."""
+        """Write words of full panels as vectors; lanes beyond `width` belong to the next panels."""
         code, tile = self.writer.code, self.tile
         stored = self.writer.element_of(self.operand)
         loaded = self._bits or self.factor.loaded(stored)
@@ -344,7 +349,7 @@ class PanelPacking:
     def _write_elements(
         self, batch: Term, first: Term, words: tuple[Term, Term], lanes: Term, store: Store
     ) -> None:
-        """Words of the rows or columns that there are; what moves along memory is innermost."""
+        """Write words element by element; the loop along contiguous memory is innermost."""
         code, name, terms = self.writer.code, self.element.name, self.tile.terms
 
         def copy(word: Term, lane: Term) -> None:
@@ -370,7 +375,7 @@ class PanelPacking:
                 copy(word, lane)
 
     def _indices(self, batch: Term, across: Term, term: Term) -> Indices:
-        """Where an element lies in the operand; terms count from the first word on."""
+        """Return the indices of an element in the operand; terms count from the first word on."""
         code = self.writer.code
         term = code.add(code.multiply(self.first_word, self.tile.terms), term)
         point: list[Term] = [0] * len(self.sizes)
@@ -380,7 +385,7 @@ class PanelPacking:
         return self.writer.apply_map(self.map, tuple(point))
 
     def _term(self, batch: Term, across: Term, term: Term) -> Term:
-        """An element of the operand as those of the panels are, or its bits."""
+        """Return an element of the operand, or its bits, in the type of the panel's elements."""
         code = self.writer.code
         value = self.writer.element(self.operand, self._indices(batch, across, term))
         stored, bits = self.writer.element_of(self.operand), self._bits
@@ -395,7 +400,7 @@ class PanelPacking:
         return code.call(f"{conversion}_{source.name}_{self.element.name}", value)
 
     def _moved(self, value: Term, number: int) -> Term:
-        """A term at its place in a word: 0x8001FFFE has 0xFFFE as term 0 of two."""
+        """Return a term shifted to its place in a word: 0x8001FFFE has 0xFFFE as term 0 of two."""
         code, name, bits = self.writer.code, self.element.name, 32 // self.tile.terms
         if number < self.tile.terms - 1:
             mask = code.integer_constant((1 << bits) - 1, name)

@@ -1,4 +1,4 @@
-"""Sums of products, as in matrix products and convolutions: their bodies and their operands."""
+"""Recognise sums of products, as in matrix products and convolutions: bodies and operands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .writer import Indices, KernelWriter
 I32 = integer_element(32)
 
 TOTALS = (F32, F64, I32, integer_element(64))
-"""What sums may be kept in: elements that are held as they are stored."""
+"""The element types of sums, which have the same form in registers and in memory."""
 
 _LINEAR = (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul)
 _SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
@@ -32,22 +32,22 @@ _WIDENINGS = {"arith.extf": False, "arith.extsi": False, "arith.extui": True}
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """An argument of a body that is multiplied, and whether it is widened without its sign."""
+    """A body argument that is multiplied, and whether it is zero-extended."""
 
     argument: int
     is_unsigned: bool
 
     def loaded(self, element: Element) -> Element:
-        """Its elements as vectors of them are widened."""
+        """Return the element type that vectors are loaded as; unsigned types are zero-extended."""
         return integer_element(element.width, unsigned=True) if self.is_unsigned else element
 
     def conversion(self, element: Element) -> str:
-        """The scalar operation that makes it an `element`."""
+        """Return the scalar primitive's name that converts the factor to `element`."""
         return "convertf" if element.is_float else "convertui" if self.is_unsigned else "converti"
 
 
 def product_factors(body: Block) -> tuple[Factor, Factor] | None:
-    """The factors of `out + left * right`, up to widening of both; `None` for other bodies."""
+    """Return the factors of `out + left * right`, possibly widened; `None` for other bodies."""
     last = body.last_op
     if last is None or len(body.args) != 3 or len(last.operands) != 1:
         return None
@@ -78,7 +78,12 @@ def _factor(body: Block, value: SSAValue) -> Factor | None:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An input, and whether it gives vectors."""
+    """An input of a product.
+
+    - `is_vector`: whether the column loop indexes it;
+    - `is_stored`: whether it is in memory, neither fused nor constant;
+    - `loaded`: the element type that vectors are loaded as.
+    """
 
     value: SSAValue
     map: AffineMap
@@ -87,27 +92,31 @@ class Operand:
     is_vector: bool
     is_stored: bool
     stride: int = 1
-    """Elements from one of a vector to the next."""
+    """The distance in elements between the lanes of a vector."""
 
     @property
     def loaded(self) -> Element:
-        """Its elements as they are widened."""
+        """The element type that vectors are loaded as."""
         return self.factor.loaded(self.element)
 
     def uses(self, loop: int) -> bool:
-        """Whether a loop moves it."""
+        """Return whether a loop indexes the operand."""
         return loop in self.map.used_dims()
 
 
 def has_windows(view: StructuredView) -> bool:
-    """Whether an index of an operand is more than one loop, as in convolutions."""
+    """Return whether an index of an operand is more than a single loop, as in convolutions."""
     return not all(isinstance(each, AffineDimExpr) for m in view.maps for each in m.results)
 
 
 def operand_of(
     writer: KernelWriter, view: StructuredView, factor: Factor, row: int, total: Element
 ) -> Operand | None:
-    """An input as a factor, `None` if the column loop moves it in another way than by one."""
+    """Return an input as an operand of a product.
+
+    Returns `None` if the column loop indexes it, but its elements along that loop cannot be loaded
+    as vectors, possibly with a stride.
+    """
     value, affine_map = view.inputs[factor.argument], view.maps[factor.argument]
     element = writer.element_of(value)
     is_vector = row in affine_map.used_dims()
@@ -133,9 +142,10 @@ def paired_loop(
     sizes: Indices,
     total: Element,
 ) -> int | None:
-    """The loop of which two terms of narrow integers are multiplied and added at once.
+    """Return the loop of which two terms of narrow integers are multiplied and added at once.
 
-    The terms lie next to each other in the operand that gives numbers, and there is no rest.
+    The terms must be adjacent in the operand that gives scalars, and their number even. Returns
+    `None` if there is no such loop.
     """
     numbers = [each for each in operands if not each.is_vector]
     if total != I32 or len(numbers) != 1 or not numbers[0].is_stored:
@@ -155,7 +165,7 @@ def paired_loop(
 
 
 def _coefficient(expression: AffineExpr, loops: int, loop: int) -> int:
-    """What a loop is multiplied by in a sum, 0 where the expression is no such sum."""
+    """Return the factor of a loop in a linear expression, 0 if the expression is not linear."""
     for each in expression.dfs():
         if isinstance(each, AffineBinaryOpExpr) and each.kind not in _LINEAR:
             return 0
@@ -166,7 +176,7 @@ def _coefficient(expression: AffineExpr, loops: int, loop: int) -> int:
 
 
 def initial_scalar(writer: KernelWriter, output: SSAValue) -> Term | None:
-    """The one number that fills a tensor that this kernel computes on the way."""
+    """Return the scalar that fills a constant or fused tensor, `None` for others."""
     attribute = constant_attribute(output)
     if attribute is not None and splat_value(attribute) is not None:
         return writer.element(output, ())
@@ -179,7 +189,7 @@ def initial_scalar(writer: KernelWriter, output: SSAValue) -> Term | None:
 def initial_vector(
     writer: KernelWriter, output: SSAValue, position: Term, total: Element, lanes: int
 ) -> Term:
-    """Initial values of sums from a row-major position on, of a tensor that is stored or filled."""
+    """Return a vector of initial values of a stored or filled tensor, at a row-major position."""
     splat = initial_scalar(writer, output)
     if splat is None:
         return writer.load_vector(output, position, total, total, lanes)
@@ -187,5 +197,5 @@ def initial_vector(
 
 
 def is_stored(writer: KernelWriter, value: SSAValue) -> bool:
-    """Whether elements of a tensor lie in memory, for vectors of them to be loaded."""
+    """Return whether the elements of a tensor are in memory, so that vectors can be loaded."""
     return not writer.is_inline(value) and constant_attribute(value) is None

@@ -1,4 +1,4 @@
-"""Loops that combine elements: sums, products that fit no tiles, and other reductions."""
+"""Loop nests of reductions: sums, products of operands that fit no tiles, and others."""
 
 from __future__ import annotations
 
@@ -19,23 +19,26 @@ from .tiled_loops import loops_over, tile_spans, write_tiled_loops
 from .writer import Indices, KernelWriter
 
 COLUMN_CHUNK = 2048
-"""Elements of a tile of a reduction over rows into one row; of several rows it has half of them."""
+"""Elements in a tile of a reduction into one row; half as many if several rows are combined."""
 
 FEW_ROWS = 16
-"""Rows that are combined together: a chunk of all of them fits the first-level cache."""
+"""The most rows that are combined together: a chunk of all of them fits the L1 cache."""
 
 RUNS = 4
-"""Rows of a large operand that are reduced together."""
+"""The rows of a large operand that are reduced together."""
 
 LARGE_OPERAND = 1 << 16
-"""Elements of an operand that is not read twice if that can be helped."""
+"""The elements of an operand from which on it should be read only once."""
 
 SHORT_BODY = 6
-"""Operations of a body that is written several times."""
+"""The most operations of a body that is unrolled."""
 
 
 def loop_sizes(writer: KernelWriter, view: StructuredView) -> Indices:
-    """The trip counts of a structured operation's loops, numbers where any operand tells one."""
+    """Return the trip counts of a structured operation's loops, static if any operand's size is.
+
+    Raises OperationError for a loop that no operand's dimension determines.
+    """
     sizes: list[Term | None] = [None] * len(view.iterators)
     for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
         shape = writer.shape(operand) if affine_map.results else ()
@@ -55,12 +58,15 @@ def loop_sizes(writer: KernelWriter, view: StructuredView) -> Indices:
 class ReductionLoops:
     """The loops of a structured operation that combines elements.
 
-    Three orders are known. Where results are not told by loops element by element, such as at
-    `i + j` or `2 * i`, they begin as the initial values and all loops run in the operation's order.
-    Else, where the innermost elements read lie along a reduction, the combined
-    elements stay in variables: `for parallel: acc = init; for reduction: acc = f(acc)`. Where they
-    lie along the result's last dimension, that loop goes innermost and combines into the result's
-    row in memory, which vectorises without changing the order of the terms.
+    There are three orders:
+
+    - If results are indexed by more than single loops, as in `i + j` or `2 * i`, the results are
+      set to the initial values, and all loops run in the order of the operation.
+    - Otherwise, if the inputs are contiguous along a reduction loop, the accumulators stay in
+      variables: `for parallel: acc = init; for reduction: acc = f(acc)`.
+    - If the inputs are contiguous along the result's last dimension, that loop is innermost and
+      accumulates into the result's row in memory. It vectorises without a change of the order of
+      terms.
     """
 
     def __init__(self, writer: KernelWriter, view: StructuredView) -> None:
@@ -88,7 +94,7 @@ class ReductionLoops:
         return self._write_in_rows(row)
 
     def _row_loop(self) -> int | None:
-        """The loop along the results' last dimension, if it should be innermost."""
+        """Return the loop along the results' last dimension if it should be innermost."""
         last: set[int | None] = set()
         if not self.reductions:
             return None
@@ -107,7 +113,7 @@ class ReductionLoops:
         return row if along_row > along_reduction else None
 
     def _elements(self, loops: Indices) -> list[Term]:
-        """The elements of the inputs that the body uses, at a point of the loops."""
+        """Return the elements of the inputs that the body uses, at a point of the loops."""
         elements: list[Term] = []
         for operand, affine_map, argument in zip(
             self.view.inputs, self.view.input_maps, self.view.body.args, strict=False
@@ -121,14 +127,14 @@ class ReductionLoops:
         return elements
 
     def _positions(self, loops: Indices) -> list[Term]:
-        """Where the results' elements are stored."""
+        """Return the row-major positions of the results' elements at a point of the loops."""
         return [
             self.code.linear(self.writer.apply_map(each, loops), self.writer.shape(result))
             for each, result in zip(self.view.output_maps, self.view.operation.results, strict=True)
         ]
 
     def _initial(self, loops: Indices) -> list[Term]:
-        """The results' elements before anything is combined into them."""
+        """Return the initial values of the results' elements at a point of the loops."""
         return [
             self.writer.element(output, self.writer.apply_map(each, loops))
             for output, each in zip(self.view.outputs, self.view.output_maps, strict=True)
@@ -148,7 +154,7 @@ class ReductionLoops:
                 self.writer.store(result, position, element)
 
     def _write_in_order(self) -> TileCount:
-        """One tile: any two points may write the same element."""
+        """Write one tile, because any two points may write the same element."""
         writer, code = self.writer, self.code
         results = self.view.operation.results
 
@@ -210,10 +216,10 @@ class ReductionLoops:
         return TileCount(tuple(((size,), chunk) for size, chunk in cuts))
 
     def _by_operand_size(self) -> tuple[list[int], int | None]:
-        """The parallel loops, first those that move the largest input: it is read only once.
+        """Order the parallel loops: those of the largest input come first, so it is read once.
 
-        Also one of them of which several points are computed together: as many rows of the input
-        are read at once, which hides how long memory and additions take.
+        Also return one of these loops of which several points are computed together, or `None`.
+        Reading as many rows of the input at once hides the latency of memory and additions.
         """
         known = self.view.loop_sizes()
         volumes = [
@@ -246,7 +252,8 @@ class ReductionLoops:
             elements = self._elements(tuple(point))
             body = self.view.body
             results = self.writer.body(body, (*elements, *names), tuple(point), self.forms)
-            # An old value that moves to another accumulator must outlive its own overwriting.
+            # An old value that moves to another accumulator must be copied before its variable is
+            # assigned.
             moved = [
                 code.copy(result) if result in names and result != name else result
                 for name, result in zip(names, results, strict=True)
@@ -260,7 +267,8 @@ class ReductionLoops:
         long = [loop for loop in outer if self.sizes[loop] != 1]
         few = self.sizes[long[0]] if len(long) == 1 else 0
         if not long or (isinstance(few, int) and 0 < few <= FEW_ROWS):
-            # A few rows are combined together, so that what they share is read once, in order.
+            # A few rows are combined together, so that the inputs they share are read once, in
+            # order.
             chunk = COLUMN_CHUNK // 2 if long else COLUMN_CHUNK
             with code.loop("first", "last") as tile:
                 (span,) = tile_spans(code, tile, [(size, chunk)])
@@ -275,7 +283,7 @@ class ReductionLoops:
     def _combine_rows(
         self, point: list[Term], row: int, span: tuple[Term, Term], fold: int | None = None
     ) -> None:
-        """Set a span of one row, or of each row along `fold`, and combine everything into it."""
+        """Initialise a span of one row, or of each row along `fold`, and accumulate into it."""
         with self._points(point, fold, 1) as points, self.code.loop(*span) as index:
             for each in points:
                 each[row] = index
@@ -286,7 +294,7 @@ class ReductionLoops:
     def _points(
         self, point: list[Term], loop: int | None, count: int, rest: bool = False
     ) -> Generator[list[list[Term]]]:
-        """A loop over `count` points at a time, or over those that are left."""
+        """Write a loop over `count` points at a time, or over the rest; yield the points."""
         if loop is None:
             yield [list(point)]
             return
@@ -299,7 +307,7 @@ class ReductionLoops:
             yield points
 
     def _parts(self, loop: int | None, count: int) -> list[tuple[int, bool]]:
-        """How a loop is walked: some points at a time, and then those that are left."""
+        """Return how a loop is unrolled: by `count`, then by one for the remaining points."""
         size = 1 if loop is None else self.sizes[loop]
         if count == 1 or (isinstance(size, int) and size < count):
             return [(1, False)]
@@ -320,8 +328,8 @@ class ReductionLoops:
                 point[loops[0]] = index
                 self._reduce_rows(loops[1:], point, row, span, fold)
             return
-        # Several terms for each element of the row that is loaded and stored. The numbers that a
-        # product of some rows and terms takes stay in registers: no more than eight.
+        # Several terms are combined per load and store of the row. The numbers that a product of
+        # some rows and terms needs must stay in registers: at most eight.
         terms, rows = (1, 1) if not self.is_short else (8, 1) if fold is None else (4, 2)
         for count, rest in self._parts(loops[0], terms):
             with self._points(point, loops[0], count, rest) as steps:
@@ -351,7 +359,7 @@ class ReductionLoops:
 
 
 def _moves_last(affine_map: AffineMap, loop: int) -> bool:
-    """Whether the last index of a map moves by one with a loop."""
+    """Return whether the last index of a map advances by one with a loop."""
     if not affine_map.results:
         return False
     return _coefficient_is_one(affine_map.results[-1], loop)
@@ -368,10 +376,10 @@ def _coefficient_is_one(expression: AffineExpr, loop: int) -> bool:
 
 
 def reduction_forms(view: StructuredView) -> dict[Operation, str]:
-    """Operations of a body that may take their terms in any order.
+    """Return the operations of a body that may combine their terms in any order, with their form.
 
-    These are a sum or product that only combines into an accumulator, and the product that is
-    its only new term, which may then be fused with the sum.
+    These are a sum or product that is the only use of its accumulator, and the multiplication that
+    computes the new term of such a sum, which may be contracted to a fused multiply-add.
     """
     forms: dict[Operation, str] = {}
     last = view.body.last_op

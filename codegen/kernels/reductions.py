@@ -1,4 +1,4 @@
-"""Kernels that combine what several devices bring, element by element, in the devices' order."""
+"""Write the kernels of reducing collectives, which combine operands in the order of processes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _UNSIGNED = {"maxsi": "maxui", "minsi": "minui"}
 
 
 def combiner(kind: ReductionKind, element: Element) -> str | None:
-    """The primitive that combines two elements, `None` if the kind has no meaning for them."""
+    """Return the primitive that combines two elements, `None` if there is none for the kind."""
     if element.is_complex:
         return _COMPLEX_COMBINERS.get(kind)
     if element.is_float:
@@ -49,7 +49,7 @@ def combiner(kind: ReductionKind, element: Element) -> str | None:
 
 
 def _converted(code: AstBuilder, source: Element, target: Element, term: Term) -> Term:
-    """A target element made of a source element, parts of complex numbers one by one."""
+    """Convert an element to another type; real and imaginary parts are converted separately."""
     if source == target:
         return term
     if not target.is_complex:
@@ -60,7 +60,7 @@ def _converted(code: AstBuilder, source: Element, target: Element, term: Term) -
 
 
 def _conversion(source: Element, target: Element) -> str:
-    """The primitive that makes a real target element of another source element."""
+    """Return the primitive that converts a real element to another type."""
     match source.is_float, target.is_float:
         case True, True:
             name = "convertf"
@@ -77,10 +77,11 @@ def _conversion(source: Element, target: Element) -> str:
 def reduction_kernel(
     kind: ReductionKind, source: Element, target: Element, participants: int
 ) -> Native:
-    """The kernel `binding 0 = combine(bindings 1 ... participants)` over `constants[0]` elements.
+    """Return the kernel `binding 0 = combine(bindings 1 ... participants)`.
 
-    Sources are converted to the target type first. `f16` and `bf16` are combined in `f32` and
-    rounded once. Raises ValueError for a kind that has no meaning for the elements.
+    `constants[0]` is the number of elements. Sources are converted to the target type first. `f16`
+    and `bf16` are combined in `f32` and rounded once. Raises ValueError if the elements have no
+    such reduction.
     """
     name = combiner(kind, target)
     if name is None:
@@ -121,7 +122,7 @@ def _average(code: AstBuilder, target: Element, participants: int, total: Term) 
     if target.is_float:
         count = code.float_constant(float(participants), target.register)
         return code.call(f"divf_{target.register}", total, count)
-    # The number of participants may be beyond a narrow type.
+    # The number of participants may not fit in a narrow type.
     convert, divide = ("convertui", "divui") if target.is_unsigned else ("converti", "divsi")
     wide = total if target.width == 64 else code.call(f"{convert}_{target.name}_i64", total)
     quotient = code.call(f"{divide}_i64", wide, participants)

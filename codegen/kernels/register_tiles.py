@@ -1,18 +1,18 @@
-"""Sums of products in registers: matrix products whose depth fits the cache, and convolutions.
+"""Keep sums of products in registers: convolutions, and matrix products whose depth fits the cache.
 
 The loop along the result's rows is cut into vectors, and another loop into a few points, so that a
 tile of sums stays in registers over the whole depth:
 
     for strip of columns:                  # two vectors
-      copy the operand's columns to a strip that lies in a row
+      copy the operand's columns to a contiguous strip
       for rows, a few at a time:           # sums[row][vector] = initial values
         for depth: sums[row][vector] += left[row] * right[vector]
         store the sums
 
-A matrix of few columns needs no strip: it lies in the order of its use.
+A matrix of few columns needs no strip, because it is contiguous already.
 
-An operand without the column loop gives one number for each row, any other a vector. The terms of a
-sum are added in the order of the loops, each with its product rounded once. Narrow integers are
+An operand that the column loop does not index gives a scalar per row, any other a vector. The terms
+of a sum are added in the order of the loops, and each product is rounded once. Narrow integers are
 multiplied in pairs of terms, which takes half as many instructions.
 """
 
@@ -44,44 +44,53 @@ from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
 MOST_DEPTH = 1024
-"""Terms of a sum in one strip, which is then at most 64 KiB. Convolutions with more have several
-strips, one after the other."""
+"""The most terms of a sum in one strip, which then has at most 64 KiB.
+
+Convolutions with more terms use several strips one after another.
+"""
 
 FEW_COLUMNS = 16
-"""Columns of a matrix that is read where it lies, whatever the depth, if nothing widens it."""
+"""The most columns of a matrix that is read in place at any depth, if it needs no widening."""
 
 SMALL_OPERAND = 1 << 18
-"""Elements of the operand that is copied strip by strip; rows of 512 are 512 long."""
+"""The most elements of the operand that is copied strip by strip, such as 512 rows of 512."""
 
 LONG_ROW = 2048
-"""Bytes of a row beyond which panels pay for reading down its columns."""
+"""Bytes of a row from which on reading down a column is slow, so that packed panels pay off."""
 
 LEAST_WORK = 512
-"""Multiplications below which loops of single numbers do as well."""
+"""The multiplications below which a scalar loop nest is as fast."""
 
 MOST_COPIED = 18
-"""Rows for which a vector is worth its copy on any CPU: the tiles of most have six rows."""
+"""The number of rows from which on copying a vector for them pays off on any CPU.
+
+Tiles have six rows on most CPUs.
+"""
 
 ROW_CHUNK = 32
-"""Tiles of rows that are one tile of work, where no loop is around them."""
+"""The tiles of rows in a tile of work, if no other loop encloses them."""
 
 SHALLOW = 8
-"""Terms of a sum up to which storing it bounds the time: then a tile of rows is stored over all
-strips before the next one. Strips are so small that copying them again for each costs little."""
+"""The most terms of a sum at which stores bound the time.
+
+A tile of rows is then stored over all strips before the next one. Strips are so small that copying
+them again for each costs little.
+"""
 
 STRIP_CHUNK = 4
-"""Strips of columns that are one tile of work."""
+"""The strips of columns in a tile of work."""
 
 STRIP_SCOPE = 31
-"""The alias scope of the strip: the last, which no kernel of so few operands uses."""
+"""The alias scope of the strip: the last one, which no kernel of so few operands uses otherwise."""
 
 
 class RegisterTiles:
-    """The loops of a sum of products; see the module.
+    """The loops of a sum of products, as the module's docstring describes them.
 
     - `row`: the loop along the result's last dimension;
-    - `fold`: the loop of which a tile has a few points, `None` if no vector serves several;
-    - `shared`: the operand whose vectors serve all points of `repeated` loops.
+    - `fold`: the loop of which a tile has a few points, `None` if vectors are not shared by rows;
+    - `shared`: the operand whose vectors are the same for all points of `fold` and `repeated`;
+    - `outer`: the other parallel loops.
     """
 
     def __init__(
@@ -128,7 +137,7 @@ class RegisterTiles:
         self.result = view.operation.results[0]
 
     def _chunk(self) -> int | None:
-        """How many steps of the first loop over terms a strip has, `None` for all of them."""
+        """Return the steps of the first reduction loop in a strip, `None` for all of them."""
         first, *inner = self.reductions
         steps = self._steps(first)
         each = prod(self._steps(loop) for loop in inner if self.shared.uses(loop))
@@ -138,14 +147,14 @@ class RegisterTiles:
         return max(count for count in range(1, most + 1) if steps % count == 0)
 
     def _steps(self, loop: int) -> int:
-        """How often a loop over terms runs; their sizes are known."""
+        """Return the static trip count of a reduction loop; a paired loop has half as many."""
         size = self.sizes[loop]
         assert isinstance(size, int)
         return size // 2 if loop == self.paired else size
 
     @property
     def is_reused(self) -> bool:
-        """Whether vectors are read often enough to be copied in the order of their use."""
+        """Whether vectors are read often enough to copy them to a strip."""
         count = 1
         for loop in (*self.repeated, *([] if self.fold is None else [self.fold])):
             size = self.sizes[loop]
@@ -155,7 +164,7 @@ class RegisterTiles:
 
     @property
     def is_small(self) -> bool:
-        """Whether the product is known to be so small that larger panels gain nothing."""
+        """Whether the product is known to be so small that packed panels gain nothing."""
         loops = [loop for loop in range(len(self.sizes)) if self.shared.uses(loop)]
         sizes = [self.sizes[loop] for loop in loops if loop not in self.outer]
         known = [size for size in sizes if isinstance(size, int)]
@@ -163,7 +172,7 @@ class RegisterTiles:
         return is_known and not any(map(self._is_far_apart, self.operands))
 
     def _is_far_apart(self, operand: Operand) -> bool:
-        """Whether the numbers of a sum lie in long rows of their own, each on another page."""
+        """Return whether the scalars of a sum are in long separate rows, each on another page."""
         last = operand.map.results[-1:]
         if operand.is_vector or not last or not isinstance(last[0], AffineDimExpr):
             return False
@@ -188,7 +197,7 @@ class RegisterTiles:
         return TileCount(tuple(((sizes[loop],), chunk) for loop, chunk in cuts))
 
     def _scratch(self) -> Term:
-        """The address of the strip."""
+        """Return the address of the strip, 0 if there is none."""
         if self.is_in_place:
             return 0
         depth = prod(self._steps(loop) for loop in self._strip_loops())
@@ -197,7 +206,7 @@ class RegisterTiles:
         return self.code.load(f"scratch_{self.total.name}_{depth * self.tile.columns}")
 
     def _cuts(self) -> list[tuple[int, int]]:
-        """Loops that are cut into tiles of work, outermost first, and how long the pieces are."""
+        """Return the loops that are cut into tiles of work, outermost first, and piece lengths."""
         cuts = [(loop, 1) for loop in self.outer if self.sizes[loop] != 1][:2]
         long = [loop for loop in self.repeated if self.sizes[loop] != 1]
         depth = prod(self._steps(loop) for loop in self.reductions)
@@ -214,7 +223,7 @@ class RegisterTiles:
         return cuts
 
     def _even(self, size: Term, most: int) -> int:
-        """How long pieces of a loop are that is cut into as few as may be, all about as long."""
+        """Return the length of pieces that cut a loop into few pieces of similar length."""
         if not isinstance(size, int) or size <= most:
             return most
         rows, count = self.tile.rows, -(-size // most)
@@ -224,7 +233,7 @@ class RegisterTiles:
     def _over(
         self, loops: Sequence[int], point: list[Term], spans: dict[int, Span]
     ) -> Generator[None]:
-        """Loops over the spans of some, or over all of their points, which set a point."""
+        """Write nested loops over the spans, or the whole, of some loops; set `point`."""
         found = [spans.get(loop, (0, self.sizes[loop])) for loop in loops]
         with loops_over(self.code, found) as indices:
             for loop, index in zip(loops, indices, strict=True):
@@ -232,7 +241,7 @@ class RegisterTiles:
             yield
 
     def _strips(self, point: list[Term], spans: dict[int, Span], scratch: Term) -> None:
-        """Strips of whole tiles, then of single vectors, then of what is left."""
+        """Write strips of whole tiles, then of single vectors, then of the remaining columns."""
         code = self.code
         start, stop = spans[self.row]
         size = self.sizes[self.row]
@@ -254,7 +263,7 @@ class RegisterTiles:
     def _strip(
         self, point: list[Term], spans: dict[int, Span], shape: Shape, scratch: Term
     ) -> None:
-        """All rows of a strip, over its whole depth or one chunk of terms after the other."""
+        """Write all rows of a strip, over its whole depth or one chunk of terms after another."""
         if self.chunk is None:
             if not self.is_in_place:
                 self._pack(point, shape, scratch)
@@ -273,7 +282,7 @@ class RegisterTiles:
                 self._rows(point, spans, shape, scratch)
 
     def _positions(self, point: Sequence[Term], shape: Shape) -> list[Term]:
-        """Where the vectors of a row lie in the result."""
+        """Return the row-major positions of a row's vectors in the result."""
         code, at, positions = self.code, list(point), list[Term]()
         for vector in range(shape.vectors):
             at[self.row] = code.add(point[self.row], vector * shape.lanes)
@@ -288,7 +297,7 @@ class RegisterTiles:
         shape: Shape,
         scratch: Term,
     ) -> None:
-        """Tiles of a few points of the folded loop, then of those that are left."""
+        """Write tiles of a few points of the folded loop, then a tile of the remaining points."""
         code, fold = self.code, self.fold
         if fold is None:
             self._tile_of_sums([point], shape, scratch)
@@ -299,7 +308,7 @@ class RegisterTiles:
         whole = code.floor_divide(code.subtract(stop, start), rows)
         end = code.add(start, code.multiply(whole, rows))
         if left and isinstance(size, int) and fold not in spans:
-            # Some tiles of one row less rather than one of a few rows: 56 is 6 * 6 + 4 * 5.
+            # Several tiles with one row less beat one with few rows: 56 is 6 * 6 + 4 * 5.
             fewer = (rows - left) * (rows - 1)
             if fewer <= size:
                 end, left = size - fewer, rows - 1
@@ -317,7 +326,7 @@ class RegisterTiles:
         return [loop for loop in self.reductions if self.shared.uses(loop)]
 
     def _terms_of_strip(self) -> dict[int, Span]:
-        """The steps of loops over terms that a strip has."""
+        """Return the spans of the reduction loops in a strip."""
         spans: dict[int, Span] = {loop: (0, self._steps(loop)) for loop in self.reductions}
         if self.chunk is not None:
             first = self._first_term
@@ -325,7 +334,7 @@ class RegisterTiles:
         return spans
 
     def _pack(self, point: Sequence[Term], shape: Shape, scratch: Term) -> None:
-        """Copy the shared operand's columns of a strip, all of its depth, in the order of use."""
+        """Copy a strip's columns of the shared operand, over its depth, in the order of use."""
         code, point = self.code, list(point)
         loops = self._strip_loops()
         with self._over(loops, point, self._terms_of_strip()):
@@ -345,7 +354,7 @@ class RegisterTiles:
                 )
 
     def _pack_numbers(self, point: Sequence[Term], shape: Shape, scratch: Term) -> None:
-        """Copy the elements of a step one by one, as they do not lie next to each other."""
+        """Copy the elements of a step one by one, because they are not contiguous."""
         code, name, at = self.code, self.total.name, list(point)
         place = self._place(point, 0, shape)
         with code.loop(0, shape.columns) as column:
@@ -354,7 +363,7 @@ class RegisterTiles:
             code.run(f"store_{name}_{STRIP_SCOPE}", scratch, code.add(place, column), value)
 
     def _terms(self, point: Sequence[Term]) -> list[list[Term]]:
-        """The points of the terms that are multiplied at once."""
+        """Return the points of the terms that are multiplied at once."""
         points = [list(point)]
         if self.paired is not None:
             first = self.code.multiply(point[self.paired], 2)
@@ -364,7 +373,7 @@ class RegisterTiles:
         return points
 
     def _place(self, point: Sequence[Term], vector: int, shape: Shape) -> Term:
-        """Where a vector lies in the strip."""
+        """Return the position of a vector in the strip."""
         code, loops = self.code, self._strip_loops()
         at = [point[loop] for loop in loops]
         if self.chunk is not None:
@@ -373,7 +382,7 @@ class RegisterTiles:
         return code.add(code.multiply(step, shape.columns), vector * shape.lanes)
 
     def _load(self, operand: Operand, point: Sequence[Term], vector: int, shape: Shape) -> Term:
-        """A vector of an operand, as elements of the sums."""
+        """Return a vector of an operand, widened to the element of the sums."""
         code, at = self.code, list(point)
         at[self.row] = code.add(at[self.row], vector * shape.lanes)
         indices = self.writer.apply_map(operand.map, tuple(at))
@@ -382,7 +391,7 @@ class RegisterTiles:
         return self.writer.load_vector(operand.value, position, element, self.total, shape.lanes)
 
     def _splat(self, operand: Operand, point: Sequence[Term], lanes: int) -> Term:
-        """One number of an operand, or two that lie next to each other, in all lanes."""
+        """Return one number of an operand, or a pair of adjacent ones, in all lanes."""
         if self.paired is not None:
             indices = self.writer.apply_map(operand.map, tuple(self._terms(point)[0]))
             position = self.code.linear(indices, self.writer.shape(operand.value))
@@ -390,7 +399,7 @@ class RegisterTiles:
         return self.code.call(f"vsplat_{self.total.name}_{lanes}", self._number(operand, point))
 
     def _number(self, operand: Operand, point: Sequence[Term]) -> Term:
-        """One number of an operand, as an element of the sums."""
+        """Return one number of an operand, converted to the element of the sums."""
         value = self.writer.element(operand.value, self.writer.apply_map(operand.map, tuple(point)))
         source, name = self.writer.element_of(operand.value).register, self.total.name
         if source == name:
@@ -398,7 +407,7 @@ class RegisterTiles:
         return self.code.call(f"{operand.factor.conversion(self.total)}_{source}_{name}", value)
 
     def _tile_of_sums(self, points: Sequence[list[Term]], shape: Shape, scratch: Term) -> None:
-        """Sums of some rows over the whole depth, from the initial values to the result."""
+        """Write the sums of some rows over the whole depth, from initial values to stores."""
         code, name, lanes = self.code, self.total.name, shape.lanes
         positions = [each for point in points for each in self._positions(point, shape)]
         sums = [(code.copy(self._sum_before(each, lanes)), each) for each in positions]
@@ -430,7 +439,7 @@ class RegisterTiles:
         shape: Shape,
         scratch: Term,
     ) -> Term:
-        """A factor of one row and vector; the same code is written once for a tile."""
+        """Return a factor of one row and vector; equal code is shared by the rows of a tile."""
         if not operand.is_vector:
             return self._splat(operand, point, shape.lanes)
         if operand is not self.shared:
@@ -453,7 +462,10 @@ class RegisterTiles:
 def register_tiles(
     writer: KernelWriter, view: StructuredView, sizes: Indices
 ) -> RegisterTiles | None:
-    """The tiles of a structured operation that sums products, `None` for what has none."""
+    """Return the register tiles of a structured operation that sums products, else `None`.
+
+    Raises OperationError for unsupported element types.
+    """
     factors = product_factors(view.body)
     if factors is None or len(view.outputs) != 1 or written_loops(view) is None:
         return None
@@ -481,9 +493,9 @@ def register_tiles(
         return None
     tiles = RegisterTiles(writer, view, (left, right), total, sizes, row)
     if depth > MOST_DEPTH and not (tiles.is_in_place or has_windows(view)):
-        # Whole panels of both operands are better.
+        # Packed panels of both operands are faster.
         return None
     if any(each.stride > 1 and each is not tiles.shared for each in (left, right)):
         return None
-    # What few rows read is better read in the order in which it lies.
+    # An operand that few rows read is better read without a copy.
     return tiles if tiles.is_reused else None

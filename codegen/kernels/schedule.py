@@ -1,4 +1,4 @@
-"""The order in which a block is carried out: kernels at their roots, the rest by the host."""
+"""The order in which a block runs: a kernel at each root, other operations on the host."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from .packed_products import packed_tile
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation: by a kernel if there is one, by the host, or on the way in another's kernel.
+    """One operation: computed by a kernel, run by the host, or fused.
 
-    What is on the way, or nobody reads, has shapes that must be right all the same.
-    `group` are the operations that the kernel carries out, the root and those on the way.
-    `product` is another way to the kernel's result that is better where the sizes are large.
-    `aligned` are the values that the kernel reads only at the element that it writes next: its
-    result may lie in their place. `starts`: a collective that does not wait, and has a step of its
-    own where its result is there.
+    If `kernel` is `None` and `is_host` is false, the operation is fused or unread, and only its
+    shapes are checked.
+
+    - `product`: a packed version of the kernel, which is faster for large sizes;
+    - `group`: the operations that the kernel computes, the root and the fused ones;
+    - `aligned`: values that the kernel reads only at the element that it writes next, so that the
+      result may overwrite them;
+    - `starts`: the step starts a collective; another step, where the result is read, awaits it.
     """
 
     operation: Operation
@@ -37,7 +39,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The steps of a block; the terminator, if there is one, is not among them."""
+    """The steps of a block, without its terminator."""
 
     steps: tuple[Step, ...]
     terminator: Operation | None
@@ -49,9 +51,9 @@ def schedule_block(
     kernels: EqualKernels,
     on_host: Callable[[Operation], bool] = no_operation,
 ) -> Schedule:
-    """Plan a block and write its kernels, but those that `kernels` knows.
+    """Plan a block and write its kernels; `kernels` shares equal ones.
 
-    Raises OperationError for what no kernel can do.
+    Raises OperationError if an operation that is planned as a kernel cannot be written.
     """
     plan = plan_block(block, on_host)
     last = block.last_op
@@ -84,7 +86,7 @@ def schedule_block(
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """An operation that is carried out, or whose shapes are."""
+    """An operation that runs, or whose shapes are checked."""
 
     operation: Operation
     is_host: bool
@@ -95,9 +97,10 @@ class _Planned:
 def _aligned(
     operation: Operation, kernel: KernelText | None, plan: FusionPlan
 ) -> frozenset[SSAValue]:
-    """A kernel that writes one result may write it in place, and a loop nest of a product not.
+    """Return the operands that a kernel's result may overwrite.
 
-    A kernel that may fail reads its operands again then.
+    The kernel must write one result, be pointwise, an element loop or a packed product, and have no
+    checks: after a failed check, a kernel reads its operands again.
     """
     if kernel is None or len(kernel.writes) != 1 or kernel.failures:
         return frozenset()

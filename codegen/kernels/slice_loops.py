@@ -1,4 +1,4 @@
-"""Loops that update slices of tensors one after the other, such as rows of a table.
+"""Write sequential loops that update slices of tensors, such as rows of a table.
 
     %r = scf.for %i = %low to %high step %step iter_args(%t = %initial) -> tensor<100x64xf32> {
       %at = ...                                      # scalar operations
@@ -8,8 +8,8 @@
       scf.yield %n
     }
 
-An element of a carried tensor is read only to compute the one that takes its place, so the turns
-need no memory of their own.
+An element of a carried tensor is read only to compute the element that replaces it, so that
+iterations update the tensor in place.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from .static_values import dimensions_of_part, shape_of
 from .writer import KernelWriter
 
 LARGEST_SLICE = 1 << 16
-"""Elements of a slice beyond which threads had better share each turn."""
+"""The elements of a slice beyond which each iteration should be shared by threads instead."""
 
 SLICE_OPERATIONS = frozenset(("tensor.empty", "tensor.extract_slice", "tensor.insert_slice"))
-"""What a turn may hold besides operations on numbers and structured ones."""
+"""Operations in such loops besides scalar and structured ones."""
 
 
 def updates_slices(block: Block, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]) -> bool:
-    """Whether a loop's body does nothing but update a slice of each tensor that it carries.
+    """Return whether a loop's body does nothing but update a slice of each carried tensor.
 
-    All slices have one known shape. Whether they lie inside is for the caller to see.
+    All slices have one static shape. The caller must check that they are in bounds.
     """
     turn = _Turn(block, carried, yielded)
     return (
@@ -61,11 +61,11 @@ class _Turn:
 
     @staticmethod
     def sources(yielded: Sequence[SSAValue]) -> list[SSAValue]:
-        """What is written to the slices."""
+        """Return the tensors that are written to the slices."""
         return [new.owner.operands[0] for new in yielded if isinstance(new.owner, Operation)]
 
     def is_update(self, tensor: SSAValue, new: SSAValue) -> bool:
-        """Whether a slice is written, and others see of the tensor elements and that slice."""
+        """Return whether a slice is written, and only it or single elements are read."""
         insert = new.owner
         return (
             isinstance(insert, Operation)
@@ -82,9 +82,10 @@ class _Turn:
         )
 
     def _may_read(self, reader: Operation, insert: Operation) -> bool:
-        """Whether a reader of a carried tensor runs before the turn writes, or at its element."""
+        """Return whether a reader of a carried tensor runs before the write, or at its element."""
         if reader.name == "tensor.extract":
-            # Numbers are computed first; a loop nest is run while slices are written.
+            # Scalars of the body are computed before the slices; a nest runs while they are
+            # written.
             scope = reader.parent_op()
             while scope is not None and scope.name == "scf.if":
                 scope = scope.parent_op()
@@ -92,7 +93,7 @@ class _Turn:
         return reader.name == "tensor.extract_slice" and _is_same_slice(reader, insert)
 
     def is_part_of_update(self, operation: Operation) -> bool:
-        """Whether a turn's operation is on numbers, or on slices element by element."""
+        """Return whether an operation is scalar, or computes slices element by element."""
         if operation is self._block.last_op or operation in self._updates.values():
             return True
         tensors = [each for each in operation.results if isinstance(each.type, TensorType)]
@@ -109,7 +110,7 @@ class _Turn:
         return view is not None and self._is_pointwise(view)
 
     def _is_pointwise(self, view: StructuredView) -> bool:
-        """Whether a loop nest reads what the turn computes only at the element that it writes."""
+        """Return whether a nest reads what the body computes only at the element that it writes."""
         sizes = view.loop_sizes()
         identity = AffineMap.identity(len(sizes))
         if any(
@@ -130,7 +131,7 @@ class _Turn:
 
 
 def _fits(operand: SSAValue, affine_map: AffineMap, sizes: Sequence[int | None]) -> bool:
-    """Whether an operand's elements are those of some of the loops, all of them of known sizes."""
+    """Return whether an operand's dimensions are loops of the same static sizes."""
     shape = shape_of(operand)
     return len(shape) == len(affine_map.results) and all(
         isinstance(each, AffineDimExpr) and size >= 0 and sizes[each.position] == size
@@ -139,7 +140,7 @@ def _fits(operand: SSAValue, affine_map: AffineMap, sizes: Sequence[int | None])
 
 
 def _is_known_slice(operation: Operation, whole: SSAValue, part: SSAValue) -> bool:
-    """Whether a slice has known sizes that are those of the part, and no strides."""
+    """Return whether a slice has unit strides and static sizes, which are those of the part."""
     sizes = integers(operation, "static_sizes")
     return (
         len(sizes) == len(shape_of(whole))
@@ -150,7 +151,7 @@ def _is_known_slice(operation: Operation, whole: SSAValue, part: SSAValue) -> bo
 
 
 def _is_same_slice(extract: Operation, insert: Operation) -> bool:
-    """Whether what is read of a tensor is what is written, with the same dimensions."""
+    """Return whether a read slice is the written slice, with the same dimensions."""
     lists = ("static_offsets", "static_sizes", "static_strides")
     return (
         all(integers(extract, name) == integers(insert, name) for name in lists)
@@ -160,7 +161,7 @@ def _is_same_slice(extract: Operation, insert: Operation) -> bool:
 
 
 def write_slices(writer: KernelWriter, inserts: Sequence[Operation]) -> None:
-    """Write the slices of a turn, whose numbers are computed: all of them element by element."""
+    """Write the slices of an iteration, element by element, after its scalars."""
     code = writer.code
     with code.loops(shape_of(inserts[0].operands[0])) as indices:
         elements = [writer.element(insert.operands[0], indices) for insert in inserts]

@@ -1,4 +1,4 @@
-"""What is known of a value before anything runs: its static shape, or that it is a constant."""
+"""What is known about a value at compile time: its static shape, or that it is a constant."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...runtime.abi.values import element_type
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The static shape of a tensor, `DYNAMIC_INDEX` where unknown; `()` for a scalar."""
+    """Return the static shape of a tensor, `DYNAMIC_INDEX` where unknown; `()` for a scalar."""
     value_type = value.type
     if isinstance(value_type, TensorType):
         return cast("TensorType[Attribute]", value_type).get_shape()
@@ -29,7 +29,7 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 
 def has_fixed_shapes(operation: Operation) -> bool:
-    """Whether an operation's shapes are the same at each run: no sizes or numbers are open."""
+    """Return whether an operation's shapes are the same in each run: nothing is dynamic."""
     return all(map(_has_static_shape, operation.results)) and all(
         constant_attribute(each) is not None
         or isinstance(each.type, AnyFloat | IntegerType)
@@ -43,12 +43,12 @@ def _has_static_shape(value: SSAValue) -> bool:
 
 
 def tensor_element(value: SSAValue) -> Attribute:
-    """The type of a tensor's elements, or the type of a scalar."""
+    """Return the type of a tensor's elements, or the type of a scalar."""
     return element_type(value.type)
 
 
 def constant_attribute(value: SSAValue) -> Attribute | None:
-    """What a value is, if it is a constant."""
+    """Return the attribute of a constant, `None` for other values."""
     owner = value.owner
     if not isinstance(owner, Operation):
         return None
@@ -65,7 +65,7 @@ CONSTANTS = {
     "tosa.const": ("values", "value"),
     "tosa.const_shape": ("values", "value"),
 }
-"""Operations that are constants, and the attribute that holds the value."""
+"""Constant operations, and the attributes that may hold the value."""
 
 SAME_ELEMENTS = (
     "flow.tensor.barrier",
@@ -81,11 +81,11 @@ SAME_ELEMENTS = (
     "shard.shard",
     "tosa.identity",
 )
-"""Operations that say where or how a tensor lies, and change none of its elements."""
+"""Operations that change the location or layout of a tensor, and none of its elements."""
 
 
 def splat_value(attribute: Attribute) -> Attribute | None:
-    """The one number of a dense constant whose elements are all equal, as an attribute."""
+    """Return the value of a splat constant as a scalar attribute, `None` for other attributes."""
     if not isinstance(attribute, DenseIntOrFPElementsAttr):
         return None
     constant = cast(DenseIntOrFPElementsAttr[Any], attribute)
@@ -103,7 +103,10 @@ def splat_value(attribute: Attribute) -> Attribute | None:
 
 
 def known_numbers(op: Operation, position: int, name: str) -> tuple[int, ...] | None:
-    """Numbers that are an operand in TOSA 1.0 and were an attribute before, if they are known."""
+    """Return numbers that are an operand in TOSA 1.0, or an attribute in older versions.
+
+    Returns `None` if they are not known.
+    """
     if len(op.operands) > position:
         attribute = constant_attribute(op.operands[position])
     else:
@@ -112,7 +115,10 @@ def known_numbers(op: Operation, position: int, name: str) -> tuple[int, ...] | 
 
 
 def dimensions_of_part(operation: Operation, part: SSAValue) -> tuple[int, ...]:
-    """The dimensions of a whole that a part of it has, as a slice cuts it out or writes it."""
+    """Return the dimensions of the whole that a rank-reduced slice keeps.
+
+    Raises OperationError if the slice cannot have the type of `part`.
+    """
     kept = kept_dimensions(integers(operation, "static_sizes"), shape_of(part))
     if kept is None:
         raise OperationError(operation, f"has no slice of type {part.type}")

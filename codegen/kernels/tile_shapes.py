@@ -1,4 +1,4 @@
-"""The shapes of register tiles: what fits the registers, and what is left at the last columns."""
+"""Choose the shapes of register tiles: what fits in registers, and the remaining columns."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Shape:
 
     @property
     def columns(self) -> int:
-        """Elements of a row."""
+        """The elements of a row."""
         return self.vectors * self.lanes
 
 
 def tile_shape(
     total: Element, columns: Term, rows: Term, *, has_vectors: bool, is_paired: bool
 ) -> Shape:
-    """A tile that fills the registers, but is no larger than sizes that are known.
+    """Return a tile that fills the registers, but is no larger than the known sizes.
 
-    `has_vectors` says that each row has a vector of its own, too.
+    `has_vectors` says that each row also needs registers for vectors of its own.
     """
     full = tile_of(total)
     lanes = full.lanes
@@ -42,7 +42,7 @@ def tile_shape(
 
 
 def strip_shapes(tile: Shape, columns: Term, *, is_paired: bool) -> list[Shape]:
-    """The shapes of strips, in their order: whole tiles, single vectors, and what is left."""
+    """Return the shapes of strips: whole tiles, single vectors, then the remaining columns."""
     shapes = [tile] if tile.vectors > 1 else []
     shapes.append(Shape(tile.rows, 1, tile.lanes))
     if not isinstance(columns, int):
@@ -56,10 +56,10 @@ def strip_shapes(tile: Shape, columns: Term, *, is_paired: bool) -> list[Shape]:
 
 
 def _rest_lanes(lanes: int, columns: int, is_paired: bool) -> int:
-    """The lanes of a vector for fewer columns than one has.
+    """Return the lanes of a vector for fewer columns than it has lanes.
 
-    One vector of 13 is loaded in pieces of 8, 4 and 1, but multiplied at once. Pairs are only so
-    where an instruction has as many lanes.
+    A vector of 13 lanes is loaded in pieces of 8, 4 and 1, but multiplied at once. Paired terms
+    need an instruction of exactly that many lanes, so that lanes are halved.
     """
     if not is_paired:
         return columns

@@ -1,7 +1,8 @@
-"""Finished tiles of a matrix product: from the memory of a tile's sums to the result.
+"""Store a finished tile of a matrix product: from the scratch memory of its sums to the result.
 
-Where columns lie next to each other, whole rows of a tile are vectors. LLVM passes those of a whole
-tile on from registers; the lines that they go to are prefetched before the tile is multiplied.
+Where columns are contiguous, whole rows of a tile are stored as vectors. For a whole tile, LLVM
+forwards the vectors from registers. The cache lines of the result are prefetched before the tile is
+multiplied.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .writer import Indices, KernelWriter
 
 
 class TileStore:
-    """Where a tile lies in the result of a product: in which matrix, at which row and column."""
+    """The place of a tile in the result of a product: the matrix, the first row and column."""
 
     def __init__(
         self,
@@ -40,7 +41,7 @@ class TileStore:
         self._is_in_rows = places == list(contraction.columns)
 
     def prefetch(self) -> None:
-        """Have the lines of the tile in the cache, where its rows lie in some."""
+        """Prefetch the cache lines of the tile, if its rows are contiguous."""
         if not self._is_in_rows:
             return
         element, tile = self._contraction.element, self._contraction.tile
@@ -52,7 +53,7 @@ class TileStore:
                 self._code.run(f"prefetch_{element.name}", address, place)
 
     def write(self, scratch: Term, before: SSAValue) -> None:
-        """Add the sums at an address to what was before, as far as they lie in the result."""
+        """Add the sums at an address to the values of `before`, for elements inside the result."""
         code, tile = self._code, self._contraction.tile
         height, width = (
             code.minimum(code.subtract(code.product([self._sizes[loop] for loop in loops]), at), of)
@@ -86,7 +87,7 @@ class TileStore:
             rows(elements)
 
     def _position(self, row: Term, column: Term) -> Term:
-        """Where a sum of the tile lies in the result, row-major."""
+        """Return the row-major position in the result of a sum of the tile."""
         return self._code.linear(self._indices(row, column), self._writer.shape(self._result))
 
     def _indices(self, row: Term, column: Term) -> Indices:
@@ -101,7 +102,7 @@ class TileStore:
         return self._writer.apply_map(self._view.output_maps[0], tuple(point))
 
     def _write_vectors(self, scratch: Term, before: SSAValue, row: Term) -> None:
-        """Add a row of the tile, all of which lies in the result."""
+        """Add a row of the tile that is entirely inside of the result."""
         code, writer = self._code, self._writer
         element, tile = self._contraction.element, self._contraction.tile
         name, lanes = element.name, tile.lanes
@@ -115,7 +116,7 @@ class TileStore:
             writer.store_vector(self._result, position, total, lanes)
 
     def _write_elements(self, scratch: Term, before: SSAValue, row: Term, width: Term) -> None:
-        """Add the first elements of a row of the tile."""
+        """Add the first `width` elements of a row of the tile."""
         code, element = self._code, self._contraction.element
         add = "sumf" if element.is_float else "addi"
         start = code.multiply(row, self._contraction.tile.columns)

@@ -1,4 +1,4 @@
-"""Nests of loops that are cut into tiles of work."""
+"""Loop nests that are cut into tiles of work."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def write_tiled_loops(
     inner: Callable[[Indices], None],
     breaks: Sequence[int] = (),
 ) -> TileCount:
-    """Loops over all of `sizes`, whose outermost one or two that matter are cut into tiles.
+    """Write loops over all of `sizes`; tiles are iterations of the outermost one or two.
 
-    At `breaks` the last dimension is cut into pieces with loops of their own. The code of each
-    knows that its index lies there.
+    Loops of size 1 are skipped. The last dimension is cut at `breaks` into pieces with loops of
+    their own, whose index ranges are known to the code in them.
     """
     long = [dimension for dimension, size in enumerate(sizes) if size != 1]
     cut = long[:2] if len(long) > 2 else long[: max(1, len(long) - 1)]
@@ -66,7 +66,7 @@ def write_tiled_loops(
 
 @contextmanager
 def flat_loop(code: AstBuilder, size: Term, chunk: int) -> Generator[str]:
-    """A loop over `range(size)`, of which a tile of work is `chunk` numbers."""
+    """Write a loop over `range(size)` in which a tile of work is `chunk` numbers."""
     with code.loop("first", "last") as tile:
         start = code.multiply(tile, chunk)
         with code.loop(start, code.minimum(code.add(start, chunk), size)) as position:
@@ -74,11 +74,11 @@ def flat_loop(code: AstBuilder, size: Term, chunk: int) -> Generator[str]:
 
 
 Span = tuple[Term, Term]
-"""Where a loop begins and ends."""
+"""The begin and the end of a loop."""
 
 
 def tile_spans(code: AstBuilder, tile: Term, cuts: Sequence[tuple[Term, int]]) -> list[Span]:
-    """The pieces of loops that a tile of work has; cuts are sizes and the length of pieces."""
+    """Return the spans of the loops in a tile of work; `cuts` are pairs of size and chunk."""
     spans: list[Span] = []
     for size, chunk in reversed(cuts):
         count = code.ceiling_divide(size, chunk)
@@ -92,7 +92,7 @@ def tile_spans(code: AstBuilder, tile: Term, cuts: Sequence[tuple[Term, int]]) -
 def loops_over(
     code: AstBuilder, spans: Sequence[Span], indices: Indices = ()
 ) -> Generator[Indices]:
-    """Loops over spans, one in the other; gives the indices inside of all of them."""
+    """Write nested loops over spans; yield their indices."""
     if not spans:
         yield indices
         return

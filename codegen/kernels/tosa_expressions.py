@@ -1,7 +1,7 @@
-"""Elements of `tosa` operations: elementwise with broadcasting, and rearrangements.
+"""Write elements of `tosa` operations: elementwise with broadcasting, and rearrangements.
 
-Dimensions of extent 1 are broadcast where the type says so. What depends on numbers that are not
-known here (a permutation that is computed, say) is left to the host.
+Dimensions of size 1 are broadcast where the types say so. Operations that depend on unknown
+numbers, such as a computed permutation, have no kernel.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MovementRule = Callable[[KernelWriter, Operation, int, Indices], Term]
 
 @dataclass(frozen=True, slots=True)
 class _Same:
-    """The primitive for floats, and the one for integers."""
+    """The primitives for floats and for integers."""
 
     float_name: str | None
     integer_name: str | None = None
@@ -99,7 +99,7 @@ def _cast(writer: KernelWriter, op: Operation, element: Element, values: list[Te
     if source.is_float:
         whole = code.call(f"roundeven_{source.name}", values[0])
         return code.call(f"fptosi_{source.name}_{element.name}", whole)
-    # Booleans are 0 and 1 here, not 0 and -1.
+    # Booleans are converted as 0 and 1, not as 0 and -1.
     is_unsigned = source.width == 1 or source.is_unsigned
     if element.is_float:
         name = "uitofp" if is_unsigned else "sitofp"
@@ -148,7 +148,7 @@ ELEMENTWISE: dict[str, ElementwiseRule] = {
     "tosa.select": _select,
     "tosa.sub": _Same("subf", "subi"),
 }
-"""Operations on elements, by the result's element type and the operands' elements."""
+"""The rule of each operation, called with the result's element type and the operands' elements."""
 
 _PRIMITIVES = {name: rule for name, rule in ELEMENTWISE.items() if isinstance(rule, _Same)}
 _FLOAT_ONLY = frozenset(
@@ -158,9 +158,9 @@ _INTEGER_ONLY = frozenset(name for name, rule in _PRIMITIVES.items() if rule.flo
 
 
 def may_broadcast(op: Operation, operand: SSAValue) -> bool:
-    """Whether an elementwise operation may read elements of an operand elsewhere than its result.
+    """Return whether an operation may read an operand at other indices than the result's.
 
-    Sizes that are open may turn out to be 1, where there is another operand.
+    Dynamic sizes may be 1 at run time, if there is another operand.
     """
     shape = shape_of(operand)
     is_alone = sum(is_read(op, each) for each in op.operands) == 1
@@ -170,7 +170,7 @@ def may_broadcast(op: Operation, operand: SSAValue) -> bool:
 def broadcast_indices(
     writer: KernelWriter, op: Operation, operand: SSAValue, indices: Indices
 ) -> Indices:
-    """Where an operand is read for an element of the result."""
+    """Return the indices at which an operand is read for an element of the result."""
     if not may_broadcast(op, operand):
         return indices
     code, shape = writer.code, writer.shape(operand)
@@ -185,7 +185,7 @@ def broadcast_indices(
 
 
 def write_elementwise(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
-    """The element of an elementwise operation."""
+    """Return the element of an elementwise operation."""
     values: list[Term] = []
     for operand in op.operands:
         if not is_read(op, operand):
@@ -210,7 +210,7 @@ def _numbers(op: Operation, position: int, name: str) -> tuple[int, ...]:
 
 
 def known_permutation(op: Operation) -> tuple[int, ...]:
-    """For each dimension of the result of a `tosa.transpose`, the operand's that it is."""
+    """Return, for each dimension of a `tosa.transpose`'s result, the operand's dimension."""
     return _numbers(op, 1, "perms")
 
 
@@ -275,7 +275,7 @@ MOVEMENTS: dict[str, MovementRule] = {
     "tosa.tile": _tile,
     "tosa.transpose": _transpose,
 }
-"""Operations that say where an element comes from."""
+"""Operations that only select where an element comes from."""
 
 _NUMBERS = {
     "tosa.pad": ((1, "padding"),),
@@ -286,7 +286,7 @@ _NUMBERS = {
 
 
 def is_pointwise_tosa(op: Operation) -> bool:
-    """Whether kernels compute an operation's elements one by one."""
+    """Return whether kernels compute an operation element by element."""
     name = op.name
     result = shape_of(op.results[0])
     if name in MOVEMENTS:
@@ -313,7 +313,7 @@ def _is_unshifted(op: Operation) -> bool:
 
 
 def is_read(op: Operation, operand: SSAValue) -> bool:
-    """Whether kernels read an operand's elements; shapes and permutations are known before."""
+    """Return whether kernels read an operand's elements, and not only static numbers."""
     if not isinstance(operand.type, TensorType):
         return False
     if op.name in _NUMBERS and operand is not op.operands[0]:

@@ -1,4 +1,4 @@
-"""Kernels of `tosa` operations that combine elements: reductions and matrix products."""
+"""Write the kernels of `tosa` operations that combine elements: reductions and matrix products."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REDUCTIONS = {
     "tosa.reduce_product": ("productf", "muli"),
     "tosa.reduce_sum": ("sumf", "addi"),
 }
-"""The combining primitive for floats and for integers."""
+"""The primitives that combine floats and integers."""
 
 _UNITS = {
     "tosa.reduce_all": 1,
@@ -32,23 +32,26 @@ _UNITS = {
     "tosa.reduce_product": 1,
     "tosa.reduce_sum": 0,
 }
-"""What no elements are combined to."""
+"""The result of a reduction over no elements."""
 
 TOSA_KERNELS = frozenset((*_REDUCTIONS, "tosa.matmul"))
 
 
 def has_tosa_kernel(op: Operation) -> bool:
-    """Whether an operation has one of these kernels."""
+    """Return whether an operation has a kernel in this file."""
     return op.name in TOSA_KERNELS and "IGNORE" not in text(op, "nan_mode").upper()
 
 
 def write_tosa_kernel(writer: KernelWriter, op: Operation) -> TileCount:
-    """Write the loops."""
+    """Write the loops of an operation in `TOSA_KERNELS`.
+
+    Raises OperationError for unsupported element types.
+    """
     return _write_matmul(writer, op) if op.name == "tosa.matmul" else _write_reduction(writer, op)
 
 
 def _accumulator(element: Element) -> Element:
-    """Sums of narrow floats are kept wide and rounded once."""
+    """Return the type of accumulators: narrow floats are accumulated in f32 and rounded once."""
     return element_by_name(element.register) if element.is_float else element
 
 
@@ -59,7 +62,7 @@ def _narrowed(writer: KernelWriter, value: Term, element: Element) -> Term:
 
 
 def _write_reduction(writer: KernelWriter, op: Operation) -> TileCount:
-    """Combine along one dimension, from its first element on; what may be empty, from a unit on."""
+    """Reduce along one dimension from its first element on, or from the unit if it may be empty."""
     code = writer.code
     source, result = op.operands[0], op.results[0]
     axis = integer(op, "axis")
@@ -86,10 +89,10 @@ def _write_reduction(writer: KernelWriter, op: Operation) -> TileCount:
 
 
 def _write_matmul(writer: KernelWriter, op: Operation) -> TileCount:
-    """`batch x row x column`, each minus its zero point if it is an integer.
+    """Write `batch x row x column`; zero points are subtracted from integer operands.
 
-    A row of the result is kept in memory while the depth is walked, which vectorises along it;
-    narrow floats are summed in a register instead, so that they are rounded once.
+    A row of the result accumulates in memory in a loop over the depth, which vectorises along the
+    row. Narrow floats accumulate in a register instead, so that they are rounded once.
     """
     code = writer.code
     result = op.results[0]
@@ -131,7 +134,7 @@ def _write_matmul(writer: KernelWriter, op: Operation) -> TileCount:
 
 
 def _operand(writer: KernelWriter, op: Operation, wide: Element) -> Callable[[int, Indices], Term]:
-    """Reads an operand's element as the accumulator's type, minus the zero point."""
+    """Return a function that reads an operand in the accumulator's type, minus its zero point."""
     code = writer.code
 
     def widened(position: int, indices: Indices) -> Term:

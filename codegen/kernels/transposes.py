@@ -1,8 +1,8 @@
-"""Tensors whose dimensions change places, where the last one does: square by square.
+"""Transpose tensors whose last dimension changes, in squares that fit in registers.
 
-Elements that lie in a row of the source lie in a column of the result. So squares are read as
-vectors, transposed in registers and written as vectors, one at a time if its rows fill cache lines,
-else four. What is left at the edges is copied one by one.
+A row of the source is a column of the result. Squares are therefore loaded as vectors, transposed
+in registers and stored as vectors: one at a time if their rows fill cache lines, otherwise four.
+The remaining edges are copied element by element.
 """
 
 from __future__ import annotations
@@ -28,30 +28,39 @@ from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
 BLOCKS = 4
-"""Blocks of a tile of work along either side."""
+"""The blocks in a tile of work, along each dimension."""
 
 STREAMED_BLOCKS = 2
-"""Blocks of a tile of work down the rows of a result that is streamed."""
+"""The blocks in a tile of work, down the rows of a result with streaming stores."""
 
 STREAMED = 1 << 23
-"""Bytes of a result from which on it is written past the caches. Else its lines are read first."""
+"""Bytes of a result from which on it is written by streaming stores.
+
+Otherwise its cache lines are read before they are written.
+"""
 
 STREAMED_APART = 1 << 20
-"""The same where rows are some `LINES_APART` apart: their lines put each other out."""
+"""The same limit for rows a multiple of `LINES_APART` apart, whose lines evict each other."""
 
 LINES_APART = 1 << 12
-"""The bytes between lines that go to one place of a first-level cache. Half of it is bad, too: then
-a tile of work has one block down the rows, whose lines are whole when the next ones come."""
+"""The distance in bytes of cache lines that map to the same set of an L1 cache.
+
+At half this distance, a tile of work has one block down the rows, so that lines are complete before
+others evict them.
+"""
 
 BLOCK_BYTES = 128
 """Bytes of a row of a block on the stack."""
 
 BLOCK_SCOPE = 31
-"""The alias scope of such blocks: the last, which no other kernel of so few operands uses."""
+"""The alias scope of such blocks: the last one, not used by kernels of so few operands."""
 
 
 def write_transpose(writer: KernelWriter) -> TileCount | None:
-    """The loops of a kernel that only permutes a stored tensor; `None` for any other."""
+    """Write a kernel that only permutes a stored tensor; return `None` for any other kernel.
+
+    Raises OperationError for unsupported element types.
+    """
     code = writer.code
     (result,) = writer.results if len(writer.results) == 1 else (None,)
     found = moved_source(result, writer.is_inline) if isinstance(result, SSAValue) else None
@@ -81,7 +90,7 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
         for below, right in product(range(0, side, square), repeat=2):
             to, taken = places(at(code.add(r, below), code.add(c, right)))
             if is_streamed:
-                # What the next tile reads.
+                # Prefetch what the next tile reads.
                 following = code.add(taken, side * down)
                 for number in range(square):
                     place = code.add(following, code.multiply(steps[1], number))
@@ -108,9 +117,9 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
 
 
 def _is_streamed(shape: Indices, storage_bytes: int, step: Term) -> bool:
-    """Whether a result is large, and its rows are whole cache lines, which a vector fills.
+    """Return whether a result is large, and vectors fill the cache lines of its rows.
 
-    `step` is how many elements the rows of a block are apart.
+    `step` is the distance in elements between the rows of a block.
     """
     known = [each for each in shape if isinstance(each, int)]
     size, row = prod(known) * storage_bytes, known[-1] * storage_bytes if known else 0
@@ -124,11 +133,10 @@ def _is_streamed(shape: Indices, storage_bytes: int, step: Term) -> bool:
 def write_with_transposes(
     writer: KernelWriter, results: Sequence[SSAValue], store: Callable[[Indices], None]
 ) -> TileCount | None:
-    """The loops of a kernel that computes elements from permuted tensors, among others; `None` for
-    any other.
+    """Write a kernel that reads permuted tensors, among others; return `None` for other kernels.
 
-    Blocks of what is permuted are transposed into memory on the stack, where each element is read
-    from.
+    Blocks of the permuted tensors are transposed to memory on the stack, from which elements are
+    read. Raises OperationError for unsupported element types.
     """
     code, shape = writer.code, writer.shape(results[0])
     column = len(shape) - 1
@@ -183,7 +191,7 @@ class _Block:
         self._step = _stride(code, self._shape, permutation.index(len(shape) - 1))
 
     def transpose(self, at: At, r: Term, c: Term) -> None:
-        """Fill it with what begins at a row and a column. Reads come in the order of lines."""
+        """Fill the block from a row and column on; reads are in the order of cache lines."""
         code, square = self._code, square_of(self._bytes)
         for right, down in product(range(0, self._side, square), repeat=2):
             indices = at(code.add(r, down), code.add(c, right))
@@ -193,15 +201,14 @@ class _Block:
             code.run(primitive, self._memory, to, self._side, self._start, taken, self._step)
 
     def load(self, place: Term) -> Term:
-        """An element."""
+        """Return an element of the block."""
         return self._code.load(f"load_{self._name}_{BLOCK_SCOPE}", self._memory, place)
 
 
 def _moved_operands(
     writer: KernelWriter, results: Sequence[SSAValue]
 ) -> dict[SSAValue, tuple[SSAValue, Permutation]]:
-    """The tensors that elements of results are computed from at the same indices, and that are
-    stored ones in another order."""
+    """Return the fused tensors, read at the result's indices, that permute stored ones."""
     found: dict[SSAValue, tuple[SSAValue, Permutation]] = {}
     pending, seen = list(results), set(results)
     while pending:
@@ -221,7 +228,7 @@ def _moved_operands(
 
 
 def _read_alike(operation: Operation) -> Iterator[SSAValue]:
-    """The operands that an operation reads at the element that it computes."""
+    """Yield the operands that an operation reads at the indices of its result."""
     if is_scalar_operation(operation.name):
         yield from (each for each in operation.operands if isinstance(each.type, TensorType))
         return
@@ -237,7 +244,7 @@ def _read_alike(operation: Operation) -> Iterator[SSAValue]:
 
 
 At = Callable[[Term, Term], Indices]
-"""The indices of a row and a column, inside of the loops over other dimensions."""
+"""Returns the indices for a row and a column, inside of the loops over other dimensions."""
 
 
 def _write_blocks(
@@ -248,16 +255,16 @@ def _write_blocks(
     whole: Callable[[At, Term, Term], None],
     single: Callable[[Indices], None],
 ) -> TileCount:
-    """Loops over the blocks of a dimension and the last one, and over the elements at the edges.
+    """Write loops over blocks of the dimension `row` and the last one, and over their edges.
 
-    `block` is the side of a block, and how many are in a tile of work down the rows.
+    `block` is the side of a block, and the number of blocks in a tile of work down the rows.
     """
     side, down = block
     last = column = len(shape) - 1
     outer = [each for each in range(last) if each != row]
     cuts = [(each, 1) for each in outer if shape[each] != 1][:2]
-    # The next tile reads on along the rows of the source: both read some lines where those begin
-    # elsewhere than tiles do.
+    # Consecutive tiles go along the rows of the source: where rows are not aligned to tiles, both
+    # tiles read some of the same cache lines.
     cuts += [(column, side * BLOCKS), (row, side * down)]
 
     def at(numbers: Sequence[Term], r: Term, c: Term) -> Indices:
@@ -285,14 +292,14 @@ def _stride(code: AstBuilder, sizes: Indices, dimension: int) -> Term:
 def _whole_blocks(
     code: AstBuilder, rows: Span, columns: Span, side: int
 ) -> Generator[tuple[Term, Term]]:
-    """Loops over the whole blocks of rows and columns: where each begins."""
+    """Write loops over whole blocks of rows and columns; yield where each begins."""
     row_end, column_end = _whole(code, rows, side), _whole(code, columns, side)
     with code.loop(columns[0], column_end, side) as c, code.loop(rows[0], row_end, side) as r:
         yield r, c
 
 
 def _remainders(code: AstBuilder, rows: Span, columns: Span, side: int) -> Iterator[list[Span]]:
-    """The rows and columns that are in no whole block: beside the blocks, and below them."""
+    """Yield the rows and columns outside of whole blocks: right of the blocks, then below them."""
     row_end, column_end = _whole(code, rows, side), _whole(code, columns, side)
     beside: list[Span] = [(rows[0], row_end), (column_end, columns[1])]
     below: list[Span] = [(row_end, rows[1]), columns]
@@ -306,6 +313,6 @@ def _is_less(size: Term, least: int) -> bool:
 
 
 def _whole(code: AstBuilder, span: Span, side: int) -> Term:
-    """Where the last whole block of a span ends."""
+    """Return the end of the last whole block of a span."""
     size = code.subtract(span[1], span[0])
     return code.add(span[0], code.multiply(code.floor_divide(size, side), side))

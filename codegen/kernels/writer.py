@@ -1,8 +1,7 @@
-"""A kernel while it is written: its bindings, its constants, and any element of any tensor.
+"""Write a kernel: its bindings, its constants, and the code of tensor elements.
 
-Elements are pulled: asking for an element of a tensor that another kernel stores becomes a load,
-and asking for one of a tensor that this kernel computes on the way becomes the code for that
-element. That is all there is to fusion, once `fusion` has said which tensors are stored.
+Elements are pulled. An element of a stored tensor becomes a load; an element of a fused tensor
+becomes the code that computes it. `fusion` decides which tensors are stored.
 """
 
 from __future__ import annotations
@@ -53,10 +52,15 @@ ElementRule = Callable[["KernelWriter", SSAValue, Indices], Term]
 
 @dataclass
 class KernelWriter:
-    """One kernel: `is_inline` tells which tensors it computes on the way, `write_inline` how.
+    """A kernel that is being written.
 
-    `results` are the tensors it stores, and `operation` is where its errors are reported. `places`
-    are tensors that lie where results do while they are set.
+    - `operation`: where errors are reported;
+    - `results`: the tensors that the kernel stores;
+    - `is_inline`: whether a tensor is fused into the kernel;
+    - `write_inline`: writes an element of a fused tensor;
+    - `places`: for tensors that are updated in place, the result whose memory they share.
+
+    Methods raise OperationError for element types and constants that kernels do not support.
     """
 
     operation: Operation
@@ -76,25 +80,25 @@ class KernelWriter:
     )
 
     def __post_init__(self) -> None:
-        # Results come first so that their numbers, and so their alias scopes, are always known.
+        # Results are bound first, so that their binding numbers, which are alias scopes, are known.
         for result in self.results:
             self._bindings[result] = len(self._bindings)
 
     # Sizes and numbers ------------------------------------------------------------------------
 
     def constant(self, constant: Constant) -> str:
-        """The variable of one of the kernel's constants."""
+        """Return the variable of a constant of the kernel."""
         return f"c{self._constants.setdefault(constant, len(self._constants))}"
 
     def shape(self, value: SSAValue) -> Indices:
-        """The sizes of a tensor: numbers where known, else constants of the kernel."""
+        """Return the sizes of a tensor: numbers if static, otherwise constants of the kernel."""
         return tuple(
             self.constant(Dimension(value, i)) if size == DYNAMIC_INDEX else size
             for i, size in enumerate(shape_of(value))
         )
 
     def number(self, value: SSAValue) -> Term:
-        """An index that the host program computes."""
+        """Return an index: a number if known, a computed variable, or a constant of the kernel."""
         attribute = constant_attribute(value)
         if attribute is not None:
             known = getattr(getattr(attribute, "value", None), "data", None)
@@ -106,24 +110,24 @@ class KernelWriter:
         return self.constant(Number(value))
 
     def mixed_numbers(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> tuple[Term, ...]:
-        """A list of which some entries are operands, marked by `DYNAMIC_INDEX`."""
+        """Return a list in which `DYNAMIC_INDEX` marks the entries that are operands."""
         return mixed_list(static, map(self.number, dynamic))
 
     def element_of(self, value: SSAValue) -> Element:
-        """The element type of a tensor, or the type of a scalar."""
+        """Return the element type of a tensor, or the type of a scalar."""
         return element_of(element_type(value.type), self.operation)
 
     # Elements ---------------------------------------------------------------------------------
 
     def address(self, bound: Bound) -> str:
-        """The variable of a binding's address."""
+        """Return the variable of a binding's address."""
         return f"b{self._binding(bound)}"
 
     def _binding(self, value: Bound) -> int:
         return self._bindings.setdefault(value, len(self._bindings))
 
     def load(self, value: SSAValue, position: Term) -> Term:
-        """The element at a row-major position of a tensor that is stored."""
+        """Return the element of a stored tensor at a row-major position."""
         value = self.places.get(value, value)
         binding = self._binding(value)
         primitive = f"load_{self.element_of(value).name}_{binding}"
@@ -132,7 +136,7 @@ class KernelWriter:
         return self.code.call(primitive, f"b{binding}", position)
 
     def store(self, value: SSAValue, position: Term, element: Term) -> None:
-        """Set the element at a row-major position of a result."""
+        """Store an element of a result at a row-major position."""
         binding = self._bindings[value]
         self.code.run(
             f"store_{self.element_of(value).name}_{binding}", f"b{binding}", position, element
@@ -141,25 +145,28 @@ class KernelWriter:
     def load_vector(
         self, value: SSAValue, position: Term, element: Element, total: Element, lanes: int
     ) -> Term:
-        """Elements of a stored tensor from a row-major position on, widened to those of `total`."""
+        """Return `lanes` elements of a stored tensor as a vector, widened to the type `total`.
+
+        `position` is the row-major position of the first.
+        """
         binding = self._binding(value)
         primitive = f"vload_{element.name}_{total.name}_{lanes}_{binding}"
         return self.code.call(primitive, f"b{binding}", position)
 
     def load_pair(self, value: SSAValue, position: Term, element: Element, lanes: int) -> Term:
-        """Two elements of a stored tensor, as 16-bit integers, in all lanes of a vector."""
+        """Return two adjacent elements as 16-bit integers, repeated in all lanes of a vector."""
         binding = self._binding(value)
         primitive = f"vloadpair_{element.name}_{lanes}_{binding}"
         return self.code.call(primitive, f"b{binding}", position)
 
     def store_vector(self, value: SSAValue, position: Term, vector: Term, lanes: int) -> None:
-        """Set elements of a result from a row-major position on."""
+        """Store a vector to a result from a row-major position on."""
         binding = self._bindings[value]
         primitive = f"vstore_{self.element_of(value).name}_{lanes}_{binding}"
         self.code.run(primitive, f"b{binding}", position, vector)
 
     def element(self, value: SSAValue, indices: Indices) -> Term:
-        """The element of a tensor (or the value of a scalar, for no indices)."""
+        """Return the element of a tensor, or a scalar if there are no indices."""
         if not isinstance(value.type, TensorType):
             return self.scalar(value)
         attribute = constant_attribute(value)
@@ -179,7 +186,7 @@ class KernelWriter:
         return element
 
     def scalar(self, value: SSAValue) -> Term:
-        """A scalar from outside the kernel, or one that the kernel has computed already."""
+        """Return a scalar: a constant, a computed variable, or a value that is bound."""
         attribute = constant_attribute(value)
         if attribute is not None:
             return write_constant(self.code, attribute, self.operation)
@@ -193,7 +200,7 @@ class KernelWriter:
         return self.load(value, 0)
 
     def zero(self, value: SSAValue) -> Term:
-        """A zero of a tensor's element type."""
+        """Return a zero of a tensor's element type."""
         element = self.element_of(value)
         if element.is_complex:
             part = self.code.number(0, element.part)
@@ -209,10 +216,11 @@ class KernelWriter:
         loops: Indices = (),
         reduction_forms: dict[Operation, str] | None = None,
     ) -> tuple[Term, ...]:
-        """The code of a block of scalar operations; variables for what it yields.
+        """Write the code of a block of scalar operations; return the terms that it yields.
 
-        `loops` are the indices that `linalg.index` gives. Raises OperationError for an operation
-        that kernels do not have.
+        `loops` are the indices that `linalg.index` returns. `reduction_forms` renames the
+        primitives of operations whose order is free. Raises OperationError for an operation that
+        kernels do not support.
         """
         for argument, term in zip(block.args, arguments, strict=False):
             self.code.remember(argument, term)
@@ -234,7 +242,7 @@ class KernelWriter:
             self._insert(operation)
             return ("",)
         if any(isinstance(result.type, TensorType) for result in operation.results):
-            # Its elements are computed where they are read.
+            # The elements of a tensor are computed where they are read.
             return ("",) * len(operation.results)
         if name in ("arith.constant", "complex.constant"):
             attribute = operation.get_attr_or_prop("value")
@@ -260,7 +268,7 @@ class KernelWriter:
         raise OperationError(operation, "is an operation that the numba backend does not compile")
 
     def _extract(self, operation: Operation) -> Term:
-        """The element of a tensor at computed indices; the kernel fails if they lie outside."""
+        """Return an element at computed indices; the kernel fails if they are out of bounds."""
         code = self.code
         tensor, *operands = operation.operands
         indices = tuple(self.scalar(operand) for operand in operands)
@@ -270,7 +278,7 @@ class KernelWriter:
         for axis, (index, size) in enumerate(zip(indices, shape, strict=True)):
             self._check_index(operation, axis, index, size)
         if all(isinstance(size, int) and size > 0 for size in shape):
-            # Without a branch loops are vectorised.
+            # Indices are clamped without a branch, so that loops are vectorised.
             lasts = [code.subtract(size, 1) for size in shape]
             pairs = zip(indices, lasts, strict=True)
             return self.element(tensor, tuple(code.call("minui_i64", *pair) for pair in pairs))
@@ -280,14 +288,14 @@ class KernelWriter:
         return code.choose(inside, lambda: self.element(tensor, indices), lambda: self.zero(tensor))
 
     def _insert(self, operation: Operation) -> None:
-        """Set an element of a tensor that lies where a result does, at proven indices."""
+        """Store an element, at proven indices, to the result that a tensor shares memory with."""
         element, tensor, *operands = operation.operands
         indices = [self.scalar(operand) for operand in operands]
         position = self.code.linear(indices, self.shape(tensor))
         self.store(self.places[tensor], position, self.scalar(element))
 
     def _dimension(self, operation: Operation) -> Term:
-        """The size of a tensor along a dimension that may be computed."""
+        """Return the size of a tensor along a dimension, which may be a computed index."""
         code = self.code
         shape, index = self.shape(operation.operands[0]), self.scalar(operation.operands[1])
         if not self._is_proven(operation):
@@ -311,14 +319,15 @@ class KernelWriter:
     # Checks -----------------------------------------------------------------------------------
 
     def _is_proven(self, operation: Operation) -> bool:
-        """Whether an operation of a body need not be checked."""
+        """Return whether an operation of a body needs no check."""
         scope = operation.parent_op()
         while (
             scope is not None
             and scope is not self.operation
             and (scope.name == "scf.if" or scope.parent_op() is self.operation)
         ):
-            # A loop nest in a turn of the kernel's loop knows of the numbers of that turn.
+            # A nest in the body of the kernel's loop is analysed with that loop, whose index range
+            # it needs.
             scope = scope.parent_op()
         if scope is None:
             return False
@@ -339,9 +348,9 @@ class KernelWriter:
         self._fail_if(fails, Failure(operation, escaped), 0)
 
     def _fail_if(self, condition: Term, failure: Failure, found: Term) -> None:
-        """Let the kernel fail at its end if a condition holds anywhere; `found` is what is wrong.
+        """Make the kernel fail at its end if a condition holds; `found` is the wrong number.
 
-        It goes on until then: a loop that may be left anywhere is not vectorised.
+        The kernel does not leave its loops, because LLVM does not vectorise a loop with such exits.
         """
         number = self._failures.setdefault(failure, len(self._failures))
         with self.code.when(condition):
@@ -368,9 +377,9 @@ class KernelWriter:
     def apply_map(
         self, affine_map: AffineMap, operands: Indices, operation: Operation | None = None
     ) -> Indices:
-        """The image of a point; operands are dimensions, then symbols.
+        """Apply an affine map; `operands` are its dimensions, then its symbols.
 
-        `operation` is what fails where a divisor that is no number is not positive.
+        If `operation` is given, the kernel fails at it if a computed divisor is not positive.
         """
         return tuple(
             self._affine(each, operands, affine_map.num_dims, operation)
@@ -414,10 +423,10 @@ class KernelWriter:
     # The end ----------------------------------------------------------------------------------
 
     def finish(self, tiles: TileCount) -> KernelText:
-        """The kernel, with the code that fetches its bindings and constants in front."""
+        """Return the kernel, with code in front that fetches its bindings and constants."""
         search: list[ast.stmt] = []
         if self._failures:
-            # The last constant, so that who passes the others need not know of it.
+            # The constant comes last, so that the other constants keep their numbers.
             self._constants[Found()] = place = len(self._constants)
             search = search_failure(self.code.body, self._checks, len(self._failures), place)
         fetches = [
@@ -441,20 +450,23 @@ class KernelWriter:
 
 
 class FlatIndices(tuple[Term, ...]):
-    """The indices of an element of which all that is used is its row-major position."""
+    """Indices of which only the row-major position is used."""
 
     position: Term
 
     @staticmethod
     def at(position: Term, rank: int) -> FlatIndices:
-        """Indices of a tensor of some rank that must only be passed on."""
+        """Return indices of a rank that must only be passed on."""
         indices = FlatIndices((position,) * rank)
         indices.position = position
         return indices
 
 
 def linalg_index(operation: Operation) -> int:
-    """Which loop a `linalg.index` asks for."""
+    """Return the number of the loop that a `linalg.index` reads.
+
+    Raises OperationError if it has none.
+    """
     attribute = operation.get_attr_or_prop("dim")
     value = getattr(getattr(attribute, "value", None), "data", None)
     if not isinstance(value, int):
@@ -468,4 +480,4 @@ BODY_OPERATIONS = frozenset(
         *("cf.assert", "tensor.dim", "tensor.extract"),
     )
 )
-"""What a kernel's scalar code may hold besides the scalar operations of `arith` and `math`."""
+"""Operations in kernel bodies besides the scalar operations of `arith` and `math`."""

@@ -1,1 +1,1 @@
-"""Inner tiles of matrix products, with all accumulators in registers."""
+"""The inner tiles of matrix products and transposes, with all data in registers."""

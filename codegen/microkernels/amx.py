@@ -1,16 +1,16 @@
-"""The inner tile of a product in matrix registers: Intel's AMX, of `bf16` and of 8-bit integers.
+"""The inner tile of a product in matrix registers, Intel's AMX, of `bf16` or 8-bit integers.
 
-A matrix register has 16 rows of 64 bytes. One instruction adds to a 16 x 16 block of sums the
-product of 16 rows of the left operand and of 16 columns of the right one, both with 16 words of
-depth; a word holds two terms in `bf16`, or four of 8 bits. Four registers keep the sums of 32 rows
-and 32 columns:
+A matrix register has 16 rows of 64 bytes. One instruction multiplies 16 rows of the left operand by
+16 columns of the right operand, both with 16 words of depth, and adds the products to a 16 x 16
+block of sums. A word holds two `bf16` terms or four 8-bit terms. Four registers hold the sums of 32
+rows and 32 columns, the others the operands:
 
             right: 6 7
     left: 4        0 1
           5        2 3
 
-Instructions and the layout of their operands: Intel 64 and IA-32 Architectures Software
-Developer's Manual, volume 1, chapter 18, and volume 2, `LDTILECFG`, `TDPBF16PS`, `TDPBSSD`.
+Instructions and the layout of their operands: Intel 64 and IA-32 Architectures Software Developer's
+Manual, volume 1, chapter 18, and volume 2, `LDTILECFG`, `TDPBF16PS`, `TDPBSSD`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...runtime.abi.elements import BF16, Element
 from .vectors import call_intrinsic, repeat, word
 
 SIDE = 16
-"""Rows of a register, and the words of each."""
+"""The rows of a register, and the words in each row."""
 
 ROW_BYTES = 64
 
@@ -36,10 +36,10 @@ _CONFIGURATION = "amx.configuration"
 
 
 def emit_matrix_tile(left: Element, right: Element) -> Any:
-    """An emitter of `tile(left, right, result, steps)` on addresses; a step has 16 words of depth.
+    """Return an emitter of `tile(left, right, result, steps)` on addresses.
 
-    `left` is `32 x (16 * steps)` words, `right` is `(16 * steps) x 32`; `result` gets the sums of
-    32 x 32, which begin with zero.
+    A step has 16 words of depth. `left` is `32 x (16 * steps)` words, `right` is `(16 * steps) x
+    32`. `result` is set to the 32 x 32 sums.
     """
     multiply = _multiplication(left, right)
 
@@ -61,7 +61,7 @@ def emit_matrix_tile(left: Element, right: Element) -> Any:
 
 
 def _multiplication(left: Element, right: Element) -> str:
-    """The instruction that multiplies elements of two kinds."""
+    """Return the name of the instruction that multiplies two element types."""
     if left == right == BF16:
         return "tdpbf16ps"
     signs = "".join("u" if each.is_unsigned else "s" for each in (left, right))
@@ -69,7 +69,7 @@ def _multiplication(left: Element, right: Element) -> str:
 
 
 def _over_steps(builder: Any, multiply: str, left: Any, right: Any, steps: Any) -> None:
-    """The loop over the depth, which may be empty."""
+    """Emit the loop over the depth, which may be empty."""
     pitch = builder.mul(steps, word(ROW_BYTES))
 
     def add(step: Any) -> None:
@@ -89,7 +89,7 @@ def _over_steps(builder: Any, multiply: str, left: Any, right: Any, steps: Any) 
 
 
 def _configuration(module: Any) -> Any:
-    """The 64 bytes that give all registers their full size, as a constant of the module."""
+    """Return the address of a constant with the 64 bytes that configure full-size registers."""
     found: Any = module.globals.get(_CONFIGURATION)
     if found is None:
         data = bytearray(64)

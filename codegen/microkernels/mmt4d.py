@@ -1,9 +1,10 @@
-"""The inner tile of `linalg.mmt4d` as LLVM vector IR, for any size of tile and its element types.
+"""The inner tile of `linalg.mmt4d` as LLVM vector IR, for any tile size and element types.
 
-A tile multiplies `depth x M0 x K0` by `depth x N0 x K0`, as mmt4d's operands lie in memory. The
-pairs `(n, k0)` of one step are the lanes of vectors; so sums over `k0` stay in lanes until the
-end, and whoever calls adds up `K0` neighbours. Operands are widened when they are loaded; pairs of
-integers of 16 bits or less are multiplied and added by one instruction where the CPU has it.
+A tile multiplies `depth x M0 x K0` by `depth x N0 x K0`, in the memory layout of mmt4d's operands.
+The pairs `(n, k0)` of a step are the lanes of vectors. Sums over `k0` therefore stay in separate
+lanes until the end, and the caller adds up `K0` neighbours. Operands are widened when they are
+loaded. Pairs of integers of at most 16 bits are multiplied and added by one instruction if the CPU
+has it.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from .vectors import accumulate, dot, load_vector, multiply_add, repeat, vector_
 _I32 = ir.IntType(32)
 
 INTEGERS = tuple(integer_element(width) for width in (8, 16, 32, 64))
-"""Integers that are as wide in memory as they are."""
+"""Integers whose storage has no spare bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedTile:
-    """A tile of `rows x columns x depth` elements (mmt4d's M0, N0 and K0), and its types."""
+    """A tile of `rows x columns x depth` elements (mmt4d's M0, N0 and K0) and its element types."""
 
     left: Element
     right: Element
@@ -41,7 +42,7 @@ class PackedTile:
     def primitive(self) -> str:
         """The name of the primitive `tile(left, right, result, steps)` on addresses.
 
-        The result is `rows x columns x parts`, the last to be added up.
+        The result is `rows x columns x parts`; the caller adds up the last dimension.
         """
         types = f"{self.left.name}_{self.right.name}_{self.total.name}"
         return f"tile_{types}_{self.rows}_{self.columns}_{self.depth}"
@@ -54,18 +55,18 @@ class PackedTile:
 
     @property
     def parts(self) -> int:
-        """The sums of each element that are left to be added up."""
+        """The partial sums of each element that the caller adds up."""
         return self.depth // 2 if self.is_paired else self.depth
 
     @property
     def lanes(self) -> int:
-        """The sums of one vector: as many as fit a register and divide a row."""
+        """The sums in one vector: as many as fit a register and divide a row."""
         row = self.columns * self.parts
         return min(row & -row, vector_bits() // self.total.width)
 
     @property
     def fills_vectors(self) -> bool:
-        """Whether sums fill vectors of this CPU, and enough of them to hide additions' latency."""
+        """Whether sums fill this CPU's vectors, enough of them to hide the additions' latency."""
         vectors = self.columns * self.parts // self.lanes
         full = self.lanes * self.total.width == vector_bits()
         return full and self.rows * vectors >= LEAST_SUMS
@@ -85,19 +86,19 @@ class PackedTile:
 
 
 LEAST_SUMS = 8
-"""Additions that go on at once on a CPU of today: four cycles, two in each."""
+"""The additions in flight on current CPUs: a latency of four cycles, two per cycle."""
 
 MOST_BLOCKS = 4
-"""Blocks of a tile beyond which there is a loop over them instead of code for each."""
+"""The most blocks of a tile that are unrolled; beyond that, a loop runs over them."""
 
 MOST_ROWS = 4096
-"""Lanes of one column of vectors beyond which the code of a tile gets too long."""
+"""The most lanes in one column of vectors, beyond which the code of a tile gets too long."""
 
 
 def blocks(tile: PackedTile) -> list[tuple[range, range]]:
-    """How a tile is cut into rows and vectors whose sums fit the registers.
+    """Cut a tile into blocks of rows and vectors whose sums fit in registers.
 
-    Each step loads `rows + vectors` operands for `rows * vectors` multiplications.
+    A step of a block loads `rows + vectors` operands for `rows * vectors` multiplications.
     """
     registers = 24 if vector_bits() == 512 else 12
     vectors = tile.columns * tile.parts // tile.lanes
@@ -109,11 +110,11 @@ def blocks(tile: PackedTile) -> list[tuple[range, range]]:
     ]
     _, height, width = max(fitting)
     if tile.rows * vectors > MOST_BLOCKS * registers:
-        # One block that a loop runs again and again; what is left over would be code of its own.
+        # A loop needs equal blocks; a remainder would be code of its own.
         even = [each for each in fitting if _is_even(tile, vectors, *each[1:])]
         if even:
             _, height, width = max(even)
-    # Equal parts: no small rest.
+    # Equal parts leave no small remainder.
     height = -(-tile.rows // -(-tile.rows // height))
     width = -(-vectors // -(-vectors // width))
     return [
@@ -123,13 +124,13 @@ def blocks(tile: PackedTile) -> list[tuple[range, range]]:
 
 
 def _is_even(tile: PackedTile, vectors: int, rows: int, count: int) -> bool:
-    """Whether blocks of a size cover a tile, and begin where the left operand's rows do."""
+    """Return whether blocks of a size cover a tile, and begin at rows of the left operand."""
     begins = count * tile.lanes * tile.depth // tile.parts % tile.depth == 0
     return tile.rows % rows == 0 and vectors % count == 0 and begins
 
 
 def emit_packed_tile(tile: PackedTile) -> Any:
-    """An emitter of the tile's primitive."""
+    """Return an emitter of the tile's primitive."""
     scalar = register_type(tile.total)
     vector = ir.VectorType(scalar, tile.lanes)
     vectors = tile.columns * tile.parts // tile.lanes
@@ -146,7 +147,7 @@ def emit_packed_tile(tile: PackedTile) -> Any:
             builder.store(total, place, tile.total.storage_bytes)
 
     def emit_numbered(builder: Any, values: Sequence[Any], number: Any) -> None:
-        """The block of a number: all are alike but for where they begin."""
+        """Emit the block with a number known at run time; blocks differ in where they begin."""
         left, right, result, steps = values
         across = word(vectors // len(parts))
         row = builder.mul(builder.udiv(number, across), word(len(rows)))
@@ -182,7 +183,7 @@ def _emit_block(
     rows: range,
     parts: range,
 ) -> list[Any]:
-    """A loop over all steps; returns the sums of each row and vector."""
+    """Emit the loop over all steps; return the sums of each row and vector."""
     left, right, steps = operands
     held = INTEGERS[1] if tile.is_paired else tile.total
     combine = dot if tile.is_paired else multiply_add
@@ -214,7 +215,7 @@ def _emit_block(
 
 
 def _repeated(builder: Any, part: Any, lanes: int) -> Any:
-    """The part of a row of the left operand that meets a vector of the right one's."""
+    """Repeat the part of a left row that is multiplied with a vector of the right operand."""
     count = part.type.count
     if count == lanes:
         return part

@@ -1,14 +1,14 @@
-"""The inner tile of a matrix product as LLVM vector IR: all accumulators stay in registers.
+"""The inner tile of a matrix product as LLVM vector IR, with all accumulators in registers.
 
-A tile multiplies `rows x depth` by `depth x columns`, both packed so that one step of the depth
-reads `rows` and `columns` elements in a row (as `linalg.mmt4d` with an inner depth of one). Its
-size follows from the vector registers of the CPU: 12 x 32 floats fill 24 of AVX-512's 32
-registers and leave the rest for operands.
+A tile multiplies `rows x depth` by `depth x columns`, both packed so that a step of the depth reads
+`rows` and `columns` contiguous elements (as `linalg.mmt4d` with an inner depth of one). Its size
+follows from the vector registers of the CPU: 12 x 32 floats fill 24 of AVX-512's 32 registers and
+leave the others for operands.
 
-Sums of integers are of pairs: a step multiplies two terms of 16 bits each, which lie next to each
-other, and adds them up. Products of narrow integers are exact so. Where the CPU has instructions
-for two `bf16` or four 8-bit integers in a word of 32 bits, words hold the terms as they are stored;
-matrix registers multiply many of them at once (`amx.py`).
+Integer sums are computed in pairs: a step multiplies two adjacent 16-bit terms and adds both
+products, so that products of narrow integers are exact. If the CPU has instructions for two `bf16`
+or four 8-bit terms in a 32-bit word, words hold the terms as they are stored. Matrix registers
+multiply many such words at once (`amx.py`).
 """
 
 from __future__ import annotations
@@ -37,8 +37,11 @@ from .vectors import (
 )
 
 TOP_BITS = 0x80808080
-"""The top bits of a word of four bytes: to flip them adds 128 to a signed byte that is read without
-its sign, and subtracts 128 from an unsigned one that is read with a sign."""
+"""The top bits of a word of four bytes.
+
+Flipping them adds 128 to a signed byte that is then read as unsigned, and subtracts 128 from an
+unsigned byte that is then read as signed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,11 @@ class Tile:
     """The size of a tile, and how its panels are packed.
 
     - `lanes`: the elements of one vector register;
-    - `terms`: those of a sum that one word of a panel holds;
-    - `step`: the words of depth that are multiplied at once. If there are several, left panels
-      lie row by row;
+    - `terms`: the terms of a sum that one word of a panel holds;
+    - `step`: the words of depth that are multiplied at once. If it is more than 1, left panels are
+      stored row by row;
     - `is_as_stored`: whether words hold terms as they are stored, not widened;
-    - `flips`: what bits of the left operand's words are flipped then (`dot_bytes`).
+    - `flips`: the bits of the left operand's words that packing flips in that case (`dot_bytes`).
     """
 
     rows: int
@@ -62,16 +65,16 @@ class Tile:
     flips: int = 0
 
     def steps(self, indices: FoldingIndices[V], depth: int | V) -> int | V:
-        """How many steps a depth takes, the last one filled up with zeros."""
+        """Return the number of steps for a depth; the last step is padded with zeros."""
         return indices.ceiling_divide(depth, self.terms * self.step)
 
     def words(self, indices: FoldingIndices[V], depth: int | V) -> int | V:
-        """The words of depth of a panel."""
+        """Return the words of depth of a panel."""
         return indices.multiply(self.steps(indices, depth), self.step)
 
 
 def tile_of(element: Element) -> Tile:
-    """The tile for sums in `f32`, `f64` or `i32` of terms as wide, or of pairs, on this CPU."""
+    """Return this CPU's tile for sums in `f32` or `f64`, or in `i32` of paired terms."""
     bits = vector_bits()
     lanes = bits // element.width
     rows = 12 if bits == 512 else 6
@@ -79,7 +82,7 @@ def tile_of(element: Element) -> Tile:
 
 
 def tile_of_product(left: Element, right: Element, total: Element) -> Tile:
-    """The tile for products of elements of two kinds."""
+    """Return this CPU's tile for products of two element types."""
     plain, has_wide_vectors = tile_of(total), vector_bits() == 512
     matrix = Tile(2 * amx.SIDE, 2 * amx.SIDE, amx.SIDE, step=amx.SIDE, is_as_stored=True)
     if left == right == BF16 and total == F32:
@@ -98,18 +101,18 @@ def tile_of_product(left: Element, right: Element, total: Element) -> Tile:
 
 
 def is_flipped(left: Element, right: Element) -> bool:
-    """Whether bytes of the left operand need the other sign for `vpdpbusd`."""
+    """Return whether bytes of the left operand need the other signedness for `vpdpbusd`."""
     return not left.is_float and left.is_unsigned == right.is_unsigned
 
 
 def emit_tile(
     total: Element, rows: int, columns: int, stored: tuple[Element, Element] | None = None
 ) -> Any:
-    """An emitter of `tile(left, right, result, depth)` on addresses.
+    """Return an emitter of `tile(left, right, result, depth)` on addresses.
 
-    `left` is `depth x rows`, `right` is `depth x columns` and `result` gets `rows x columns`, all
-    packed; `right` and `result` begin at a multiple of a vector. `depth` counts words, which hold
-    numbers of type `total`, pairs of 16-bit integers, or the terms of `stored` elements.
+    `left` is `depth x rows`, `right` is `depth x columns`, and `result` is set to `rows x columns`,
+    all packed. `right` and `result` must be aligned to a vector. `depth` counts words, which hold
+    numbers of type `total`, pairs of 16-bit integers, or terms of the `stored` element types.
     """
     lanes = tile_of(total).lanes
     vector = ir.VectorType(register_type(total), lanes)
@@ -151,7 +154,7 @@ def emit_tile(
 def _combination(
     total: Element, stored: tuple[Element, Element] | None
 ) -> Callable[[Any, Any, Any, Any], Any]:
-    """`(builder, left, right, total)` that adds the products of a step, of vectors."""
+    """Return `(builder, left, right, total)`, which adds the products of a step to sums."""
     if stored is None:
         return multiply_add if total.is_float else dot
     if total.is_float:

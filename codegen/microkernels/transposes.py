@@ -1,4 +1,4 @@
-"""Squares of elements, transposed in registers."""
+"""Transpose squares of elements in registers."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _I32 = ir.IntType(32)
 
 
 CACHE_LINE = 64
-"""Bytes."""
+"""The size of a cache line in bytes."""
 
 
 def square_of(storage_bytes: int) -> int:
-    """The side of a square of elements of some bytes: a vector of at most 16 of them."""
+    """Return the side of a square of elements: a vector of them, but at most 16."""
     return min(16, vector_bits() // (8 * storage_bytes))
 
 
 def emit_transpose(storage_bytes: int, height: int = 0, *, is_streamed: bool = False) -> Any:
-    """An emitter of `transpose(to, at, step, start, from, pitch)`.
+    """Return an emitter of `transpose(to, at, step, start, from, pitch)`.
 
-    It reads a square at `start + from`, whose rows are `pitch` elements apart, and writes it
-    transposed at `to + at`, with rows `step` elements apart; or so many rows of one. What is
-    streamed goes to memory past the caches, in whole lines that begin where lines do; a fence must
-    follow.
+    `to` and `start` are addresses, the other operands count elements. It reads a square at `start +
+    from`, whose rows are `pitch` elements apart, and writes it transposed at `to + at`, with rows
+    `step` elements apart. With `height`, it reads only so many rows of the square. Streaming stores
+    bypass the caches; they write whole aligned cache lines, and a fence must follow.
     """
     count = square_of(storage_bytes)
     height = height or count
@@ -63,13 +63,14 @@ def emit_transpose(storage_bytes: int, height: int = 0, *, is_streamed: bool = F
 
 
 def transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """The columns of a square; blocks are exchanged across the diagonal, from large to small."""
+    """Return the columns of a square: swap blocks across the diagonal, from large to small."""
     count = len(rows)
     mask = ir.VectorType(_I32, count)
     size = count // 2
     while size:
         lanes = range(count)
-        # Of rows i and i + size: what stays, and what comes from the other side of the diagonal.
+        # For rows i and i + size: the lanes that stay, and those from the other side of the
+        # diagonal.
         upper = [lane if not lane & size else count + lane - size for lane in lanes]
         lower = [lane + size if not lane & size else count + lane for lane in lanes]
         for number in range(count):

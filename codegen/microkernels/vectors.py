@@ -1,4 +1,4 @@
-"""Vectors of elements in LLVM IR: loads that widen, and what is done with several lanes at once."""
+"""Vectors in LLVM IR: widening loads, and operations on all lanes."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _I64 = ir.IntType(64)
 
 
 def cpu_has(feature: str) -> bool:
-    """Whether this CPU has a feature by LLVM's name."""
+    """Return whether this CPU has a feature, by LLVM's name."""
     return cpu_features().get(feature, False)
 
 
 @cache
 def vector_bits() -> int:
-    """The width of the widest vector register of this CPU."""
+    """Return the width of this CPU's widest vector registers in bits."""
     if cpu_has("avx512f"):
         return 512
     return 256 if cpu_has("avx2") else 128
 
 
 def stored_type(element: Element) -> Any:
-    """The LLVM type of an element in memory."""
+    """Return the LLVM type of an element in memory."""
     if element.is_float and not element.is_narrow_float:
         return register_type(element)
     return ir.IntType(element.storage_bytes * 8)
 
 
 def vector_address(builder: Any, base: Any, index: Any, element: Element, count: int) -> Any:
-    """Where `count` elements lie from an index on."""
+    """Return the address of `count` elements from an index on, as a vector pointer."""
     kind = stored_type(element)
     first = builder.gep(builder.inttoptr(base, kind.as_pointer()), [index])
     return builder.bitcast(first, ir.VectorType(kind, count).as_pointer())
@@ -46,13 +46,13 @@ def vector_address(builder: Any, base: Any, index: Any, element: Element, count:
 def load_vector(
     builder: Any, base: Any, index: Any, element: Element, total: Element, count: int
 ) -> Any:
-    """`count` elements from an index on, widened to elements of `total`."""
+    """Load `count` elements from an index on, widened to the element type `total`."""
     place = vector_address(builder, base, index, element, count)
     return widened(builder, builder.load(place, align=element.storage_bytes), element, total)
 
 
 def widened(builder: Any, value: Any, element: Element, total: Element) -> Any:
-    """A vector of elements as they are stored, as wider elements; integers by their sign."""
+    """Widen a vector of stored elements; integers are extended according to their signedness."""
     count = value.type.count
     wanted = ir.VectorType(register_type(total), count)
     if not element.is_float:
@@ -71,7 +71,7 @@ def widened(builder: Any, value: Any, element: Element, total: Element) -> Any:
 
 
 def splat(builder: Any, value: Any, lanes: int) -> Any:
-    """A vector of one value."""
+    """Return a vector with one value in all lanes."""
     nothing: Any = ir.Constant(ir.VectorType(value.type, lanes), None)
     first = builder.insert_element(nothing, value, ir.Constant(_I32, 0))
     everywhere = ir.Constant(ir.VectorType(_I32, lanes), [0] * lanes)
@@ -79,7 +79,7 @@ def splat(builder: Any, value: Any, lanes: int) -> Any:
 
 
 def multiply_add(builder: Any, left: Any, right: Any, total: Any) -> Any:
-    """`left * right + total`, of floats rounded once."""
+    """Return `left * right + total`; floats are rounded once."""
     vector = total.type
     if isinstance(vector.element, ir.IntType):
         return builder.add(total, builder.mul(left, right))
@@ -88,7 +88,7 @@ def multiply_add(builder: Any, left: Any, right: Any, total: Any) -> Any:
 
 
 def call_intrinsic(builder: Any, name: str, result: Any, *operands: Any) -> Any:
-    """Call a function of LLVM's that has a result of one type."""
+    """Call an LLVM intrinsic by its full name."""
     kind = ir.FunctionType(result, [each.type for each in operands])
     return builder.call(library_function(builder, name, kind), operands)
 
@@ -96,9 +96,9 @@ def call_intrinsic(builder: Any, name: str, result: Any, *operands: Any) -> Any:
 def accumulate(
     builder: Any, steps: Any, vector: Any, count: int, add: Callable[[Any, list[Any]], list[Any]]
 ) -> list[Any]:
-    """A loop over all steps, of which there may be none; returns sums that begin with zero.
+    """Emit a loop over `steps`, which may be 0; return `count` sums that begin with zero.
 
-    `add(step, sums)` gives `count` vectors after one more step.
+    `add(step, sums)` returns the sums after one more step.
     """
     zero, start, one = ir.Constant(vector, None), ir.Constant(_I64, 0), ir.Constant(_I64, 1)
     before = builder.block
@@ -127,7 +127,10 @@ def accumulate(
 
 
 def _once(module: Any) -> Any:
-    """Metadata of a loop that is not unrolled; its first operand is itself, as LLVM wants it."""
+    """Return the metadata of a loop that is not unrolled.
+
+    Its first operand is itself, as LLVM requires.
+    """
     hint = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
     loop = module.add_metadata([hint, ir.Constant(_I64, len(module.metadata))])
     loop.operands = (loop, hint)
@@ -135,7 +138,7 @@ def _once(module: Any) -> Any:
 
 
 def repeat(builder: Any, steps: Any, body: Callable[[Any], None]) -> None:
-    """A loop over all steps, of which there may be none."""
+    """Emit a loop over `steps`, which may be 0."""
 
     def add(step: Any, sums: list[Any]) -> list[Any]:
         body(step)
@@ -145,15 +148,15 @@ def repeat(builder: Any, steps: Any, body: Callable[[Any], None]) -> None:
 
 
 def word(value: int) -> Any:
-    """A 64-bit constant."""
+    """Return a 64-bit constant."""
     return ir.Constant(_I64, value)
 
 
-# Words of 32 bits that hold two or four narrow terms each, the first in its lowest bits.
+# Words of 32 bits hold two or four narrow terms each, the first in the lowest bits.
 
 
 def words_of(builder: Any, terms: Sequence[Any]) -> Any:
-    """Vectors of 32-bit integers whose low bits are terms, as one of words."""
+    """Combine vectors of 32-bit integers, whose low bits are terms, to a vector of words."""
     kind, bits = terms[0].type, 32 // len(terms)
 
     def all_lanes(value: int) -> Any:
@@ -167,7 +170,7 @@ def words_of(builder: Any, terms: Sequence[Any]) -> Any:
 
 
 def repeated_pair(builder: Any, stored: Any, element: Element, lanes: int) -> Any:
-    """A vector of two narrow integers as a pair in all lanes."""
+    """Repeat a vector of two narrow integers as a pair of 16-bit integers in all lanes."""
     order = ir.Constant(ir.VectorType(_I32, 2 * lanes), [0, 1] * lanes)
     halves = ir.VectorType(ir.IntType(16), 2 * lanes)
     value = builder.shuffle_vector(stored, stored, order)
@@ -177,13 +180,13 @@ def repeated_pair(builder: Any, stored: Any, element: Element, lanes: int) -> An
 
 
 def dot_floats(builder: Any, left: Any, right: Any, total: Any) -> Any:
-    """`total` and two products of `bf16` in each word, by AVX512-BF16."""
+    """Return `total` plus two products of `bf16` in each word, by AVX512-BF16."""
     name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * total.type.count}"
     return call_intrinsic(builder, name, total.type, total, left, right)
 
 
 def dot_bytes(builder: Any, unsigned: Any, signed: Any, total: Any) -> Any:
-    """`total` and four products of bytes in each word, wrapping, by VNNI."""
+    """Return `total` plus four products of bytes in each word, wrapping, by VNNI."""
     name = f"llvm.x86.avx512.vpdpbusd.{32 * total.type.count}"
     return call_intrinsic(builder, name, total.type, total, unsigned, signed)
 
@@ -193,11 +196,11 @@ _PAIR_PRODUCTS = {
     8: ("avx2", "llvm.x86.avx2.pmadd.wd"),
     16: ("avx512bw", "llvm.x86.avx512.pmaddw.d.512"),
 }
-"""By lanes: the instruction that multiplies and adds pairs, and the CPU feature that has it."""
+"""By lanes: the CPU feature and the instruction that multiplies and adds pairs."""
 
 
 def dot(builder: Any, left: Any, right: Any, total: Any) -> Any:
-    """`total + left[0] * right[0] + left[1] * right[1]` of pairs, wrapping."""
+    """Return `total + left[0] * right[0] + left[1] * right[1]` for pairs, wrapping."""
     lanes, vector = total.type.count, total.type
     halves = ir.VectorType(ir.IntType(16), 2 * lanes)
     parts = [builder.bitcast(each, halves) for each in (left, right)]

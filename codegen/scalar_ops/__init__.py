@@ -1,1 +1,1 @@
-"""What is done with one element: scalar operations as LLVM IR."""
+"""Operations on one element as LLVM IR."""

@@ -1,8 +1,7 @@
-"""Trigonometric functions of `f32` and their inverses, in `f64`.
+"""Trigonometric functions of `f32` and their inverses, computed in `f64`.
 
-An argument is reduced to a quarter turn exactly, however large it is (after M. Payne and
-R. Hanek, "Radian reduction for trigonometric functions", 1983). The polynomials have least maximal
-errors.
+An argument of any size is reduced to a quarter turn exactly (after M. Payne and R. Hanek, "Radian
+reduction for trigonometric functions", 1983). The polynomials are minimax approximations.
 """
 
 from __future__ import annotations
@@ -17,33 +16,36 @@ _SINE = (
     *(2.718304170192874e-06, -0.00019839334075773537),
     *(0.008333329383553915, -0.16666666641606648),
 )
-"""`(sin(x) / x - 1) / x^2` by `x^2` up to pi / 4."""
+"""Coefficients of `(sin(x) / x - 1) / x^2` as a polynomial in `x^2`, up to pi / 4."""
 
 _COSINE = (
     *(2.439036838085565e-05, -0.0013886762939623878),
     *(0.04166662329808222, -0.4999999972488463),
 )
-"""`(cos(x) - 1) / x^2` by `x^2` up to pi / 4."""
+"""Coefficients of `(cos(x) - 1) / x^2` as a polynomial in `x^2`, up to pi / 4."""
 
 _ARC_TANGENT = (
     *(-0.0379554455070965, 0.0699307695701008, -0.08997274377904102, 0.1110405374986912),
     *(-0.14285426518343308, 0.19999994403681357, -0.33333333296414425),
 )
-"""`(atan(x) / x - 1) / x^2` by `x^2` up to `sqrt(2) - 1`."""
+"""Coefficients of `(atan(x) / x - 1) / x^2` as a polynomial in `x^2`, up to `sqrt(2) - 1`."""
 
 _TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE
-"""200 bits after the point."""
+"""200 bits after the binary point."""
 
 _RANGES = ((0, 50), (27, 77), (54, 104), (81, 131))
-"""Numbers of 24 bits that are below the second power of 2 are multiples of the first one,
-but for those below 2^50, of which no whole turns are left out."""
+"""The ranges of magnitudes, as exponents of 2: a common factor of the numbers, and their bound.
+
+A 24-bit number from the previous bound on is a multiple of the factor, so that whole turns of the
+factor can be left out. Below 2^50, none are.
+"""
 
 
 def _quarter_turns(power: int) -> list[float]:
-    """How many quarter turns `2^power` is, modulo 4, divided by `2^power`, in three parts.
+    """Return `2^power` in quarter turns, modulo 4 and divided by `2^power`, in three parts.
 
-    A product of one of the first two, of 29 bits each, and a number of 24 bits is exact. Parts of 1
-    are positive, so that products with -0 keep its sign.
+    The first two parts have 29 bits each, so that their products with a 24-bit number are exact.
+    The parts for power 0 are positive, so that products with -0 keep its sign.
     """
     turns = (_TWO_OVER_PI << power) % (4 << 200)
     rest = turns - (4 << 200 if turns >= 2 << 200 else 0)
@@ -56,7 +58,7 @@ def _quarter_turns(power: int) -> list[float]:
 
 
 def _reduced(builder: Builder, value: Value) -> tuple[Value, Value]:
-    """An angle between -pi / 4 and pi / 4, and how many quarter turns (modulo 4) it leaves out."""
+    """Reduce an angle to -pi / 4 .. pi / 4; also return the quarter turns left out, modulo 4."""
     magnitude = intrinsic(builder, "llvm.fabs", value)
     parts = [number(each) for each in _quarter_turns(0)]
     for (power, _), (_, limit) in zip(_RANGES[1:], _RANGES, strict=False):
@@ -69,13 +71,13 @@ def _reduced(builder: Builder, value: Value) -> tuple[Value, Value]:
     whole, more = nearest(builder, second)
     second, count = builder.fsub(second, whole), builder.add(count, more)
     whole, more = nearest(builder, builder.fadd(first, second))
-    # What is left of the first two is exact where they nearly cancel.
+    # The remainder of the first two parts is exact where they nearly cancel.
     rest = builder.fadd(builder.fadd(builder.fsub(first, whole), second), third)
     return builder.fmul(rest, number(math.pi / 2)), builder.add(count, more)
 
 
 def _sine_and_cosine(builder: Builder, angle: Value) -> tuple[Value, Value]:
-    """Of an angle between -pi / 4 and pi / 4."""
+    """Return the sine and the cosine of an angle between -pi / 4 and pi / 4."""
     sine = builder.fmul(angle, even(builder, _SINE, angle))
     return sine, even(builder, _COSINE, angle)
 
@@ -86,14 +88,14 @@ def _is_odd(builder: Builder, count: Value) -> Value:
 
 
 def sine(builder: Builder, value: Value) -> Value:
-    """The sine of an angle in radians; NaN for an infinite one."""
+    """Emit the sine of an angle in radians; NaN for an infinite one."""
     angle, count = _reduced(builder, value)
     own, other = _sine_and_cosine(builder, angle)
     return flip_sign(builder, builder.select(_is_odd(builder, count), other, own), count, 1)
 
 
 def cosine(builder: Builder, value: Value) -> Value:
-    """The cosine of an angle in radians; NaN for an infinite one."""
+    """Emit the cosine of an angle in radians; NaN for an infinite one."""
     angle, count = _reduced(builder, value)
     other, own = _sine_and_cosine(builder, angle)
     # The sign changes after one and after three quarters.
@@ -102,7 +104,7 @@ def cosine(builder: Builder, value: Value) -> Value:
 
 
 def tangent(builder: Builder, value: Value) -> Value:
-    """The tangent of an angle in radians; NaN for an infinite one."""
+    """Emit the tangent of an angle in radians; NaN for an infinite one."""
     angle, count = _reduced(builder, value)
     own, other = _sine_and_cosine(builder, angle)
     is_odd = _is_odd(builder, count)
@@ -111,11 +113,11 @@ def tangent(builder: Builder, value: Value) -> Value:
 
 
 def angle_of(builder: Builder, y: Value, x: Value) -> Value:
-    """The angle of a point to the first axis, from -pi to pi: `atan2`."""
+    """Emit `atan2`: the angle from the x axis to a point, from -pi to pi."""
     height, width = (intrinsic(builder, "llvm.fabs", each) for each in (y, x))
     is_steep = builder.fcmp_ordered(">", height, width)
     large, small = builder.select(is_steep, height, width), builder.select(is_steep, width, height)
-    # From an eighth of a half turn on: atan(a) = pi / 4 + atan((a - 1) / (a + 1)).
+    # Above tan(pi / 8), use atan(a) = pi / 4 + atan((a - 1) / (a + 1)).
     limit = builder.fmul(large, number(math.sqrt(2) - 1))
     is_wide = builder.or_(
         builder.fcmp_ordered(">", small, limit),
@@ -123,35 +125,35 @@ def angle_of(builder: Builder, y: Value, x: Value) -> Value:
     )
     over = builder.select(is_wide, builder.fsub(small, large), small)
     under = builder.select(is_wide, builder.fadd(small, large), large)
-    # Equal ones may be 0 or infinite.
+    # Equal values may both be 0 or infinite.
     is_equal = builder.fcmp_ordered("==", small, large)
     slope = builder.select(is_equal, number(0.0), builder.fdiv(over, under))
     offset = builder.select(is_wide, number(math.pi / 4), number(0.0))
     angle = multiply_add(builder, slope, even(builder, _ARC_TANGENT, slope), offset)
     angle = builder.select(is_steep, builder.fsub(number(math.pi / 2), angle), angle)
-    # Also of -0.
+    # The bits are compared, so that -0 counts as negative.
     is_left = builder.icmp_signed("<", builder.bitcast(x, BITS), constant(BITS, 0))
     angle = builder.select(is_left, builder.fsub(number(math.pi), angle), angle)
     return signed_as(builder, angle, y)
 
 
 def arc_tangent(builder: Builder, value: Value) -> Value:
-    """The angle, from -pi / 2 to pi / 2, whose tangent a number is."""
+    """Emit the arc tangent, from -pi / 2 to pi / 2."""
     return angle_of(builder, value, number(1.0))
 
 
 def _other_leg(builder: Builder, value: Value) -> Value:
-    """`sqrt(1 - x^2)`; NaN beyond 1."""
+    """Emit `sqrt(1 - x^2)`; NaN beyond 1."""
     one = number(1.0)
     product = builder.fmul(builder.fsub(one, value), builder.fadd(one, value))
     return intrinsic(builder, "llvm.sqrt", product)
 
 
 def arc_sine(builder: Builder, value: Value) -> Value:
-    """The angle, from -pi / 2 to pi / 2, whose sine a number is; NaN beyond 1."""
+    """Emit the arc sine, from -pi / 2 to pi / 2; NaN beyond 1."""
     return angle_of(builder, value, _other_leg(builder, value))
 
 
 def arc_cosine(builder: Builder, value: Value) -> Value:
-    """The angle, from 0 to pi, whose cosine a number is; NaN beyond 1."""
+    """Emit the arc cosine, from 0 to pi; NaN beyond 1."""
     return angle_of(builder, _other_leg(builder, value), value)

@@ -1,6 +1,7 @@
 """Complex numbers in LLVM IR: a register is a vector of the real and the imaginary part.
 
-Quotients are Smith's (CACM 5, 8, 1962) and most functions those of the C library, as in NumPy.
+Division is Smith's algorithm (CACM 5, 8, 1962). Most functions are those of the C library, as in
+NumPy.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ _REAL, _IMAGINARY = ir.Constant(_I32, 0), ir.Constant(_I32, 1)
 
 
 def real(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """The real part."""
+    """Emit the real part."""
     return builder.extract_element(values[0], _REAL)
 
 
 def imaginary(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """The imaginary part."""
+    """Emit the imaginary part."""
     return builder.extract_element(values[0], _IMAGINARY)
 
 
 def create(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """A number from its parts."""
+    """Emit a number from its parts."""
     zero: Any = ir.Constant(ir.VectorType(values[0].type, 2), [0.0, 0.0])
     first = builder.insert_element(zero, values[0], _REAL)
     return builder.insert_element(first, values[1], _IMAGINARY)
@@ -44,12 +45,12 @@ def _parts(builder: Builder, value: Value) -> tuple[Value, Value]:
 
 
 def _number(value: Value, real_part: float, imaginary_part: float) -> Value:
-    """A constant of another number's type."""
+    """Return a constant of another number's type."""
     return ir.Constant(value.type, [real_part, imaginary_part])
 
 
 def of_parts(name: str) -> Emit:
-    """The instruction of a name on both parts."""
+    """Return an emitter that applies an LLVM instruction to both parts."""
 
     def emit(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
         pairs = zip(*(_parts(builder, each) for each in values), strict=True)
@@ -59,13 +60,13 @@ def of_parts(name: str) -> Emit:
 
 
 def conjugate(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """The number with the other sign of the imaginary part."""
+    """Emit the complex conjugate."""
     one, other = _parts(builder, values[0])
     return create(builder, [one, builder.fneg(other)])
 
 
 def multiply(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """The product: `(a + bi)(c + di) = (ac - bd) + (ad + bc)i`."""
+    """Emit the product `(a + bi)(c + di) = (ac - bd) + (ad + bc)i`."""
     (a, b), (c, d) = (_parts(builder, each) for each in values)
     return create(
         builder,
@@ -77,9 +78,9 @@ def multiply(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
 
 
 def divide(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """The quotient: both parts of the divisor are divided by the larger one, so none overflows.
+    """Emit the quotient; both parts of the divisor are divided by the larger one to avoid overflow.
 
-    Where both parts are NaN, infinite numbers are what C's annex G (5.2) makes of them.
+    If both parts of the result are NaN, infinite operands are handled as in C's annex G (G.5.1).
     """
     (a, b), (c, d) = (_parts(builder, each) for each in values)
     kind = a.type
@@ -115,7 +116,7 @@ def divide(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
 def _infinite_quotient(
     builder: Builder, divided: Sequence[Value], divisor: Sequence[Value], found: Sequence[Value]
 ) -> list[Value]:
-    """The quotient where one number is infinite and the other finite, else what was found."""
+    """Emit the quotient of an infinite and a finite number, or `found` for other operands."""
     kind = found[0].type
     is_none = builder.and_(*(builder.fcmp_unordered("uno", each, each) for each in found))
     (one, one_infinite, one_finite), (other, other_infinite, other_finite) = (
@@ -137,7 +138,7 @@ def _infinite_quotient(
 
 
 def _directions(builder: Builder, pair: Sequence[Value]) -> tuple[list[Value], Value, Value]:
-    """1 or -1 for infinite parts and zeros for others; whether a part is infinite, and none."""
+    """Return 1 or -1 for infinite parts and 0 for others; whether any part is, and none."""
     kind = pair[0].type
     infinite = ir.Constant(kind, float("inf"))
     sizes = [intrinsic(builder, "llvm.fabs", each) for each in pair]
@@ -156,15 +157,15 @@ def _directions(builder: Builder, pair: Sequence[Value]) -> tuple[list[Value], V
 
 
 def absolute(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """The distance from 0."""
+    """Emit the absolute value."""
     return _hypotenuse(builder, *_parts(builder, values[0]))
 
 
 def _hypotenuse(builder: Builder, x: Value, y: Value) -> Value:
-    """`sqrt(x**2 + y**2)`, infinite if either is.
+    """Emit `sqrt(x**2 + y**2)`, infinite if either part is.
 
-    Of floats it is computed in doubles, as the C library does: squares are exact there, and no
-    sum overflows. So it is done for many at once.
+    For floats it is computed in doubles, as in the C library: squares are exact, and sums do not
+    overflow. This form is vectorised.
     """
     if isinstance(x.type, ir.DoubleType):
         return libm(builder, "hypot", [x, y])
@@ -179,27 +180,28 @@ def _hypotenuse(builder: Builder, x: Value, y: Value) -> Value:
 
 
 def angle(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """The angle to the real axis."""
+    """Emit the argument of a number, in radians."""
     one, other = _parts(builder, values[0])
     return libm(builder, "atan2", [other, one])
 
 
 def equal(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """Whether both parts are equal."""
+    """Emit whether both parts are equal."""
     pairs = zip(*(_parts(builder, each) for each in values), strict=True)
     return builder.and_(*(builder.fcmp_ordered("==", *pair) for pair in pairs))
 
 
 def unequal(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """Whether a part differs."""
+    """Emit whether a part differs."""
     return builder.not_(equal(builder, values))
 
 
 def library(name: str) -> Emit:
-    """A function of the C library on complex numbers.
+    """Return an emitter of a call of a complex function of the C library.
 
-    On x86-64 a number of two floats is passed in one vector register, and one of two doubles in
-    two registers (System V ABI, 3.2.3); elsewhere its parts are, as members of a structure are.
+    On x86-64, a complex number of floats is passed in one vector register, and one of doubles in
+    two registers (System V ABI, 3.2.3). On other targets its parts are passed like members of a
+    structure.
     """
 
     def emit(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
@@ -222,9 +224,10 @@ def library(name: str) -> Emit:
 
 
 def exponential(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """`exp(x + yi) = exp(x) cos(y) + exp(x) sin(y) i`, with C's results at infinity (G.6.3.1).
+    """Emit `exp(x + yi) = exp(x) cos(y) + exp(x) sin(y) i`, with C's results at infinity (G.6.3.1).
 
-    Of floats it is computed in doubles, in which `exp(x)` is finite: its product with 0 is 0.
+    For floats it is computed in doubles, in which `exp(x)` is finite, so that its product with 0 is
+    0.
     """
     x, y = _parts(builder, values[0])
     if x.type == DOUBLE:
@@ -248,13 +251,13 @@ def exponential(builder: Builder, values: Sequence[Value], *_: Element) -> Value
 
 
 def inverse_root(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """One over the square root."""
+    """Emit the reciprocal of the square root."""
     root = library("sqrt")(builder, values)
     return divide(builder, [_number(root, 1.0, 0.0), root])
 
 
 def exponential_minus_one(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """`exp(x + yi) - 1 = expm1(x) cos(y) - 2 sin(y/2)**2 + exp(x) sin(y) i`."""
+    """Emit `exp(x + yi) - 1 = expm1(x) cos(y) - 2 sin(y/2)**2 + exp(x) sin(y) i`."""
     x, y = _parts(builder, values[0])
     half = libm(builder, "sin", [builder.fmul(y, ir.Constant(y.type, 0.5))])
     twice = builder.fmul(builder.fmul(ir.Constant(y.type, 2.0), half), half)
@@ -266,9 +269,10 @@ def exponential_minus_one(builder: Builder, values: Sequence[Value], *_: Element
 
 
 def logarithm_plus_one(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
-    """`log(1 + z) = log(hypot(x + 1, y)) + atan2(y, x + 1) i`.
+    """Emit `log(1 + z) = log(hypot(x + 1, y)) + atan2(y, x + 1) i`.
 
-    Near 0, `log1p(x(x + 2) + y**2) / 2` is the same without the error of `x + 1`.
+    Near 0, the real part is `log1p(x(x + 2) + y**2) / 2`, which avoids the rounding error of `x +
+    1`.
     """
     x, y = _parts(builder, values[0])
     more = builder.fadd(x, ir.Constant(x.type, 1.0))
@@ -295,4 +299,4 @@ FUNCTIONS: dict[str, Emit] = {
     "expc": exponential,
     **{f"{name}c": library(name) for name in ("log", "sqrt", "sin", "cos", "tan", "tanh")},
 }
-"""From complex numbers to a complex number."""
+"""Functions from complex numbers to a complex number."""

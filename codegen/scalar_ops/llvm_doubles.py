@@ -1,8 +1,8 @@
 """Parts of elementary functions of `f32` that are computed in `f64`.
 
-Results are right to about 2^-33 of themselves. They are rounded to `f32` once, so that a function
-is off by 0.51 units in its last place at most, and denormal numbers are as good as others. All is
-without branches and calls, so that loops over these functions are vectorised.
+Their relative error is about 2^-33. Results are rounded to `f32` once, so that the error of a
+function is at most 0.51 units in the last place, also for denormal numbers. There are no branches
+and calls, so that loops over these functions are vectorised.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ DOUBLE = ir.DoubleType()
 BITS = ir.IntType(64)
 
 _ROUNDER = 6755399441055744.0
-"""1.5 * 2^52: added to a number below 2^51, it rounds it to an integer in the sum's low bits."""
+"""1.5 * 2^52: adding it to a number below 2^51 rounds to an integer in the low bits of the sum."""
 
 _ROUNDER_BITS = 0x4338000000000000
 
 
 def number(value: float) -> Value:
-    """A constant."""
+    """Return a constant."""
     return ir.Constant(DOUBLE, value)
 
 
 def of_doubles(function: Compute) -> Compute:
-    """A function of doubles as one of `f32`, rounded once."""
+    """Return a function of `f32` that computes a function of doubles and rounds once."""
 
     def compute(builder: Builder, *values: Value) -> Value:
         wide = [builder.fpext(each, DOUBLE) for each in values]
@@ -39,35 +39,39 @@ def of_doubles(function: Compute) -> Compute:
 
 
 def nearest(builder: Builder, value: Value) -> tuple[Value, Value]:
-    """The nearest integer of a number below 2^51, as a number, and as one of 64 bits to whose
-    upper bits something is added."""
+    """Round a number below 2^51 to the nearest integer.
+
+    Returns it as a number, and as a 64-bit integer whose upper bits contain the bits of the
+    rounder.
+    """
     biased = builder.fadd(value, number(_ROUNDER))
     return builder.fsub(biased, number(_ROUNDER)), builder.bitcast(biased, BITS)
 
 
 def of_integer(builder: Builder, value: Value) -> Value:
-    """A small integer as a number. Few CPUs convert vectors of 64-bit integers."""
+    """Convert a small integer to a number. Few CPUs convert vectors of 64-bit integers."""
     biased = builder.add(value, constant(BITS, _ROUNDER_BITS))
     return builder.fsub(builder.bitcast(biased, DOUBLE), number(_ROUNDER))
 
 
 def even(builder: Builder, series: Sequence[float], value: Value) -> Value:
-    """`1 + x^2 P(x^2)`."""
+    """Return `1 + x^2 P(x^2)`."""
     square = builder.fmul(value, value)
     return multiply_add(builder, polynomial(builder, series, square), square, number(1.0))
 
 
 def flip_sign(builder: Builder, value: Value, bits: Value, bit: int) -> Value:
-    """The number with the other sign where a bit is set."""
+    """Negate a number if a bit of an integer is set."""
     flag = builder.and_(bits, constant(BITS, 1 << bit))
     sign = builder.shl(flag, constant(BITS, 63 - bit))
     return builder.bitcast(builder.xor(builder.bitcast(value, BITS), sign), DOUBLE)
 
 
 def signed_as(builder: Builder, magnitude: Value, value: Value) -> Value:
-    """A number that is not negative, with the sign of another.
+    """Give a non-negative number the sign of another.
 
-    With `llvm.copysign`, LLVM rounds to `f16` at once, by a function that is not here.
+    For `f16` results, LLVM would turn `llvm.copysign` into a direct rounding by a library function
+    that is not linked.
     """
     sign = builder.and_(builder.bitcast(value, BITS), constant(BITS, 1 << 63))
     return builder.bitcast(builder.or_(builder.bitcast(magnitude, BITS), sign), DOUBLE)

@@ -25,7 +25,7 @@ from .llvm_values import (
 
 
 def rounded(emit: Callable[..., Value]) -> Emit:
-    """An operation on registers, rounded to the element's format afterwards."""
+    """Return an emitter that rounds the result of an operation to the element's format."""
 
     def wrapped(builder: Builder, values: Sequence[Value], element: Element) -> Value:
         return round_to_element(builder, emit(builder, *values), element)
@@ -34,7 +34,7 @@ def rounded(emit: Callable[..., Value]) -> Emit:
 
 
 def float_method(name: str, flags: tuple[str, ...] = ()) -> Emit:
-    """The llvmlite builder's instruction of a name, with fast-math flags."""
+    """Return an emitter of an LLVM instruction by its `IRBuilder` method, with fast-math flags."""
 
     def emit(builder: Builder, *values: Value) -> Value:
         return getattr(builder, name)(*values, flags=flags)
@@ -43,7 +43,7 @@ def float_method(name: str, flags: tuple[str, ...] = ()) -> Emit:
 
 
 def llvm_float(name: str) -> Emit:
-    """An intrinsic of LLVM that takes and gives floats of one type."""
+    """Return an emitter of an LLVM intrinsic on floats of one type."""
 
     def emit(builder: Builder, *values: Value) -> Value:
         return intrinsic(builder, f"llvm.{name}", *values)
@@ -52,7 +52,7 @@ def llvm_float(name: str) -> Emit:
 
 
 def libm(builder: Builder, name: str, values: Sequence[Value]) -> Value:
-    """A call of a function of the C mathematics library, which every process has loaded."""
+    """Call a function of the C mathematics library, which every process has loaded."""
     kind = values[0].type
     symbol = name if isinstance(kind, ir.DoubleType) else f"{name}f"
     signature = ir.FunctionType(kind, [value.type for value in values])
@@ -60,7 +60,7 @@ def libm(builder: Builder, name: str, values: Sequence[Value]) -> Value:
 
 
 def libm_function(name: str) -> Compute:
-    """A function of the C library."""
+    """Return a function that calls the C library."""
 
     def compute(builder: Builder, *values: Value) -> Value:
         return libm(builder, name, values)
@@ -69,28 +69,28 @@ def libm_function(name: str) -> Compute:
 
 
 def libm_float(name: str) -> Emit:
-    """A function of the C library, rounded."""
+    """Return an emitter of a function of the C library, rounded to the element's format."""
     return rounded(libm_function(name))
 
 
 def reciprocal_root(builder: Builder, value: Value) -> Value:
-    """One over the square root."""
+    """Emit the reciprocal of the square root."""
     return builder.fdiv(ir.Constant(value.type, 1.0), intrinsic(builder, "llvm.sqrt", value))
 
 
 def sigmoid(builder: Builder, value: Value) -> Value:
-    """`1 / (1 + exp(-x))`."""
+    """Emit `1 / (1 + exp(-x))`."""
     one = ir.Constant(value.type, 1.0)
     return builder.fdiv(one, builder.fadd(one, libm(builder, "exp", [builder.fneg(value)])))
 
 
 def clamp(builder: Builder, value: Value, low: Value, high: Value) -> Value:
-    """The value, but not below `low` nor above `high`; a NaN becomes `low`."""
+    """Emit the value, limited to `low` and `high`; a NaN becomes `low`."""
     return intrinsic(builder, "llvm.minnum", intrinsic(builder, "llvm.maxnum", value, low), high)
 
 
 def float_comparison(predicate: str, ordered: bool) -> Emit:
-    """A comparison by LLVM's sign for it; an ordered one is false of NaNs."""
+    """Return an emitter of a comparison by LLVM's operator; an ordered one is false for NaN."""
 
     def emit(builder: Builder, values: Sequence[Value], element: Element) -> Value:
         compare = builder.fcmp_ordered if ordered else builder.fcmp_unordered
@@ -100,26 +100,26 @@ def float_comparison(predicate: str, ordered: bool) -> Emit:
 
 
 def is_finite(builder: Builder, values: Sequence[Value], element: Element) -> Value:
-    """Whether a float is neither infinite nor a NaN."""
+    """Emit whether a float is neither infinite nor NaN."""
     difference = builder.fsub(values[0], values[0])
     return builder.fcmp_ordered("ord", difference, difference)
 
 
 def is_infinite(builder: Builder, values: Sequence[Value], element: Element) -> Value:
-    """Whether a float is one of the two infinities."""
+    """Emit whether a float is infinite."""
     infinity = ir.Constant(values[0].type, float("inf"))
     return builder.fcmp_ordered("==", intrinsic(builder, "llvm.fabs", values[0]), infinity)
 
 
 def is_nan(builder: Builder, values: Sequence[Value], element: Element) -> Value:
-    """Whether a float is no number."""
+    """Emit whether a float is NaN."""
     return builder.fcmp_unordered("uno", values[0], values[0])
 
 
 def float_to_float(
     builder: Builder, values: Sequence[Value], source: Element, target: Element
 ) -> Value:
-    """A float of another format, rounded once."""
+    """Convert a float to another format, rounded once."""
     value = values[0]
     if target.width == 64:
         return value if source.width == 64 else builder.fpext(value, ir.DoubleType())
@@ -131,13 +131,13 @@ def float_to_float(
 
 
 def integer_to_float(signed: bool) -> Emit:
-    """The nearest float of an integer, rounded once."""
+    """Return an emitter that converts an integer to the nearest float, rounded once."""
 
     def emit(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
         value = narrow(builder, values[0], source)
         convert = builder.sitofp if signed else builder.uitofp
         if target.is_narrow_float and source.width > 24:
-            # Two roundings may differ from one: go through a double that remembers.
+            # Two roundings may differ from one, so that the first one, from double, rounds to odd.
             exact = convert(value, ir.DoubleType())
             return round_to_element(builder, round_double_to_odd(builder, exact), target)
         return round_to_element(builder, convert(value, float_type(target)), target)
@@ -146,9 +146,10 @@ def integer_to_float(signed: bool) -> Emit:
 
 
 def float_to_integer(signed: bool) -> Emit:
-    """An integer, rounded to zero; the nearest there is for floats out of range, 0 for NaN.
+    """Return an emitter that converts a float to an integer, rounded to zero.
 
-    LLVM's own `llvm.fptosi.sat` does the same, but one element after the other.
+    Floats out of range become the nearest integer of the type, NaN becomes 0. LLVM's
+    `llvm.fptosi.sat` does the same, but is not vectorised.
     """
 
     def emit(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
@@ -156,7 +157,7 @@ def float_to_integer(signed: bool) -> Emit:
         bits = width - signed
         least, most = -(1 << bits) if signed else 0, (1 << bits) - 1
         precision = 53 if isinstance(value.type, ir.DoubleType) else 24
-        # The least number is a float; the largest one is one only if it has few enough bits.
+        # The least integer is a float; the largest one is a float only if it has few enough bits.
         top = (1 << bits) - (1 << max(0, bits - precision))
         low, high = (ir.Constant(value.type, float(limit)) for limit in (least, top))
         inside = builder.select(builder.fcmp_ordered(">", value, low), value, low)
@@ -164,7 +165,7 @@ def float_to_integer(signed: bool) -> Emit:
         if signed:
             is_number = builder.fcmp_ordered("ord", value, value)
             inside = builder.select(is_number, inside, ir.Constant(value.type, 0.0))
-        # Processors convert to 32 bits and more, and to signed numbers best.
+        # CPUs convert to 32 bits and more, and best to signed integers.
         kind = ir.IntType(max(width, 32))
         is_positive = not signed and width >= 32
         convert = builder.fptoui if is_positive else builder.fptosi
@@ -181,7 +182,7 @@ def float_to_integer(signed: bool) -> Emit:
 
 
 def integer_to_integer(signed: bool) -> Emit:
-    """The low bits, or the value extended by its sign or by zeros."""
+    """Return an emitter that truncates or extends an integer, by sign or by zeros."""
 
     def emit(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
         value = narrow(builder, values[0], source)
@@ -196,7 +197,7 @@ def integer_to_integer(signed: bool) -> Emit:
 
 
 def bitcast(builder: Builder, values: Sequence[Value], source: Element, target: Element) -> Value:
-    """The same bits as another type of the same width."""
+    """Reinterpret bits as another type of the same width."""
     value = values[0]
     if source.is_float:
         stored = to_storage(builder, value, source)

@@ -1,12 +1,12 @@
 """Elementary functions in `f32` without branches, so that loops over them are vectorised.
 
-Calls of the C library are not, and are ten to a hundred times slower. The functions of this file
-compute in `f32`; those of `llvm_angles` and `llvm_powers` in `f64`, whose error is half a unit in
-the last place. `log` and `tanh` near 0 have
-the coefficients of S. Moshier's Cephes library (`logf`, `tanhf`); the others are least maximal
-errors, with coefficients rounded one after the other. Errors are at most 1.0 (`exp`, `log`, `erf`),
-1.4 (`tanh`) and 1.5 (`expm1`, `log1p`) units in the last place, and 0.2 more on a CPU without fused
-multiply-add. `f64` uses the C library.
+Calls of the C library are not vectorised, and are ten to a hundred times slower. The functions of
+this file compute in `f32`; those of `llvm_angles` and `llvm_powers` compute in `f64`, with an error
+of half a unit in the last place. `log`, and `tanh` near 0, use the coefficients of S. Moshier's
+Cephes library (`logf`, `tanhf`). The others are minimax polynomials whose coefficients are rounded
+one after another. Errors are at most 1.0 (`exp`, `log`, `erf`), 1.4 (`tanh`) and 1.5 (`expm1`,
+`log1p`) units in the last place, and 0.2 more on a CPU without fused multiply-add. `f64` uses the C
+library.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _EXP = (
     *(1.3821041211485863e-3, 8.36867094039917e-3, 4.166826233267784e-2),
     *(0.1666652113199234, 0.4999999403953552, 1.0, 1.0),
 )
-"""`e^r` for `|r| <= ln(2) / 2`."""
+"""Coefficients of `e^r` for `|r| <= ln(2) / 2`."""
 
 _EXP_TWICE = (
     *(8.845466375350952e-2, 0.26779747009277344, 0.6666921973228455),
     *(1.3333216905593872, 1.999999761581421, 2.0, 1.0),
 )
-"""`e^2r` for `|r| <= ln(2) / 4`."""
+"""Coefficients of `e^2r` for `|r| <= ln(2) / 4`."""
 
 _LOG = (
     *(7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1),
@@ -49,7 +49,7 @@ _ERF_NEAR = (
     *(7.80690316e-5, -7.9978531e-4, 5.1871622e-3, -2.68533472e-2),
     *(0.112835787, -0.37612626, 0.128379166),
 )
-"""`erf(x) / x - 1` by `x^2`, up to 1."""
+"""Coefficients of `erf(x) / x - 1` as a polynomial in `x^2`, up to 1."""
 
 _ERF_MIDDLE = 1.25
 _ERF_FAR = (
@@ -57,11 +57,11 @@ _ERF_FAR = (
     *(5.69592416e-3, 7.36110425e-3, -4.3858543e-2, 1.39106084e-2),
     *(0.205742702, -0.425905675, 0.277668625),
 )
-"""The square root of `erfc(x)` by `x - 1.25`, from 1 to 3.95."""
+"""Coefficients of the square root of `erfc(x)` as a polynomial in `x - 1.25`, from 1 to 3.95."""
 
 
 def vectorisable(fallback: Compute, function: Compute) -> Compute:
-    """A function of our own for `f32`, another for `f64`."""
+    """Return `function` for `f32` and `fallback` for `f64`."""
 
     def compute(builder: Builder, *values: Value) -> Value:
         if isinstance(values[0].type, ir.DoubleType):
@@ -76,13 +76,13 @@ def _number(value: float) -> Value:
 
 
 def multiply_add(builder: Builder, left: Value, right: Value, term: Value) -> Value:
-    """`left * right + term`, rounded once where the CPU can."""
+    """Emit `left * right + term`, rounded once if the CPU has fused multiply-add."""
     product = builder.fmul(left, right, flags=_FUSED)
     return builder.fadd(product, term, flags=_FUSED)
 
 
 def polynomial(builder: Builder, coefficients: Sequence[float], value: Value) -> Value:
-    """Horner's scheme in the type of `value`, the highest power first."""
+    """Evaluate a polynomial by Horner's scheme in the type of `value`, highest power first."""
     result: Any = ir.Constant(value.type, coefficients[0])
     for each in coefficients[1:]:
         result = multiply_add(builder, result, value, ir.Constant(value.type, each))
@@ -90,7 +90,7 @@ def polynomial(builder: Builder, coefficients: Sequence[float], value: Value) ->
 
 
 def _short_chain(builder: Builder, coefficients: Sequence[float], value: Value) -> Value:
-    """The same with pairs of coefficients at once (Estrin), which are rounded more often."""
+    """Evaluate a polynomial in pairs (Estrin's scheme): a shorter chain, but more roundings."""
     square = builder.fmul(value, value)
     first = coefficients[: len(coefficients) % 2]
     rest = coefficients[len(first) :]
@@ -102,49 +102,49 @@ def _short_chain(builder: Builder, coefficients: Sequence[float], value: Value) 
 
 
 def smaller(builder: Builder, value: Value, limit: float) -> Value:
-    """The smaller one, NaN for NaN: one instruction, unlike `llvm.minnum`."""
+    """Emit the minimum of a value and a limit, NaN for NaN, in one instruction (no `minnum`)."""
     bound = ir.Constant(value.type, limit)
     return builder.select(builder.fcmp_ordered("<", bound, value), bound, value)
 
 
 def larger(builder: Builder, value: Value, limit: float) -> Value:
-    """The larger one, NaN for NaN."""
+    """Emit the maximum of a value and a limit, NaN for NaN."""
     bound = ir.Constant(value.type, limit)
     return builder.select(builder.fcmp_ordered(">", bound, value), bound, value)
 
 
 def _signed_as(builder: Builder, magnitude: Value, value: Value) -> Value:
-    """A number that is not negative, with the sign of another."""
+    """Give a non-negative number the sign of another."""
     sign = builder.and_(builder.bitcast(value, _I32), constant(_I32, 0x80000000))
     return builder.bitcast(builder.or_(builder.bitcast(magnitude, _I32), sign), _FLOAT)
 
 
 _ROUNDER = 12582912.0
-"""1.5 * 2^23: added to a number below 2^22, it rounds it to an integer in the sum's low bits."""
+"""1.5 * 2^23: adding it to a number below 2^22 rounds to an integer in the low bits of the sum."""
 
 
 def _nearest(builder: Builder, value: Value, scale: float) -> tuple[Value, Value]:
-    """The integer that is nearest to `value * scale`, as a number and as one."""
+    """Return the integer nearest to `value * scale`, as a float and as an integer."""
     biased = multiply_add(builder, value, _number(scale), _number(_ROUNDER))
     bits = builder.bitcast(biased, _I32)
     return builder.fsub(biased, _number(_ROUNDER)), builder.sub(bits, constant(_I32, 0x4B400000))
 
 
 def _scaled(builder: Builder, value: Value, exponent: Value) -> Value:
-    """`value * 2^exponent` where both are normal numbers."""
+    """Emit `value * 2^exponent`, if both are normal numbers."""
     bits = builder.bitcast(value, _I32)
     return builder.bitcast(builder.add(bits, builder.shl(exponent, constant(_I32, 23))), _FLOAT)
 
 
 def exp(builder: Builder, value: Value) -> Value:
-    """`e^x` of any number as `2^n e^r` with `|r| <= ln(2) / 2`."""
+    """Emit `e^x` of any number, as `2^n e^r` with `|r| <= ln(2) / 2`."""
     bounded = larger(builder, smaller(builder, value, 89.0), -104.0)
     whole, exponent = _nearest(builder, bounded, 1.44269504088896341)
-    # ln(2) in two parts, so that the products are exact.
+    # ln(2) is split into two parts, so that the products are exact.
     rest = multiply_add(builder, whole, _number(-0.693359375), bounded)
     rest = multiply_add(builder, whole, _number(2.12194440e-4), rest)
     power = polynomial(builder, _EXP, rest)
-    # In two steps, since the result may lie beyond the normal numbers. NaN gets through both.
+    # Scale in two steps, since the result may be denormal or infinite. NaN passes through both.
     half = builder.ashr(exponent, constant(_I32, 1))
     for each in (half, builder.sub(exponent, half)):
         power = builder.fmul(power, _scaled(builder, _number(1.0), each))
@@ -152,11 +152,11 @@ def exp(builder: Builder, value: Value) -> Value:
 
 
 def log(builder: Builder, value: Value) -> Value:
-    """`ln(x)` as `ln(m) + n ln(2)` with `m` between the roots of 1/2 and 2."""
+    """Emit `ln(x)` as `ln(m) + n ln(2)` with `sqrt(1/2) <= m < sqrt(2)`."""
     is_small = builder.fcmp_ordered("<", value, _number(1.1754943508222875e-38))
     normal = builder.select(is_small, builder.fmul(value, _number(float(1 << 23))), value)
     bits = builder.bitcast(normal, _I32)
-    # Subtracting the bits of sqrt(1/2) puts the mantissa between the roots.
+    # Subtracting the bits of sqrt(1/2) moves the mantissa to that range.
     distance = builder.sub(bits, constant(_I32, 0x3F3504F3))
     exponent = builder.ashr(distance, constant(_I32, 23))
     mantissa = builder.bitcast(builder.sub(bits, builder.shl(exponent, constant(_I32, 23))), _FLOAT)
@@ -178,11 +178,11 @@ def log(builder: Builder, value: Value) -> Value:
 
 
 def log1p(builder: Builder, value: Value) -> Value:
-    """`ln(1 + x)` as `ln(u) + (x - (u - 1)) / u` with the rounded sum `u`; `x` where `u` is 1."""
+    """Emit `ln(1 + x)` as `ln(u) + (x - (u - 1)) / u` with the rounded sum `u`; `x` if `u` is 1."""
     one = _number(1.0)
     total = builder.fadd(value, one)
     lost = builder.fdiv(builder.fsub(value, builder.fsub(total, one)), total)
-    # At -1 and infinity nothing is lost, and the quotient is no number.
+    # At -1 and infinity nothing is lost, and the quotient is NaN.
     is_number = builder.fcmp_ordered("ord", lost, lost)
     lost = builder.select(is_number, lost, _number(0.0))
     result = builder.fadd(log(builder, total), lost)
@@ -190,7 +190,7 @@ def log1p(builder: Builder, value: Value) -> Value:
 
 
 def expm1(builder: Builder, value: Value) -> Value:
-    """`e^x - 1` as `2^n (e^r - 1) + (2^n - 1)`, and `e^x` where 1 is too little to count."""
+    """Emit `e^x - 1` as `2^n (e^r - 1) + (2^n - 1)`, and as `e^x` where 1 is negligible."""
     one = _number(1.0)
     bounded = larger(builder, smaller(builder, value, 60.0), -20.0)
     whole, exponent = _nearest(builder, bounded, 1.44269504088896341)
@@ -206,13 +206,13 @@ def expm1(builder: Builder, value: Value) -> Value:
 
 
 def tanh(builder: Builder, value: Value) -> Value:
-    """An odd polynomial near 0, `1 - 2 / (e^2x + 1)` elsewhere."""
+    """Emit `tanh(x)`: an odd polynomial near 0, `1 - 2 / (e^2x + 1)` elsewhere."""
     magnitude = intrinsic(builder, "llvm.fabs", value)
     square = builder.fmul(value, value)
     series = builder.fmul(polynomial(builder, _TANH, square), square)
-    # The sum of two zeros has lost the sign.
+    # The sum of two zeros loses the sign.
     near = _signed_as(builder, multiply_add(builder, series, value, value), value)
-    # From 10 on the result is 1. Up to there ln(2) in one part is precise enough.
+    # From 10 on the result is 1. Below that, ln(2) in one part is precise enough.
     bounded = smaller(builder, magnitude, 10.0)
     whole, exponent = _nearest(builder, bounded, 2.88539008177792681)
     rest = multiply_add(builder, whole, _number(-0.34657359027997265), bounded)
@@ -223,7 +223,10 @@ def tanh(builder: Builder, value: Value) -> Value:
 
 
 def erf(builder: Builder, value: Value) -> Value:
-    """An odd polynomial near 0, `1 - P(|x|)^2` elsewhere: the root of `erfc` is nearly straight."""
+    """Emit `erf(x)`: an odd polynomial near 0, `1 - P(|x|)^2` elsewhere.
+
+    The square root of `erfc` is nearly linear, which a short polynomial approximates well.
+    """
     magnitude = intrinsic(builder, "llvm.fabs", value)
     square = builder.fmul(value, value)
     near = multiply_add(builder, _short_chain(builder, _ERF_NEAR, square), value, value)
@@ -237,6 +240,6 @@ def erf(builder: Builder, value: Value) -> Value:
 
 
 def sigmoid(builder: Builder, value: Value) -> Value:
-    """`1 / (1 + e^-x)`."""
+    """Emit `1 / (1 + e^-x)`."""
     power = exp(builder, builder.fneg(value))
     return builder.fdiv(_number(1.0), builder.fadd(_number(1.0), power))

@@ -1,4 +1,4 @@
-"""Integers of any width in LLVM IR: computed in their true width, kept in their containers."""
+"""Integers of any width in LLVM IR: computed in their true width, held in wider containers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .llvm_values import Builder, Emit, Value, constant, intrinsic, narrow, wide
 
 
 def integer(emit: Callable[..., Value]) -> Emit:
-    """An operation on integers of the true width."""
+    """Return an emitter that applies an operation to integers of their true width."""
 
     def wrapped(builder: Builder, values: Sequence[Value], element: Element) -> Value:
         narrowed = [narrow(builder, value, element) for value in values]
@@ -21,7 +21,7 @@ def integer(emit: Callable[..., Value]) -> Emit:
 
 
 def method(name: str) -> Emit:
-    """The llvmlite builder's instruction of a name."""
+    """Return an emitter of an LLVM instruction, by the name of its `IRBuilder` method."""
 
     def emit(builder: Builder, *values: Value) -> Value:
         return getattr(builder, name)(*values)
@@ -30,7 +30,7 @@ def method(name: str) -> Emit:
 
 
 def llvm_integer(name: str, *extra: Value) -> Emit:
-    """An intrinsic of LLVM that takes and gives integers of one type; `extra` are its flags."""
+    """Return an emitter of an LLVM intrinsic on integers of one type; `extra` are its flags."""
 
     def emit(builder: Builder, *values: Value) -> Value:
         return intrinsic(builder, name, *values, *extra)
@@ -39,14 +39,14 @@ def llvm_integer(name: str, *extra: Value) -> Emit:
 
 
 def safe_divisor(builder: Builder, divisor: Value) -> Value:
-    """1 in place of 0: division by zero has no meaning in MLIR, but must not stop the process."""
+    """Replace a divisor 0 by 1: division by zero is undefined in MLIR, but must not trap."""
     zero = constant(divisor.type, 0)
     is_zero = builder.icmp_unsigned("==", divisor, zero)
     return builder.select(is_zero, constant(divisor.type, 1), divisor)
 
 
 def unsigned_division(method: str) -> Emit:
-    """`udiv` or `urem`."""
+    """Return an emitter of `udiv` or `urem`."""
 
     def emit(builder: Builder, left: Value, right: Value) -> Value:
         return getattr(builder, method)(left, safe_divisor(builder, right))
@@ -55,7 +55,7 @@ def unsigned_division(method: str) -> Emit:
 
 
 def signed_parts(builder: Builder, left: Value, right: Value) -> tuple[Value, Value]:
-    """Quotient and remainder, rounded to zero, where `min / -1` wraps rather than traps."""
+    """Emit quotient and remainder, rounded to zero; `min / -1` wraps instead of trapping."""
     right = safe_divisor(builder, right)
     minus_one = builder.icmp_signed("==", right, constant(right.type, -1))
     divisor = builder.select(minus_one, constant(right.type, 1), right)
@@ -65,23 +65,23 @@ def signed_parts(builder: Builder, left: Value, right: Value) -> tuple[Value, Va
 
 
 def quotient(builder: Builder, left: Value, right: Value) -> Value:
-    """The quotient rounded to zero."""
+    """Emit the quotient, rounded to zero."""
     return signed_parts(builder, left, right)[0]
 
 
 def remainder(builder: Builder, left: Value, right: Value) -> Value:
-    """What the quotient rounded to zero leaves."""
+    """Emit the remainder of the quotient rounded to zero."""
     return signed_parts(builder, left, right)[1]
 
 
 def floor_division(builder: Builder, left: Value, right: Value) -> Value:
-    """The quotient rounded down."""
+    """Emit the quotient, rounded down."""
     whole, is_due = _inexact_quotient(builder, left, right, "<")
     return builder.select(is_due, builder.sub(whole, constant(left.type, 1)), whole)
 
 
 def ceiling_division(builder: Builder, left: Value, right: Value) -> Value:
-    """The quotient rounded up."""
+    """Emit the quotient, rounded up."""
     whole, is_due = _inexact_quotient(builder, left, right, ">=")
     return builder.select(is_due, builder.add(whole, constant(left.type, 1)), whole)
 
@@ -89,7 +89,7 @@ def ceiling_division(builder: Builder, left: Value, right: Value) -> Value:
 def _inexact_quotient(
     builder: Builder, left: Value, right: Value, sign: str
 ) -> tuple[Value, Value]:
-    """The quotient rounded to zero, and whether it leaves a rest and has a sign: `< 0`, `>= 0`."""
+    """Emit the quotient rounded to zero, and whether it is inexact and has sign `< 0` or `>= 0`."""
     whole, rest = signed_parts(builder, left, right)
     zero = constant(left.type, 0)
     inexact = builder.icmp_signed("!=", rest, zero)
@@ -97,7 +97,7 @@ def _inexact_quotient(
 
 
 def unsigned_ceiling_division(builder: Builder, left: Value, right: Value) -> Value:
-    """The quotient of integers without sign, rounded up."""
+    """Emit the quotient of unsigned integers, rounded up."""
     right = safe_divisor(builder, right)
     inexact = builder.icmp_unsigned("!=", builder.urem(left, right), constant(left.type, 0))
     whole = builder.udiv(left, right)
@@ -105,12 +105,12 @@ def unsigned_ceiling_division(builder: Builder, left: Value, right: Value) -> Va
 
 
 def floor_remainder(builder: Builder, left: Value, right: Value) -> Value:
-    """What the quotient rounded down leaves: it has the divisor's sign."""
+    """Emit the remainder of the quotient rounded down, which has the divisor's sign."""
     return builder.sub(left, builder.mul(floor_division(builder, left, right), right))
 
 
 def shift(method: str) -> Emit:
-    """A shift; by the width or more it gives what shifting bit by bit would."""
+    """Return an emitter of a shift; by the width or more, it acts like shifts by one bit each."""
 
     def emit(builder: Builder, value: Value, amount: Value) -> Value:
         last = constant(value.type, value.type.width - 1)
@@ -124,7 +124,7 @@ def shift(method: str) -> Emit:
 
 
 def integer_comparison(predicate: str, signed: bool) -> Emit:
-    """A comparison by LLVM's sign for it, `<` and the like."""
+    """Return an emitter of a comparison; `predicate` is LLVM's operator, such as `<`."""
 
     def emit(builder: Builder, values: Sequence[Value], element: Element) -> Value:
         left, right = (narrow(builder, value, element) for value in values)
@@ -135,17 +135,17 @@ def integer_comparison(predicate: str, signed: bool) -> Emit:
 
 
 def select(builder: Builder, values: Sequence[Value], element: Element) -> Value:
-    """The second operand where the first is true, else the third."""
+    """Emit the second operand if the first is true, else the third."""
     return builder.select(*values)
 
 
 def identity(builder: Builder, values: Sequence[Value], element: Element) -> Value:
-    """The operand itself."""
+    """Return the operand."""
     return values[0]
 
 
 def high_half(signed: bool) -> Emit:
-    """The upper half of a full product."""
+    """Return an emitter of the upper half of a full product."""
 
     def emit(builder: Builder, left: Value, right: Value) -> Value:
         width = left.type.width

@@ -1,5 +1,7 @@
-"""Powers, logarithms and hyperbolic functions of `f32`, in `f64`: polynomials of least maximal
-errors for powers of 2 and their inverse, and the others by these two."""
+"""Powers, logarithms and hyperbolic functions of `f32`, computed in `f64`.
+
+`2^x` and `log2` are minimax polynomials; most other functions are computed from these two.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +19,25 @@ _POWER = (
     *(0.0013333459752143649, 0.009618129272275124, 0.055504109293048436),
     *(0.24022650695512712, 0.6931471805498638, 1.0),
 )
-"""`2^x` up to 1/2."""
+"""Coefficients of `2^x` up to 1/2."""
 
 _ARC_TANGENT = (
     *(0.09792177317795715, 0.11088087467041213, 0.1428605474006275),
     *(0.19999997809429562, 0.333333333379048),
 )
-"""`(artanh(x) / x - 1) / x^2` by `x^2` up to `(sqrt(2) - 1) / (sqrt(2) + 1)`."""
+"""Coefficients of `(artanh(x) / x - 1) / x^2` as a polynomial in `x^2`.
+
+They hold up to `(sqrt(2) - 1) / (sqrt(2) + 1)`.
+"""
 
 _SINE = (0.00019974040338533995, 0.008333140687026223, 0.16666667460901277)
-"""`(sinh(x) / x - 1) / x^2` by `x^2` up to 1/2."""
+"""Coefficients of `(sinh(x) / x - 1) / x^2` as a polynomial in `x^2`, up to 1/2."""
 
 _ROOT_OF_HALF = 0x3FE6A09E667F3BCD
 
 
 def power_of_two(builder: Builder, value: Value) -> Value:
-    """`2^x`; beyond the numbers of `f64`, the largest or least power there is."""
+    """Emit `2^x`, clamped to the range of normal `f64` numbers."""
     bounded = larger(builder, smaller(builder, value, 1023.0), -1022.0)
     whole, exponent = nearest(builder, bounded)
     rest = polynomial(builder, _POWER, builder.fsub(bounded, whole))
@@ -41,7 +46,7 @@ def power_of_two(builder: Builder, value: Value) -> Value:
 
 
 def binary_logarithm(builder: Builder, value: Value) -> Value:
-    """`log2(x)` as `n + log2(m)` with `m` between the roots of 1/2 and 2; of normal numbers.
+    """Emit `log2(x)` of a normal number, as `n + log2(m)` with `sqrt(1/2) <= m < sqrt(2)`.
 
     `ln(m)` is `2 artanh((m - 1) / (m + 1))`.
     """
@@ -64,14 +69,15 @@ def binary_logarithm(builder: Builder, value: Value) -> Value:
 
 
 def decimal_logarithm(builder: Builder, value: Value) -> Value:
-    """`log10(x)`."""
+    """Emit `log10(x)`."""
     return builder.fmul(binary_logarithm(builder, value), number(math.log10(2)))
 
 
 def power(builder: Builder, base: Value, exponent: Value) -> Value:
-    """`x^y`: 1 if `y` is 0 or `x` is 1, NaN if `x` is negative and `y` no integer (C17, F.10.4.4).
+    """Emit `x^y`, as in C17, F.10.4.4.
 
-    `y` comes from an `f32` or from an integer below 2^50.
+    It is 1 if `y` is 0 or `x` is 1, and NaN if `x` is negative and `y` is no integer. `y` must be
+    an `f32` or an integer below 2^50.
     """
     magnitude = intrinsic(builder, "llvm.fabs", base)
     size = binary_logarithm(builder, magnitude)
@@ -82,7 +88,7 @@ def power(builder: Builder, base: Value, exponent: Value) -> Value:
     )
     product = builder.select(is_one, zero, builder.fmul(size, exponent))
     found = power_of_two(builder, product)
-    # Larger ones are even, like 2^50.
+    # Larger exponents are even, as is 2^50.
     bounded = smaller(builder, intrinsic(builder, "llvm.fabs", exponent), math.ldexp(1.0, 50))
     whole, bits = nearest(builder, bounded)
     is_whole = builder.fcmp_ordered("==", whole, bounded)
@@ -98,7 +104,7 @@ def power(builder: Builder, base: Value, exponent: Value) -> Value:
 def integer_power(
     builder: Builder, values: Sequence[Value], element: Element, integer: Element
 ) -> Value:
-    """A float to the power of an integer."""
+    """Emit a float to the power of an integer."""
     base, exponent = values
     exponent = builder.sitofp(narrow(builder, exponent, integer), DOUBLE)
     if base.type == DOUBLE:
@@ -108,24 +114,24 @@ def integer_power(
 
 
 def _is_negative(builder: Builder, value: Value) -> Value:
-    """Whether a number has the sign, as -0 has."""
+    """Return whether a number's sign bit is set, also for -0."""
     return builder.icmp_signed("<", builder.bitcast(value, BITS), constant(BITS, 0))
 
 
 def cube_root(builder: Builder, value: Value) -> Value:
-    """`2^(log2(x) / 3)`, with the sign of `x`."""
+    """Emit `2^(log2(|x|) / 3)`, with the sign of `x`."""
     magnitude = intrinsic(builder, "llvm.fabs", value)
     third = builder.fmul(binary_logarithm(builder, magnitude), number(1 / 3))
     return signed_as(builder, power_of_two(builder, third), value)
 
 
 def exponential(builder: Builder, value: Value) -> Value:
-    """`e^x`."""
+    """Emit `e^x`."""
     return power_of_two(builder, builder.fmul(value, number(1 / math.log(2))))
 
 
 def hyperbolic_sine(builder: Builder, value: Value) -> Value:
-    """An odd polynomial up to 1/2, `(e^x - e^-x) / 2` elsewhere."""
+    """Emit `sinh(x)`: an odd polynomial up to 1/2, `(e^x - e^-x) / 2` elsewhere."""
     near = builder.fmul(value, even(builder, _SINE, value))
     magnitude = intrinsic(builder, "llvm.fabs", value)
     large = exponential(builder, magnitude)
@@ -135,25 +141,28 @@ def hyperbolic_sine(builder: Builder, value: Value) -> Value:
 
 
 def hyperbolic_cosine(builder: Builder, value: Value) -> Value:
-    """`(e^x + e^-x) / 2`."""
+    """Emit `cosh(x) = (e^x + e^-x) / 2`."""
     large = exponential(builder, intrinsic(builder, "llvm.fabs", value))
     both = builder.fadd(large, builder.fdiv(number(1.0), large))
     return builder.fmul(both, number(0.5))
 
 
 def _logarithm_plus_one(builder: Builder, value: Value) -> Value:
-    """`ln(1 + x)` as `ln(u) + (x - (u - 1)) / u` with the rounded sum `u`."""
+    """Emit `ln(1 + x)` as `ln(u) + (x - (u - 1)) / u` with the rounded sum `u`."""
     one = number(1.0)
     total = builder.fadd(value, one)
     lost = builder.fdiv(builder.fsub(value, builder.fsub(total, one)), total)
-    # Infinity loses nothing, and the quotient is no number.
+    # For infinity the quotient is NaN, and nothing was lost.
     lost = builder.select(builder.fcmp_ordered("ord", lost, lost), lost, number(0.0))
     logarithm = binary_logarithm(builder, total)
     return multiply_add(builder, logarithm, number(math.log(2)), lost)
 
 
 def inverse_hyperbolic_sine(builder: Builder, value: Value) -> Value:
-    """`ln(x + sqrt(x^2 + 1))`, where `sqrt(x^2 + 1) - 1` is `x^2 / (1 + sqrt(x^2 + 1))`."""
+    """Emit `asinh(x) = ln(x + sqrt(x^2 + 1))`.
+
+    `sqrt(x^2 + 1) - 1` is computed as `x^2 / (1 + sqrt(x^2 + 1))`.
+    """
     one = number(1.0)
     magnitude = intrinsic(builder, "llvm.fabs", value)
     square = builder.fmul(value, value)
@@ -165,7 +174,7 @@ def inverse_hyperbolic_sine(builder: Builder, value: Value) -> Value:
 
 
 def inverse_hyperbolic_cosine(builder: Builder, value: Value) -> Value:
-    """`ln(x + sqrt(x^2 - 1))`; NaN below 1."""
+    """Emit `acosh(x) = ln(x + sqrt(x^2 - 1))`; NaN below 1."""
     less = builder.fsub(value, number(1.0))
     product = builder.fmul(less, builder.fadd(value, number(1.0)))
     root = intrinsic(builder, "llvm.sqrt", product)
@@ -174,7 +183,7 @@ def inverse_hyperbolic_cosine(builder: Builder, value: Value) -> Value:
 
 
 def inverse_hyperbolic_tangent(builder: Builder, value: Value) -> Value:
-    """`ln((1 + x) / (1 - x)) / 2`; NaN beyond 1."""
+    """Emit `atanh(x) = ln((1 + x) / (1 - x)) / 2`; NaN beyond 1."""
     magnitude = intrinsic(builder, "llvm.fabs", value)
     twice = builder.fadd(magnitude, magnitude)
     quotient = builder.fdiv(twice, builder.fsub(number(1.0), magnitude))

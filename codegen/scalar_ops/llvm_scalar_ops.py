@@ -1,9 +1,9 @@
-"""Every scalar operation by name: its signature and its LLVM IR, the table behind `primitives`.
+"""A table of all scalar operations: signature and LLVM IR by name, used by `primitives`.
 
-A signature goes from the element types in a primitive's name to its arguments and result. An
-emitter is `(builder, values, *elements) -> value`. Integers arrive in their containers,
-sign-extended, are computed in their true width, and leave sign-extended, so `i4` and `i12` wrap
-as MLIR says. Narrow floats are computed in `f32` and rounded.
+A signature maps the element types in a primitive's name to the types of its arguments and result.
+An emitter is `(builder, values, *elements) -> value`. Integers are passed extended in their
+containers, computed in their true width, and returned sign-extended, so that `i4` and `i12` wrap as
+in MLIR. Narrow floats are computed in `f32` and rounded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .llvm_doubles import of_doubles
 from .llvm_values import Compute, Emit, constant
 
 Types = tuple[list[Element | str], Element | str]
-"""The types of arguments, and that of the result."""
+"""The types of the arguments, and the type of the result."""
 
 Signature = Callable[..., Types]
 
@@ -69,7 +69,7 @@ def _to_part(element: Element) -> Types:
 
 
 def _in_doubles(name: str, own: Compute) -> Emit:
-    """A function that is computed in doubles for `f32`, and for `f64` by the C library."""
+    """Return an emitter of a function: `own` in doubles for `f32`, the C library for `f64`."""
     return floats.rounded(functions.vectorisable(floats.libm_function(name), of_doubles(own)))
 
 
@@ -129,7 +129,8 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "mulf": (_binary, floats.float_method("fmul")),
     "divf": (_binary, floats.float_method("fdiv")),
     "negf": (_unary, floats.float_method("fneg")),
-    # In a reduction the order of the terms is free, and a product may be fused into its sum.
+    # In a reduction, terms may be combined in any order, and a product may be contracted into its
+    # sum.
     "sumf": (_binary, floats.float_method("fadd", ("reassoc", "nsz", "contract"))),
     "productf": (_binary, floats.float_method("fmul", ("reassoc", "nsz"))),
     "termf": (_binary, floats.float_method("fmul", ("contract",))),
@@ -224,7 +225,7 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "convertui": (_conversion, floats.integer_to_integer(False)),
     "bitcast": (_conversion, floats.bitcast),
 }
-"""Every operation of a primitive: its signature and its code."""
+"""The signature and the emitter of every scalar operation."""
 
 REDUCTION_FORMS = {"addf": "sumf", "mulf": "productf"}
-"""The form of an operation, where it combines the terms of a reduction."""
+"""The form of an operation that combines the terms of a reduction."""

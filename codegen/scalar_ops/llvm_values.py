@@ -1,4 +1,4 @@
-"""Elements in LLVM IR: widths, storage, and rounding to narrow floats."""
+"""Elements in LLVM IR: register and storage types, and rounding to narrow floats."""
 
 from __future__ import annotations
 
@@ -23,45 +23,47 @@ _I32 = ir.IntType(32)
 
 
 def constant(bits: ir.IntType, value: int) -> Value:
-    """An integer constant of an LLVM type."""
+    """Return an integer constant of an LLVM type."""
     return ir.Constant(bits, value)
 
 
 def library_function(builder: Builder, name: str, kind: ir.FunctionType) -> Value:
-    """A function that LLVM or a library of the process has, declared once in a module."""
+    """Return a function of LLVM or of a library in the process, declared once per module."""
     found = builder.module.globals.get(name)
     return ir.Function(builder.module, kind, name) if found is None else found
 
 
 def intrinsic(builder: Builder, name: str, *values: Value) -> Value:
-    """The result of a function of LLVM's that there is for each type: of the type of its first
-    operand, which its name does not say."""
+    """Call an overloaded LLVM intrinsic whose result has the type of its first operand.
+
+    `name` has no type suffix.
+    """
     kind = values[0].type
     signature = ir.FunctionType(kind, [value.type for value in values])
     return builder.call(builder.module.declare_intrinsic(name, [kind], signature), values)
 
 
 def float_type(element: Element) -> Any:
-    """The LLVM type of the register of a float."""
+    """Return the LLVM type of a float's register."""
     return ir.DoubleType() if element.width == 64 else ir.FloatType()
 
 
 def register_type(element: Element) -> Any:
-    """The LLVM type of a register that holds an element."""
+    """Return the LLVM type of a register that holds an element."""
     if element.is_complex:
         return ir.VectorType(float_type(element.part), 2)
     return float_type(element) if element.is_float else ir.IntType(element.container_width)
 
 
 def narrow(builder: Builder, value: Value, element: Element) -> Value:
-    """From the container to the true width."""
+    """Truncate an integer from its container to its true width."""
     if element.container_width == element.width:
         return value
     return builder.trunc(value, ir.IntType(element.width))
 
 
 def widen(builder: Builder, value: Value, element: Element) -> Value:
-    """From the true width to the container, by sign or, for unsigned types, with zeros."""
+    """Extend an integer from its true width to its container, by sign or, if unsigned, by zeros."""
     if element.container_width == element.width:
         return value
     extend = builder.zext if element.is_unsigned else builder.sext
@@ -69,7 +71,7 @@ def widen(builder: Builder, value: Value, element: Element) -> Value:
 
 
 def from_storage(builder: Builder, stored: Value, element: Element) -> Value:
-    """The register of an element that was loaded."""
+    """Convert a loaded element to its register."""
     if element.is_narrow_float:
         if element is BF16:
             return builder.bitcast(
@@ -82,7 +84,7 @@ def from_storage(builder: Builder, stored: Value, element: Element) -> Value:
 
 
 def to_storage(builder: Builder, held: Value, element: Element) -> Value:
-    """What to store for a register, which holds a value of the element's type."""
+    """Convert a register, which holds a value of the element's type, to the bits to store."""
     if element is BF16:
         bits = builder.bitcast(held, _I32)
         return builder.trunc(builder.lshr(bits, constant(_I32, 16)), _I16)
@@ -94,7 +96,7 @@ def to_storage(builder: Builder, held: Value, element: Element) -> Value:
 
 
 def _like(kind: Any, element: Any) -> Any:
-    """A type of as many lanes as another has."""
+    """Return a vector of `element` with the lanes of `kind`, or `element` if `kind` is a scalar."""
     if not isinstance(kind, ir.VectorType):
         return element
     lanes: Any = kind
@@ -102,25 +104,28 @@ def _like(kind: Any, element: Any) -> Any:
 
 
 def _splat(kind: Any, value: float) -> Value:
-    """A constant in all lanes of a type."""
+    """Return a constant with one value in all lanes of a type."""
     vector: Any = kind
     return ir.Constant(kind, [value] * vector.count if isinstance(kind, ir.VectorType) else value)
 
 
 def has_half_conversions() -> bool:
-    """Whether one instruction converts `f16`; else LLVM calls a function that is not here."""
+    """Return whether the CPU converts `f16`.
+
+    Otherwise LLVM would call a function that is not linked.
+    """
     return cpu_features().get("f16c", True)
 
 
 def half_to_float(builder: Builder, stored: Value) -> Value:
-    """The bits of one or several `f16` as `f32`."""
+    """Convert the bits of one or several `f16` to `f32`."""
     floats, halves = (_like(stored.type, each) for each in (ir.FloatType(), ir.HalfType()))
     if has_half_conversions():
         return builder.fpext(builder.bitcast(stored, halves), floats)
     words = _like(stored.type, _I32)
     bits = builder.zext(stored, words)
     magnitude = builder.shl(builder.and_(bits, _splat(words, 0x7FFF)), _splat(words, 13))
-    # The exponent is 112 too small, and for a denormal the product makes it a normal number.
+    # The exponent is 112 too small; the product also normalises denormal numbers.
     number = builder.fmul(builder.bitcast(magnitude, floats), _splat(floats, 2.0**112))
     is_finite = builder.icmp_unsigned("<", magnitude, _splat(words, 0x7C00 << 13))
     special = builder.or_(magnitude, _splat(words, 0x7F800000))
@@ -130,16 +135,16 @@ def half_to_float(builder: Builder, stored: Value) -> Value:
 
 
 def float_to_half(builder: Builder, value: Value) -> Value:
-    """The bits of the `f16` next to an `f32`, ties to even."""
+    """Round an `f32` to `f16`, ties to even; return its bits."""
     if has_half_conversions():
         return builder.bitcast(builder.fptrunc(value, ir.HalfType()), _I16)
     bits = builder.bitcast(value, _I32)
     magnitude = builder.and_(bits, constant(_I32, 0x7FFFFFFF))
     odd = builder.and_(builder.lshr(magnitude, constant(_I32, 13)), constant(_I32, 1))
-    # The exponent is smaller by 112; half of what is cut off rounds.
+    # The exponent decreases by 112; adding half of the cut-off bits rounds.
     moved = builder.add(builder.add(magnitude, constant(_I32, 0xC8000FFF)), odd)
     normal = builder.lshr(moved, constant(_I32, 13))
-    # The sum with 1/2 has the bits of a denormal last, and rounds it.
+    # The sum with 1/2 has the bits of a denormal number at its end, rounded.
     half = ir.Constant(ir.FloatType(), 0.5)
     sum_bits = builder.bitcast(builder.fadd(builder.bitcast(magnitude, ir.FloatType()), half), _I32)
     small = builder.sub(sum_bits, constant(_I32, 0x3F000000))
@@ -156,7 +161,10 @@ def float_to_half(builder: Builder, value: Value) -> Value:
 
 
 def _half_from_storage(builder: Builder, stored: Value) -> Value:
-    """An `f16` as an `f32`. What is no number keeps its bits, which `fpext` would make quiet."""
+    """Convert the bits of an `f16` to `f32`; a NaN keeps its bits.
+
+    `fpext` would make a signalling NaN quiet.
+    """
     bits = builder.zext(stored, _I32)
     sign = builder.shl(builder.and_(bits, constant(_I32, 0x8000)), constant(_I32, 16))
     payload = builder.shl(builder.and_(bits, constant(_I32, 0x3FF)), constant(_I32, 13))
@@ -168,7 +176,7 @@ def _half_from_storage(builder: Builder, stored: Value) -> Value:
 
 
 def _half_to_storage(builder: Builder, held: Value) -> Value:
-    """The bits of an `f16` that is held as an `f32`, of what is no number, too."""
+    """Return the bits of an `f16` that is held as `f32`; a NaN keeps its payload."""
     bits = builder.bitcast(held, _I32)
     sign = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 0x8000))
     payload = builder.and_(builder.lshr(bits, constant(_I32, 13)), constant(_I32, 0x3FF))
@@ -179,7 +187,7 @@ def _half_to_storage(builder: Builder, held: Value) -> Value:
 
 
 def round_to_element(builder: Builder, value: Value, element: Element) -> Value:
-    """An `f32` rounded to the nearest value of a narrow float, ties to even; `f32` again."""
+    """Round an `f32` to the nearest value of a narrow float, ties to even; return it as `f32`."""
     if not element.is_narrow_float:
         return value
     if element is not BF16:
@@ -194,9 +202,9 @@ def round_to_element(builder: Builder, value: Value, element: Element) -> Value:
 
 
 def round_double_to_odd(builder: Builder, value: Value) -> Value:
-    """An `f64` as an `f32` whose last bit remembers what was lost.
+    """Round an `f64` to `f32` "to odd": the last bit is set if bits were lost.
 
-    Rounding that to a format of at most 22 bits of precision is rounding the `f64` once
+    Rounding the result to a format of at most 22 bits of precision equals rounding the `f64` once
     (Boldo and Melquiond, "When double rounding is odd", 2005).
     """
     nearest = builder.fptrunc(value, ir.FloatType())
@@ -209,7 +217,7 @@ def round_double_to_odd(builder: Builder, value: Value) -> Value:
     is_odd = builder.icmp_unsigned("!=", builder.and_(bits, one), constant(_I32, 0))
     sizes = (intrinsic(builder, "llvm.fabs", each) for each in (back, value))
     too_far = builder.fcmp_ordered(">", *sizes)
-    # An even neighbour was chosen: the odd one lies on the other side of the true value.
+    # An even neighbour was chosen: the odd one is on the other side of the exact value.
     other = builder.select(too_far, builder.sub(bits, one), builder.add(bits, one))
     keep = builder.or_(exact, is_odd)
     return builder.bitcast(builder.select(keep, bits, other), ir.FloatType())

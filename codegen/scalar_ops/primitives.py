@@ -1,8 +1,8 @@
-"""What kernels call for everything but loop counters and addresses, by name.
+"""The primitives that kernels call for everything but loop counters and addresses.
 
-A primitive is named `operation_element[_element]` (`addi_i4`, `truncf_f64_bf16`), and that name is
-all that the text of a kernel says about it: the text determines what the kernel does. Its code is
-LLVM IR with LLVM's exact semantics.
+A primitive is named `operation_element[_element]` (`addi_i4`, `convertf_f64_bf16`). The name
+determines its code, LLVM IR with LLVM's exact semantics, so that the text of a kernel determines
+what the kernel does.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _WORD = ir.IntType(64)
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """The LLVM types of a primitive's arguments, and what writes its code.
+    """The LLVM types of a primitive's arguments, and the emitter of its code.
 
-    One that is called for its effect has a result that means nothing.
+    A primitive that is called for its effect returns a value without meaning.
     """
 
     arguments: tuple[Any, ...]
@@ -52,7 +52,7 @@ class Primitive:
 
 @cache
 def primitive(name: str) -> Primitive:
-    """The primitive of a given name. Raises KeyError if there is none."""
+    """Return the primitive with a name. Raises KeyError if there is none."""
     operation, *element_names = name.split("_")
     if operation in ("load", "store"):
         return _memory_primitive(
@@ -98,12 +98,12 @@ def _type(element: Element | str) -> Any:
 
 
 def _on_addresses(emit: Callable[[Any, Sequence[Any]], Any]) -> Primitive:
-    """A microkernel: three addresses, and how many steps there are."""
+    """Return a microkernel, which takes three addresses and a number of steps."""
     return Primitive((_WORD,) * 4, emit)
 
 
 def _scratch(element: Element, count: int) -> Primitive:
-    """The address of memory for `count` elements on the stack, at a multiple of 64 bytes."""
+    """Return a primitive that allocates `count` elements on the stack, aligned to 64 bytes."""
     kind = ir.ArrayType(ir.IntType(8), count * element.storage_bytes)
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
@@ -116,16 +116,16 @@ def _scratch(element: Element, count: int) -> Primitive:
 
 
 _ALIAS_SCOPES = 32
-"""Bindings of one kernel that LLVM may assume not to overlap; further ones are left alone."""
+"""The number of bindings that get alias scopes; further bindings get no metadata."""
 
 _alias_metadata: WeakKeyDictionary[ir.Module, list[tuple[Any, Any]]] = WeakKeyDictionary()
 
 
 def _annotate(module: Any, instruction: Any, binding: int) -> None:
-    """Say that an access of a binding meets no access of another.
+    """Attach alias metadata to an access of a binding.
 
-    A kernel's bindings never overlap where one of them is written: without saying so, loops over
-    many buffers are not vectorised.
+    A kernel's bindings do not overlap if one of them is written. LLVM does not vectorise loops over
+    many buffers without this information.
     """
     if binding >= _ALIAS_SCOPES:
         return
@@ -149,14 +149,14 @@ def _annotate(module: Any, instruction: Any, binding: int) -> None:
 
 
 def _memory_primitive(operation: str, element: Element, binding: int) -> Primitive:
-    """`load(base, index)` or `store(base, index, value)` of an element of one binding."""
-    # The parts of a complex number are read and written one by one: LLVM does so for many numbers
-    # at once, but never for many vectors of two.
+    """Return `load(base, index)` or `store(base, index, value)` for elements of one binding."""
+    # The parts of a complex number are loaded and stored separately: LLVM vectorises loops over
+    # such accesses, but not over vectors of two.
     part = element.part if element.is_complex else element
     parts = 2 if element.is_complex else 1
 
     def access(builder: Any, base: Any, index: Any, number: int, stored: Any = None) -> Any:
-        """A load of a part, or a store."""
+        """Emit a load of a part, or a store of `stored`."""
         pointer = builder.inttoptr(base, stored_type(part).as_pointer())
         if parts > 1:
             index = builder.add(
@@ -186,7 +186,8 @@ def _memory_primitive(operation: str, element: Element, binding: int) -> Primiti
     return Primitive((_WORD, _WORD, register_type(element)), store)
 
 
-# Vectors. Their primitives name the elements, the lanes and, of loads and stores, the binding.
+# Vectors. The names of their primitives contain the elements, the lanes and, for loads and stores,
+# the binding.
 
 
 def _vector_type(element: Element, lanes: str) -> Any:
@@ -194,7 +195,7 @@ def _vector_type(element: Element, lanes: str) -> Any:
 
 
 def _vector_load(names: Sequence[str]) -> Primitive:
-    """`vload_element_total_lanes_binding(base, index)`: elements, widened to those of `total`."""
+    """Return `vload_element_total_lanes_binding(base, index)`, which widens elements to `total`."""
     element, total = map(element_by_name, names[:2])
     lanes, binding = map(int, names[2:])
 
@@ -209,7 +210,7 @@ def _vector_load(names: Sequence[str]) -> Primitive:
 
 
 def _vector_store(names: Sequence[str]) -> Primitive:
-    """`vstore_element_lanes_binding(base, index, vector)`."""
+    """Return `vstore_element_lanes_binding(base, index, vector)`."""
     element, lanes, binding = element_by_name(names[0]), int(names[1]), int(names[2])
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
@@ -222,7 +223,7 @@ def _vector_store(names: Sequence[str]) -> Primitive:
 
 
 def _vector_splat(names: Sequence[str]) -> Primitive:
-    """`vsplat_element_lanes(value)`."""
+    """Return `vsplat_element_lanes(value)`."""
     element, lanes = element_by_name(names[0]), int(names[1])
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
@@ -232,7 +233,7 @@ def _vector_splat(names: Sequence[str]) -> Primitive:
 
 
 def _vector_multiply_add(names: Sequence[str]) -> Primitive:
-    """`vmuladd_element_lanes(left, right, total)`."""
+    """Return `vmuladd_element_lanes(left, right, total)`."""
     vector = _vector_type(element_by_name(names[0]), names[1])
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
@@ -242,7 +243,7 @@ def _vector_multiply_add(names: Sequence[str]) -> Primitive:
 
 
 def _vector_add(names: Sequence[str]) -> Primitive:
-    """`vadd_element_lanes(left, right)`, a sum whose order is free."""
+    """Return `vadd_element_lanes(left, right)`; float sums may be reassociated."""
     element = element_by_name(names[0])
     _, add = OPERATIONS["sumf" if element.is_float else "addi"]
 
@@ -253,13 +254,13 @@ def _vector_add(names: Sequence[str]) -> Primitive:
 
 
 def _vector_words(names: Sequence[str]) -> Primitive:
-    """`vwords_lanes_terms(...)` of 32-bit integers whose low bits are terms."""
+    """Return `vwords_lanes_terms(...)`, which packs the low bits of its arguments to words."""
     lanes, terms = (int(each) for each in names)
     return Primitive((ir.VectorType(ir.IntType(32), lanes),) * terms, words_of)
 
 
 def _prefetch(names: Sequence[str]) -> Primitive:
-    """`prefetch_element(base, index)`: an element is written soon."""
+    """Return `prefetch_element(base, index)`, which prefetches an element's cache line."""
     element = element_by_name(names[0])
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
@@ -276,13 +277,13 @@ def _prefetch(names: Sequence[str]) -> Primitive:
 
 
 def _fence(builder: Any, values: Sequence[Any]) -> Any:
-    """What was streamed is seen by other threads before all that is written later."""
+    """Emit a fence that orders streaming stores before later stores, as other threads see them."""
     call_intrinsic(builder, "llvm.x86.sse.sfence", ir.VoidType())
     return ir.Constant(_BOOL, 0)
 
 
 def _pair_load(names: Sequence[str]) -> Primitive:
-    """`vloadpair_element_lanes_binding(base, index)`: two elements, in all lanes."""
+    """Return `vloadpair_element_lanes_binding(base, index)`: two elements, in all lanes."""
     element, lanes, binding = element_by_name(names[0]), int(names[1]), int(names[2])
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
@@ -296,7 +297,7 @@ def _pair_load(names: Sequence[str]) -> Primitive:
 
 
 def _vector_dot(names: Sequence[str]) -> Primitive:
-    """`vdot_lanes(left, right, total)` of pairs."""
+    """Return `vdot_lanes(left, right, total)` for pairs of 16-bit terms."""
     words = ir.VectorType(ir.IntType(32), int(names[0]))
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:

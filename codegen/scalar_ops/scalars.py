@@ -1,4 +1,4 @@
-"""Scalar operations of `arith`, `math` and `complex` in kernels: which primitive each one is."""
+"""Write scalar operations of `arith`, `math` and `complex` in kernels as calls of primitives."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SAME_ELEMENT: dict[str, str] = {
     },
     "complex.create": "create",
 }
-"""Operations whose operands and result have one element type; their primitive is the result's."""
+"""Operations on one element type, which the primitive's name contains."""
 
 _OF_OPERAND = {
     **{f"math.{name}": name for name in ("isnan", "isfinite", "isinf")},
@@ -55,7 +55,7 @@ _OF_OPERAND = {
     "complex.im": "im",
     **{f"complex.{name}": f"{name}c" for name in ("abs", "angle", "eq", "neq")},
 }
-"""Operations whose primitive is the operands'."""
+"""Operations whose primitive's name contains the element type of the operands."""
 
 _CONVERSIONS: dict[str, str] = {
     "arith.extf": "convertf",
@@ -74,7 +74,10 @@ _CONVERSIONS: dict[str, str] = {
 
 
 def write_constant(code: AstBuilder, attribute: Attribute, operation: Operation) -> Term:
-    """A variable for a number in the program."""
+    """Return a variable that holds a constant of the program.
+
+    Raises OperationError for an attribute that kernels do not support.
+    """
     if isinstance(attribute, FloatAttr):
         element = element_of(attribute.get_type(), operation)
         return code.float_constant(float(attribute.value.data), element.register)
@@ -82,7 +85,7 @@ def write_constant(code: AstBuilder, attribute: Attribute, operation: Operation)
         element = element_of(attribute.get_type(), operation)
         return write_integer(code, attribute.value.data, element)
     if isinstance(attribute, ArrayAttr):
-        # The parts of a complex number.
+        # The array holds the parts of a complex number.
         numbers = cast("tuple[FloatAttr[AnyFloat], ...]", cast(Any, attribute).data)
         parts = [write_constant(code, each, operation) for each in numbers]
         element = C128 if numbers[0].type == f64 else C64
@@ -91,7 +94,7 @@ def write_constant(code: AstBuilder, attribute: Attribute, operation: Operation)
 
 
 def write_integer(code: AstBuilder, value: int, element: Element) -> Term:
-    """A variable for an integer, wrapped to the element's width."""
+    """Return a variable that holds an integer, wrapped to the element's width."""
     if element.width == 1:
         return code.integer_constant(value & 1, "i1")
     wrapped = value & ((1 << element.width) - 1)
@@ -106,10 +109,10 @@ def write_scalar_operation(
     operands: Sequence[Term],
     reduction_form: str | None = None,
 ) -> tuple[Term, ...]:
-    """Variables for the results of a scalar (or elementwise) operation.
+    """Return variables for the results of a scalar (or elementwise) operation.
 
-    `reduction_form` is another primitive of the same operation, free in the order of its terms.
-    Raises OperationError if kernels have no such operation.
+    `reduction_form` is the primitive to use in a reduction, whose terms may be reordered. Raises
+    OperationError if kernels do not support the operation.
     """
     name = operation.name
     simple = _SAME_ELEMENT.get(name)
@@ -139,11 +142,11 @@ INTEGER_DIVISIONS = frozenset(
     f"arith.{name}"
     for name in ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
 )
-"""Operations on numbers that may fail."""
+"""Scalar operations that may fail."""
 
 
 def is_scalar_operation(name: str) -> bool:
-    """Whether an operation acts on elements one by one."""
+    """Return whether an operation acts on elements one by one."""
     return name in _SAME_ELEMENT or name in _CONVERSIONS or name in _OF_OPERAND or name in _SPECIAL
 
 
@@ -217,4 +220,4 @@ _SPECIAL: dict[str, Handler] = {
 }
 
 INDEX = integer_element(64)
-"""The element of an index in a kernel."""
+"""The element type of an index in a kernel."""
