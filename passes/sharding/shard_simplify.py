@@ -64,10 +64,10 @@ class ShardSimplifyPass(ModulePass):
 
 
 def simplify(module: ModuleOp, merge_bytes: int = SMALL_BYTES) -> None:
-    """Simplify the collectives of every region until nothing changes, at most `MAXIMAL_ROUNDS`
-    times.
+    """Simplify the collectives of every region until nothing changes.
 
-    Then merge all-reduces of at most `merge_bytes` bytes.
+    At most `MAXIMAL_ROUNDS` rounds are made. Then all-reduces of at most `merge_bytes` bytes are
+    merged.
     """
     for operation in module.body.blocks[0].ops:
         if not any(inner.name.startswith("shard.") for inner in walk(operation)):

@@ -98,7 +98,7 @@ class Simulation:
         return "\n".join(lines) + "\n"
 
     def trace(self) -> str:
-        """Return both schedules as a trace in Chrome's JSON format, for Perfetto (ui.perfetto.dev)."""
+        """Return both schedules as a trace in Chrome's JSON format, for ui.perfetto.dev."""
         events: list[dict[str, object]] = []
         schedules = (("without overlap", self.serial), ("with overlap", self.overlapped))
         lanes = list(busy_seconds(self.steps, self.overlapped))

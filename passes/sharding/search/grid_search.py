@@ -133,7 +133,7 @@ class GridSearch:
     # Integer program.
 
     def _solve(self, before: Cost) -> tuple[Plan, Cost, Solution | None]:
-        """Return the best proposal of the integer program, solved with less memory until it fits."""
+        """Return the best proposal of the integer program, with less memory until it fits."""
         best: Plan = {}
         cost, solution, memory = before, None, self._objective.memory
         if memory is not None and self._most_held() <= memory:
