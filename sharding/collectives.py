@@ -66,11 +66,10 @@ class CollectiveRow:
     def result_shape(
         self, shapes: Sequence[tuple[int, ...]], rank: int, axis: int, concat_axis: int = 0
     ) -> tuple[int, ...]:
-        """Return the result shape of the process at `rank`, given the operand shapes in group
-        order.
+        """Return the result shape of the process at `rank`.
 
-        `axis` is the dimension that is divided or joined; if both happen, `concat_axis` is the one
-        that is joined.
+        `shapes` are the operand shapes in group order. `axis` is the dimension that is divided or
+        joined; if both happen, `concat_axis` is the one that is joined.
         """
         if not self.divides and not self.joins:
             return shapes[rank]

@@ -65,8 +65,7 @@ def _choices(shape: GridShape, members: int) -> Iterable[tuple[int, ...]]:
 
 
 def digits_of(members: Sequence[int]) -> Digits | None:
-    """Return the digits that a list of numbers from 0 on enumerates, fastest first; `None` if
-    irregular.
+    """Return the digits that a list of numbers from 0 on counts through, fastest first, or `None`.
 
     [0, 1, 4, 5] -> (1, 2), (4, 2); [0, 4, 1, 5] -> (4, 2), (1, 2)
     """

@@ -121,10 +121,10 @@ def _even_factors(rule: FactorRule) -> frozenset[int]:
 def _given_offsets(
     rule: FactorRule, tensors: Sequence[PlannedTensor]
 ) -> Mapping[tuple[int, Axes], Offsets]:
-    """Return the explicit offsets of the tensors, by factor and axes; the first tensor takes
-    precedence.
+    """Return the explicit offsets of the tensors, by factor and axes.
 
-    Dimensions that windows read are left out: their offsets are not those of the factor.
+    The first tensor takes precedence. Offsets that do not end at the factor's extent are ignored,
+    since those of a dimension that windows read are not the factor's.
     """
     found: dict[tuple[int, Axes], Offsets] = {}
     for factors, known in zip((*rule.operands, *rule.results), tensors, strict=True):

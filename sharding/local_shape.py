@@ -53,8 +53,7 @@ def halo(sharding: Sharding, dimension: int) -> tuple[int, int]:
 
 
 def core_size(size: int | None, sharding: Sharding, dimension: int) -> int | None:
-    """Return the size of every shard of a dimension without its halo; `None` if it varies or is
-    unknown.
+    """Return the size of every shard without its halo; `None` if it varies or is unknown.
 
     `size` is that of the whole dimension, `None` if dynamic.
     """

@@ -145,10 +145,10 @@ def module_costs(module: ModuleOp, machine: Machine | None = None) -> dict[str, 
 
 
 def render_report(module: ModuleOp, machine: Machine | None = None) -> str:
-    """Return the costs of every function of a module as text; kernels count where they are
-    dispatched.
+    """Return the costs of every function of a module as text.
 
-    Raises MachineError if a grid is larger than the machine.
+    Kernels count where they are dispatched. Raises MachineError if a grid is larger than the
+    machine.
     """
     costs = module_costs(module, machine)
     return "\n".join(_render(name, cost, machine) for name, cost in costs.items())

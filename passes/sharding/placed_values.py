@@ -33,10 +33,9 @@ class PlacedValue:
 
 
 def placed_values(module: ModuleOp) -> list[PlacedValue]:
-    """Return all values that have a sharding in program order, each pair of value and sharding
-    once.
+    """Return all values that have a sharding, in program order.
 
-    Raises OperationError for invalid annotations.
+    Each pair of value and sharding is returned once. Raises OperationError for invalid annotations.
     """
     module = module.clone()
     import_annotations(module)

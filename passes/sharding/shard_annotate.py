@@ -41,7 +41,10 @@ _MOST_NAMES = 12
 
 @dataclass(frozen=True)
 class ShardAnnotatePass(ModulePass):
-    """Annotate the tensors that patterns name. The first entry that matches a tensor applies."""
+    """Annotate the tensors that patterns name.
+
+    The first entry that matches a tensor applies.
+    """
 
     name = "shard-annotate"
 

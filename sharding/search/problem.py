@@ -1,5 +1,4 @@
-"""Define the input of a sharding search: tensors, and operations that relate their dimensions. No
-IR.
+"""Define the input of a sharding search: tensors and operations with factor rules. No IR.
 
 Repeated layers are represented once: a tensor with `count` 32 stands for one in each of 32 layers.
 """

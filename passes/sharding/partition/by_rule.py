@@ -58,12 +58,12 @@ def spread_by_rule(
     operation: Operation,
     emit: Emit | None = None,
 ) -> None:
-    """Run an operation on local operands as its rule says: a copy, or the operation that `emit`
-    returns.
+    """Run an operation on local operands as its rule says.
 
-    A copy has no access to other shards, so without `emit` operations that are split along
-    permutations or selections run replicated. Raises OperationError if operands cannot be resharded
-    as the rule needs them, or partial results cannot be combined.
+    The local operation is a copy, or what `emit` returns. A copy has no access to other shards, so
+    without `emit` an operation that is split along permutations or selections runs replicated.
+    Raises OperationError if operands cannot be resharded as the rule needs them, or partial results
+    cannot be combined.
     """
     spread = choose(partitioner, operation)
     if spread is None or not spread.is_split or (emit is None and not _is_copied(spread)):

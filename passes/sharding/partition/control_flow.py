@@ -274,10 +274,10 @@ def forall(partitioner: Partitioner, operation: Operation) -> None:
 def _while_it_runs(
     partitioner: Partitioner, output: SharedOutput, initial: SSAValue
 ) -> Sharding | None:
-    """Return the sharding of an output in the loop, for dimensions that iterations write
-    completely.
+    """Return the sharding of an output inside the loop.
 
-    It is the annotated sharding, or that of the initial value.
+    It is the annotated sharding, or that of the initial value, along dimensions that every
+    iteration writes completely; other dimensions are not split.
     """
     wanted = partitioner.annotations.wanted(output.argument) or partitioner.sharding_of(initial)
     if wanted is None:

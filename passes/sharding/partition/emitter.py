@@ -237,11 +237,10 @@ class Emitter(ProcessArithmetic):
         sizes: Sequence[IndexOrInt],
         result_type: TensorType[Attribute],
     ) -> SSAValue:
-        """Return a slice of a tensor, cast to `result_type`, whose sizes may be more or less
-        static.
+        """Return a slice of a tensor, cast to `result_type`.
 
-        MLIR rejects a slice at offset 0 of a dimension without elements: an empty tensor is made
-        instead.
+        The sizes in `result_type` may be more or less static. MLIR rejects a slice at offset 0 of a
+        dimension without elements: an empty tensor is made instead.
         """
         shape = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
         if (

@@ -43,10 +43,10 @@ _MODULES = (
 
 
 def partition(*names: str) -> Callable[[AnyHandler], AnyHandler]:
-    """Register the decorated function as the handler of these operations, replacing earlier
-    handlers.
+    """Register the decorated function as the handler of these operations.
 
-    The handler raises OperationError for an operation that it cannot partition.
+    It replaces earlier handlers. It must raise OperationError for an operation that it cannot
+    partition.
     """
 
     def register(function: AnyHandler) -> AnyHandler:

@@ -77,10 +77,10 @@ def cut_from(original: SSAValue, dimension: int) -> tuple[SSAValue, int]:
 def _shifted_reads(
     operation: Operation, sharding: Sharding, sections: Sequence[Section]
 ) -> dict[int, Window] | None:
-    """Return the windows of a padded or sliced tensor into its source, by dimension of the
-    sections.
+    """Return the windows of a padded or sliced tensor into its source, by dimension.
 
-    Returns `None` if the tensor is neither, or if another split dimension is padded or sliced.
+    Only dimensions of `sections` have one. Returns `None` if the tensor is neither padded nor
+    sliced, if a window is not known statically, or if another split dimension is padded or sliced.
     """
     if operation.name == "tensor.pad":
         low, high = (integers(operation, name) or () for name in PADDING)

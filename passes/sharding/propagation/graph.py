@@ -105,8 +105,7 @@ class ShardingGraph:
 
 
 def build_graph(module: Operation, *, everything: bool = False) -> ShardingGraph:
-    """Build the graph of all functions that have annotations or exchange tensors with such
-    functions.
+    """Build the graph of all functions that have annotations, or are connected to such by calls.
 
     With `everything`, include all functions. Raises OperationError for invalid annotations.
     """

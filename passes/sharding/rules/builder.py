@@ -99,8 +99,7 @@ class RuleBuilder:
         self.result(0, dimension if result is None else result, factor)
 
     def whole(self, dimension: int, before: int | None, after: int | None) -> None:
-        """Add NEED_REPLICATION factors for a dimension of the first operand and of the first
-        result.
+        """Add separate NEED_REPLICATION factors for a dimension of the first operand and result.
 
         `before` and `after` are the extents of the two.
         """
@@ -131,8 +130,7 @@ class RuleBuilder:
 def elementwise_rule(
     operation: Operation, count: int | None = None, per_channel: Sequence[int] = ()
 ) -> FactorRule | None:
-    """Return the rule of an operation that computes each result element from those at the same
-    place.
+    """Return the rule of an operation that is elementwise, with broadcasts.
 
     An operand may have extent 1 where the result has more (it is broadcast along that dimension),
     and operands of rank 0 have no factors. Operands that are not tensors are ignored, and scalar

@@ -200,8 +200,7 @@ def _depends_on(value: SSAValue, argument: SSAValue, block: Block) -> bool:
 
 
 def _where_not_skipped(value: SSAValue, accumulator: SSAValue, block: Block) -> SSAValue | None:
-    """Return `value` of `select(taken, value, accumulator)` or its inverse; `None` for other
-    values.
+    """Return `value` of `select(taken, value, accumulator)` or its inverse, else `None`.
 
     Skipped elements leave the accumulator unchanged. The condition must not depend on the
     accumulator.
@@ -288,11 +287,11 @@ _ON_INTEGERS: dict[ReductionKind, str] = {
 
 
 def with_declared_kinds(operation: Operation, rule: FactorRule) -> FactorRule:
-    """Return a rule from another package with its reductions restricted to those that collectives
-    do.
+    """Replace the reductions in a rule from another package by those that collectives compute.
 
     Generic kinds become `None`. So do kinds that differ from the kind of the first factor of the
-    same result, since a maximum of sums is not a sum of maxima.
+    same result, since a maximum of sums is not a sum of maxima. Reductions of `i1` become bitwise
+    ones.
     """
     first: dict[int, ReductionKind] = {}
 

@@ -107,8 +107,7 @@ class _Loops:
         return (leading,)
 
     def _leading(self, moving: Mapping[int, int]) -> int | None:
-        """Return the loop along which windows slide, and which may be split; `None` if there is
-        none.
+        """Return the loop along which windows slide, and which may be split, or `None`.
 
         This is a parallel loop unless a reduction loop is longer. The gradient of a convolution's
         kernel is such a case: the loop over the image is split, and partial sums are added.

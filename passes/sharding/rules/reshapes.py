@@ -20,8 +20,7 @@ from .builder import RuleBuilder
 def common_factors(
     before: tuple[int, ...], after: tuple[int, ...]
 ) -> tuple[list[int], list[DimensionFactors], list[DimensionFactors], set[int]]:
-    """Return the sizes of the factors, the factors of both shapes, and the factors that are
-    misaligned.
+    """Return the sizes of the factors, the factors of both shapes, and the misaligned factors.
 
     A misaligned factor is the rest of a dimension from which no common divisor can be split off.
     """

@@ -115,11 +115,11 @@ def _chosen(result: SSAValue, accumulator: SSAValue, dependent: set[SSAValue]) -
 
 
 def _splits(combiner: JointCombiner) -> bool:
-    """Return whether shards may be reduced separately, each from the initial value, and then
-    combined.
+    """Return whether shards may be reduced separately and then combined.
 
-    With `f` for the body, `s` for an initial value, and `a` and `b` for values reachable from it,
-    this requires `f(a, s) = a` and `f(a, f(b, x)) = f(f(a, b), x)`.
+    Each shard starts from the initial value. With `f` for the body, `s` for an initial value, and
+    `a` and `b` for values reachable from it, this requires `f(a, s) = a` and `f(a, f(b, x)) =
+    f(f(a, b), x)`.
     """
     domains = [
         _FLOATS if isinstance(value.type, AnyFloat) else _INTEGERS

@@ -185,12 +185,11 @@ class GridSearch:
     def _moved(
         self, solution: Solution, homes: dict[int, DimensionAxes]
     ) -> Iterator[tuple[int, DimensionAxes]]:
-        """Yield results that the solution moves after they are made, with the axes they are made
-        with.
+        """Yield results that the solution reshards after they are made, with the axes before that.
 
-        Partitioning follows an annotation of the producer even if that moves the operands. So a
-        result that is resharded afterwards is annotated as it is made, and its users want it
-        otherwise.
+        Partitioning follows an annotation of the producer even if that moves the operands. So the
+        producer is annotated with the axes that the operation makes, and the users with those that
+        the solution wants.
         """
         for option in solution.options:
             for tensor, made in option.makes:
