@@ -94,12 +94,12 @@ def _once(n: int) -> float:
 
 
 def _to_all(n: int) -> float:
-    """Each operand is passed on `n - 1` times."""
+    """Return `n - 1`: every operand is passed on to all other processes."""
     return float(n - 1)
 
 
 def _scattered(n: int) -> float:
-    """A process sends all pieces but its own."""
+    """Return (n - 1) / n: a process sends all pieces but its own."""
     return (n - 1) / n
 
 

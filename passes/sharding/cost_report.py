@@ -265,7 +265,8 @@ class CostCounter:
             self._collective(operation, cost)
             return cost
         for entry in entry_points(operation):
-            # All entry points are variants of one kernel: count the first.
+            # Entry points are variants of one kernel of equal cost; the runtime runs the first that
+            # fits.
             names = entry.root_reference.data, entry.string_value().rpartition(".")[2]
             kernel = self._kernels.get(names)
             if kernel is not None:
@@ -340,7 +341,7 @@ class CostCounter:
         row, shape = COLLECTIVES[operation.name], known_extents(grid.shape)
         price = TimePrice(self._machine, shape)
         each = row.sent(prod(shape[axis] for axis in axes))
-        if not each:  # A halo exchange sends exactly what it is given.
+        if not each:  # A halo exchange, whose row has no byte count.
             return price.collective(SEND, sent, axes)
         return price.collective(row, sent / each, axes)
 
