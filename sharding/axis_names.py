@@ -1,6 +1,6 @@
-"""Names of grid axes, also of axes that are parts of a named one: `model:(1)2`.
+"""Name grid axes and sub-axes, such as `model:(1)2`.
 
-As in Shardy, `model:(2)4` is the part of extent 4 below a part of extent 2.
+As in Shardy, `model:(2)4` is the sub-axis of extent 4 whose major sub-axes have extent 2 together.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _PART = re.compile(r"(.*):\((\d+)\)(\d+)")
 def names_of_parts(
     names: Sequence[str], coarse: Sequence[int | None], fine: Sequence[int | None]
 ) -> list[str]:
-    """The names of the axes of a finer grid, from those of a grid and both shapes.
+    """Return the names of the axes of a refined grid, given names and shape of the coarse grid.
 
     ["x", "y"], [2, 4], [2, 2, 2] -> ["x", "y:(1)2", "y:(2)2"]
     """
@@ -37,7 +37,7 @@ def names_of_parts(
 def joined_names(
     axes: Sequence[int], names: Sequence[str], shape: Sequence[int | None]
 ) -> tuple[str, ...]:
-    """The names of axes of a grid in a row, parts that follow each other as one.
+    """Return the names of a list of grid axes, with consecutive sub-axes joined.
 
     [1, 2] of ["x", "y:(1)2", "y:(2)2"] -> ("y",)
     """
@@ -59,7 +59,7 @@ def joined_names(
 
 
 def _part(name: str, extent: int) -> tuple[str, int, int]:
-    """The axis that an axis is a part of, what is major to the part, and its extent."""
+    """Parse an axis name: full axis, extent of its major sub-axes, own extent."""
     found = _PART.fullmatch(name)
     return (name, 1, extent) if found is None else (found[1], int(found[2]), int(found[3]))
 

@@ -1,10 +1,9 @@
-"""Whether devices have come for one collective: the comparison that all engines share.
+"""Check that the devices of a group have reached the same collective; shared by all backends.
 
-Devices that take different branches may reach different collectives. Before any data move, each
-tells its group the signature of the collective that it has reached; equal signatures are the same
-collective. The interpreter and MPI ranks compare signatures, threads compare numbers that stand
-for them. Where they differ, or where devices wait for each other in vain, `find_mismatch` names
-the two devices to report.
+Devices that take different branches may reach different collectives. Before data move, each device
+exchanges the signature of its collective with its group; equal signatures mean the same collective.
+The interpreter and MPI ranks compare signatures, threads compare numbers that stand for them. On a
+mismatch or a deadlock, `find_mismatch` selects the two devices to report.
 """
 
 from __future__ import annotations
@@ -14,31 +13,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 ANY_SIZE = -1
-"""A size in a signature along which devices may bring different amounts."""
+"""A size in a signature that may differ between devices."""
 
 OPEN_SIZE = -2
-"""A size that a run tells, in signatures that are made before it."""
+"""A size that is known only at run time, in signatures that are made at compile time."""
 
 SEND = "send"
-"""The kind of a message: its group is the device that it is for."""
+"""The kind of a send; its group is the receiving device."""
 
 RECEIVE = "recv"
-"""The kind that waits for a message: its group are the devices that may send it."""
+"""The kind of a receive; its group is the possible senders."""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectiveSignature:
-    """What the devices of a group must agree on before data move.
+    """The properties of a collective on which the devices of a group must agree.
 
     - `kind`: the name of the operation without its dialect;
-    - `group`: the devices that take part, in their order;
-    - `source`: the type of what is brought; it is printed and not compared, since it may say its
-      sizes on one device and leave them open on another;
-    - `element`: its element type;
-    - `result`: the type of what is given;
-    - `sizes`: of what is brought, `ANY_SIZE` along a dimension that joins unequal pieces;
-    - `parameters`: everything else by name: the reduction, dimensions, the root, ... Values are
-      printed, lists as text.
+    - `group`: the participating devices, in group order;
+    - `source`: the operand type. It is printed but not compared, since a size may be static on one
+      device and dynamic on another;
+    - `element`: the element type of the operand;
+    - `result`: the result type;
+    - `sizes`: the operand's shape, with `ANY_SIZE` along a dimension that joins unequal pieces;
+    - `parameters`: all other properties by name (reduction, dimensions, root, ...). They are
+      printed, so lists are given as text.
     """
 
     kind: str
@@ -50,7 +49,7 @@ class CollectiveSignature:
     parameters: tuple[tuple[str, object], ...] = ()
 
     def describe(self, other: CollectiveSignature | None) -> str:
-        """The collective in words, with the parameters and the group where `other`'s differ.
+        """Return a description with those parameters, and the group, that differ from `other`'s.
 
         `all_reduce sum of tensor<4xf32>`, `broadcast of tensor<4xf32> with root = [1]`
         """
@@ -78,51 +77,51 @@ class CollectiveSignature:
         return " ".join(words)
 
     def of_sizes(self, shape: tuple[int, ...]) -> CollectiveSignature:
-        """The signature with the sizes of a shape in place of those that a run tells."""
+        """Return the signature with `OPEN_SIZE` entries replaced by the sizes in `shape`."""
         pairs = zip(self.sizes, shape, strict=True)
         sizes = tuple(own if size == OPEN_SIZE else size for size, own in pairs)
         return self if sizes == self.sizes else replace(self, sizes=sizes)
 
     def text(self) -> str:
-        """The signature as a literal of Python, to send it to another process."""
+        """Serialise the signature as a Python literal, to send it to another process."""
         parameters = tuple((name, str(value)) for name, value in self.parameters)
         types = (str(self.source), str(self.element), str(self.result))
         return repr((self.kind, self.group, *types, self.sizes, parameters))
 
     @staticmethod
     def parse(text: str) -> CollectiveSignature | None:
-        """The signature of a text, or nothing if it is that of nothing."""
+        """Parse a signature that `text` has serialised; `None` if the text is `None`."""
         values = literal_eval(text)
         return None if values is None else CollectiveSignature(*values)
 
     def takes(self, sent: CollectiveSignature) -> bool:
-        """Whether a message is what this one waits for: as many elements of the same type."""
+        """Return whether `sent` can be received here: element types and shapes are equal."""
         return (self.element, self.sizes) == (sent.element, sent.sizes)
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceState:
-    """Where a device waits: for which collective, at which operation.
+    """The collective, and the operation, at which a device waits.
 
-    A device without a signature has ended.
+    `signature` is `None` for a device that has ended.
     """
 
     signature: CollectiveSignature | None
     operation: object = None
 
     def describe(self, other: DeviceState) -> str:
-        """What the device has, in words that tell it from another's."""
+        """Describe where the device waits, with the properties that differ from `other`'s."""
         if self.signature is None:
             return "ended"
         return self.signature.describe(other.signature)
 
 
 ENDED = DeviceState(None)
-"""The state of a device that has nothing left to do."""
+"""The state of a device that has finished the program."""
 
 
 class CollectiveMismatch(Exception):
-    """Devices have reached collectives that do not match; the states of those that matter."""
+    """Raised when devices have reached collectives that do not match; holds the states involved."""
 
     def __init__(self, states: Mapping[int, DeviceState]) -> None:
         super().__init__("devices have reached collectives that do not match")
@@ -130,10 +129,11 @@ class CollectiveMismatch(Exception):
 
 
 def find_mismatch(states: Mapping[int, DeviceState]) -> tuple[int, int] | None:
-    """Two devices whose states do not match; the first of them waits.
+    """Return two devices whose states do not match, the first of which waits.
 
-    Goes from the first device that waits to one that it waits for, and on, to one that has ended or
-    to where the circle closes. `None` if all devices wait at one collective, or none waits.
+    The search follows waiting devices to a device that is missing from their collective, until it
+    reaches one that has ended or closes a cycle. Returns `None` if all devices wait at one
+    collective, or none waits.
 
         0 waits for 1, 1 waits for 2, 2 has ended -> (1, 2)
         0: all_reduce sum, 1: all_reduce max, both over 0 and 1 -> (0, 1)
@@ -154,7 +154,7 @@ def find_mismatch(states: Mapping[int, DeviceState]) -> tuple[int, int] | None:
 
 
 def _first_absent(device: int, states: Mapping[int, DeviceState]) -> int | None:
-    """The first device that does not come to where one waits; `None` for one that has ended."""
+    """Return the first other device of the group with another state; `None` if there is none."""
     signature = states[device].signature
     if signature is None:
         return None
@@ -166,7 +166,7 @@ def _first_absent(device: int, states: Mapping[int, DeviceState]) -> int | None:
 
 
 def names(devices: tuple[int, ...]) -> str:
-    """`device 3`, or `devices 0, 1, 2`; of many only the first ones."""
+    """Return `device 3` or `devices 0, 1, 2`; of more than eight only eight are listed."""
     if len(devices) == 1:
         return f"device {devices[0]}"
     shown = ", ".join(map(str, devices[:8]))

@@ -1,8 +1,9 @@
-"""What each collective is: one row, from which passes, interpreter, code generation and costs read.
+"""Table of collectives, shared by passes, interpreter, code generation and cost models.
 
-A new collective is a row here, an operation in `dialects/shard/collectives.py`, and its meaning in
-the interpreter and in the runtime. Bytes are those that each process sends by ring algorithms
-(Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", 2005).
+A new collective needs a row here, an operation in `dialects/shard/collectives.py`, and
+implementations in the interpreter and the runtime. Byte counts are those that each process sends in
+ring algorithms (Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations
+in MPICH", 2005).
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from .local_shape import interval
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """One way to do a collective among `n` processes: what each of them sends.
+    """One algorithm for a collective among `n` processes, by what each process sends.
 
-    - `messages`: how many, one after the other;
-    - `sent`: bytes, for each byte that it brings;
-    - `to_neighbours`: only to the next in a ring.
+    - `messages`: number of consecutive messages;
+    - `sent`: bytes sent per byte of the operand;
+    - `to_neighbours`: all messages go to the next process in a ring.
     """
 
     messages: Callable[[int], float]
@@ -31,15 +32,15 @@ class Algorithm:
 class CollectiveRow:
     """One collective of the `shard` dialect.
 
-    - `name`: that of the operation, without the dialect;
-    - `sent`: the bytes that each of `n` processes of a group sends for each byte that it brings;
-    - `algorithms`: the ways in which it can be done, of which the fastest counts;
-    - `divides`: the attribute that names the dimension of which each process gets one piece;
-    - `joins`: the attribute that names the dimension along which the pieces of all are joined;
+    - `name`: the name of the operation, without the dialect;
+    - `sent`: bytes that each of `n` processes of a group sends per byte of its operand;
+    - `algorithms`: possible algorithms, of which cost models take the fastest;
+    - `divides`: the attribute with the dimension of which each process gets one piece;
+    - `joins`: the attribute with the dimension along which pieces are concatenated;
     - `parameters`: other integer attributes that must be equal on all processes;
-    - `reduces`: what is brought is combined by `reduction`;
+    - `reduces`: operands are combined by the attribute `reduction`;
     - `is_rooted`: one process of the group is the root;
-    - `is_message`: it is for one process, which takes it by another operation.
+    - `is_message`: point-to-point; the other process takes part by another operation.
     """
 
     name: str
@@ -54,7 +55,7 @@ class CollectiveRow:
 
     @property
     def operation(self) -> str:
-        """The name of the operation."""
+        """The name of the operation, with the dialect."""
         return f"shard.{self.name}"
 
     @property
@@ -65,9 +66,10 @@ class CollectiveRow:
     def result_shape(
         self, shapes: Sequence[tuple[int, ...]], rank: int, axis: int, concat_axis: int = 0
     ) -> tuple[int, ...]:
-        """What a process gets, from the shapes that the group brings, in group order.
+        """Return the result shape of the process at `rank`.
 
-        `axis` is the dimension that is divided or joined; where both are, `concat_axis` is joined.
+        `shapes` are the operand shapes in group order. `axis` is the dimension that is divided or
+        joined; if both happen, `concat_axis` is the one that is joined.
         """
         if not self.divides and not self.joins:
             return shapes[rank]
@@ -92,12 +94,12 @@ def _once(n: int) -> float:
 
 
 def _to_all(n: int) -> float:
-    """What a process brings is passed on `n - 1` times."""
+    """Return `n - 1`: every operand is passed on to all other processes."""
     return float(n - 1)
 
 
 def _scattered(n: int) -> float:
-    """All but its own piece leaves a process."""
+    """Return (n - 1) / n: a process sends all pieces but its own."""
     return (n - 1) / n
 
 
@@ -106,7 +108,7 @@ def _scattered_and_gathered(n: int) -> float:
 
 
 def _rounds(n: int) -> float:
-    """How often a group is halved until it is one process."""
+    """Return how often a group can be halved until one process is left, rounded up."""
     return float(max(0, n - 1).bit_length())
 
 
@@ -126,7 +128,7 @@ def _one_message(n: int) -> float:
     return float(n > 1)
 
 
-# Names are those of Thakur, Rabenseifner and Gropp.
+# The comments name the algorithms as Thakur, Rabenseifner and Gropp do.
 _MESSAGE = (Algorithm(_one_message, _once, to_neighbours=True),)
 _TREE_OF_PIECES = (Algorithm(_rounds, _scattered),)
 
@@ -190,7 +192,7 @@ SCATTER = CollectiveRow(
 SEND = CollectiveRow("send", _once, _MESSAGE, is_message=True)
 SHIFT = CollectiveRow("shift", _once, _MESSAGE, parameters=("shift_axis", "offset"))
 UPDATE_HALO = CollectiveRow("update_halo", _nothing, _MESSAGE)
-"""What it sends depends on its halos: see the cost report and `reshard_steps.py`."""
+"""The bytes sent depend on the halos; see the cost report and `reshard_steps.py`."""
 
 COLLECTIVES = {
     row.operation: row
@@ -210,7 +212,7 @@ COLLECTIVES = {
         UPDATE_HALO,
     )
 }
-"""Rows by the names of operations."""
+"""Rows by operation name."""
 
 PURE_COLLECTIVES = frozenset(name for name, row in COLLECTIVES.items() if not row.is_message)
-"""Collectives whose result depends on their operands only, on all devices alike."""
+"""Collectives without side effects: their results depend only on the operands of all devices."""

@@ -1,6 +1,6 @@
-"""What shardings hold and what leads from one to another costs, in bytes of each process.
+"""Estimate memory and resharding costs of shardings, in bytes per process.
 
-What one collective sends is in its row (`collectives.py`).
+The bytes that one collective sends are in its row (`collectives.py`).
 """
 
 from __future__ import annotations
@@ -13,41 +13,42 @@ from .grid import Grid
 from .sharding import Axes, DimensionAxes, Sharding, extends
 
 UNKNOWN_EXTENT = 2
-"""What an extent that is known only at run time is taken for where costs are compared."""
+"""Stand-in for an extent that is known only at run time, where costs are compared."""
 
 BYTES_PER_POINT = 0.2
-"""What the work at one point of an operation's factors counts as, in bytes sent.
+"""Cost of one point of an operation's iteration space, as an equivalent number of bytes sent.
 
-A process is taken to compute ten operations in the time in which it sends one byte, and a point
-to be two operations."""
+A process is assumed to compute ten operations in the time in which it sends one byte, and a point
+to take two operations.
+"""
 
 
 CollectivePrice = Callable[[CollectiveRow, float, Axes], float]
-"""What a collective along axes costs to which each process brings so many bytes."""
+"""Price of a collective: (row, operand bytes per process, grid axes) -> price."""
 
 
 def known_extents(shape: Sequence[int | None]) -> tuple[int, ...]:
-    """Extents of a grid or a tensor, with a guess in the place of unknown ones."""
+    """Return extents of a grid or a tensor with unknown ones replaced by `UNKNOWN_EXTENT`."""
     return tuple(UNKNOWN_EXTENT if extent is None else extent for extent in shape)
 
 
 def group_size(grid: Grid, axes: Axes) -> int:
-    """The number of processes along `axes`."""
+    """Return the number of processes along `axes`, with unknown extents estimated."""
     return prod(known_extents([grid.shape[axis] for axis in axes]))
 
 
 def local_fraction(sharding: Sharding) -> float:
-    """The part of the whole tensor that one process holds, without halos."""
+    """Return the fraction of the tensor that one process holds, without halos."""
     return local_size(1.0, sharding.dimension_axes, known_extents(sharding.grid.shape))
 
 
 def local_size(size: float, axes: DimensionAxes, extents: Sequence[int]) -> float:
-    """The bytes on one process of a tensor of `size` bytes that is split along `axes`."""
+    """Return the bytes on one process of a tensor of `size` bytes that is split along `axes`."""
     return size / max(1, prod(extents[axis] for split in axes for axis in split))
 
 
 def sent_bytes(extents: Sequence[int]) -> CollectivePrice:
-    """The bytes that a process sends in collectives on a grid of such extents."""
+    """Return a price function that counts the bytes each process sends on a grid."""
 
     def price(row: CollectiveRow, brought: float, axes: Axes) -> float:
         return brought * row.sent(prod(extents[axis] for axis in axes))
@@ -58,14 +59,14 @@ def sent_bytes(extents: Sequence[int]) -> CollectivePrice:
 def reshard_bytes(
     source: DimensionAxes, target: DimensionAxes, size: float, extents: Sequence[int]
 ) -> float:
-    """An estimate of the bytes that each process sends to change how a tensor is split."""
+    """Estimate the bytes that each process sends to reshard a tensor of `size` bytes."""
     if source == target:
         return 0.0
     return reshard_price(source, target, size, extents, sent_bytes(extents))
 
 
 def _aside(dimensions: Iterable[Axes], moved: frozenset[int]) -> set[int]:
-    """The axes that are behind one that leaves a dimension or comes to it."""
+    """Return axes that follow a moved axis in a dimension, and so must be moved temporarily."""
     found: set[int] = set()
     for axes in dimensions:
         first = next((place for place, axis in enumerate(axes) if axis in moved), len(axes))
@@ -80,12 +81,12 @@ def reshard_price(
     extents: Sequence[int],
     price: CollectivePrice,
 ) -> float:
-    """An estimate of what it costs to change how a tensor is split.
+    """Estimate the price of resharding a tensor.
 
-    Slices what is new, exchanges what moves from one dimension to another, and gathers the rest.
-    Only the last axes of a dimension can move; those behind them are moved aside: from
-    `[[0, 1], []]` to `[[1], [0]]` axes 0 and 1 move to the other dimension, and axis 1 moves back.
-    `size` is of the whole tensor in bytes, `extents` are of the grid.
+    New axes are sliced, axes that change dimension are exchanged (all-to-all), and the others are
+    gathered. Only the last axes of a dimension can move, so those behind a moving axis are moved
+    aside first: from `[[0, 1], []]` to `[[1], [0]]` axes 0 and 1 move to the other dimension, and
+    axis 1 moves back. `size` is that of the whole tensor in bytes; `extents` are those of the grid.
     """
     held = local_size(size, source, extents)
     place = {axis: dimension for dimension, axes in enumerate(source) for axis in axes}

@@ -1,9 +1,10 @@
-"""Groups of devices, listed by their numbers, as axes of a grid.
+"""Convert between groups of devices, listed by number, and axes of a grid.
 
     [[0, 1, 2, 3], [4, 5, 6, 7]]    axis 1 of a grid of 2x4
     [[0, 4], [1, 5], [2, 6], [3, 7]]    axis 0 of it
 
-Devices are numbered row-major, so the groups along some axes differ in some digits of the number.
+Devices are numbered row-major, so the members of a group differ in some mixed-radix digits of their
+numbers.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from math import prod
 Groups = Sequence[Sequence[int]]
 GridShape = tuple[int, ...]
 Digits = tuple[tuple[int, int], ...]
-"""Digits of a device's number, as strides and sizes."""
+"""Mixed-radix digits of a device number, as (stride, size) pairs."""
 
 
 def groups_along(shape: GridShape, axes: Sequence[int]) -> list[tuple[int, ...]]:
-    """The groups along axes of a grid: members row-major over the axes as listed."""
+    """Return the groups along axes of a grid; members are row-major over the axes as listed."""
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     rest = [axis for axis in range(len(shape)) if axis not in axes]
 
@@ -35,10 +36,10 @@ def groups_along(shape: GridShape, axes: Sequence[int]) -> list[tuple[int, ...]]
 def axes_of_groups(
     groups: Groups, known: Iterable[GridShape] = ()
 ) -> tuple[GridShape, tuple[int, ...]] | None:
-    """A grid and the axes along which its groups are these, in any order of the groups.
+    """Return a grid shape and axes along which the groups are the given ones, in any order.
 
-    Shapes in `known` are preferred. `None` where the groups follow no grid: their members differ
-    in more than some digits of their numbers.
+    Shapes in `known` are preferred. Returns `None` if no grid has these groups, or if they do not
+    contain each number from 0 on exactly once.
     """
     count = sum(map(len, groups))
     wanted = sorted(map(tuple, groups))
@@ -56,7 +57,7 @@ def axes_of_groups(
 
 
 def _choices(shape: GridShape, members: int) -> Iterable[tuple[int, ...]]:
-    """Lists of axes along which groups have a number of members."""
+    """Yield the lists of axes along which groups have `members` members."""
     for length in range(len(shape) + 1):
         for axes in permutations(range(len(shape)), length):
             if prod(shape[axis] for axis in axes) == members:
@@ -64,7 +65,7 @@ def _choices(shape: GridShape, members: int) -> Iterable[tuple[int, ...]]:
 
 
 def digits_of(members: Sequence[int]) -> Digits | None:
-    """The digits that a list of numbers from 0 counts through, those that change fastest first.
+    """Return the digits that a list of numbers from 0 on counts through, fastest first, or `None`.
 
     [0, 1, 4, 5] -> (1, 2), (4, 2); [0, 4, 1, 5] -> (4, 2), (1, 2)
     """
@@ -88,7 +89,7 @@ def digits_of(members: Sequence[int]) -> Digits | None:
 
 
 def _shape_with(digits: Digits, count: int) -> GridShape | None:
-    """The grid of `count` devices with an axis for each digit, and for what is between them."""
+    """Return a grid of `count` devices with an axis for each digit and each gap between."""
     shape: list[int] = []
     covered = 1
     for stride, size in (*digits, (count, 1)):

@@ -1,4 +1,4 @@
-"""Pictures of shardings: which devices hold which part of a tensor, as text and as HTML.
+"""Draw which devices hold which part of a tensor, as text and as HTML.
 
 dimension 0 by rows, dimension 1 by columns
 ┌─────┬─────┐
@@ -20,30 +20,30 @@ from .local_shape import explicit_offsets, shard_offsets
 from .sharding import Sharding
 
 MOST_CELLS = 256
-"""Maps with more cells say how many there are, and draw none."""
+"""Maximum number of cells; larger maps are reduced to their caption."""
 
 MOST_DEVICES = 4096
-"""Grids with more devices have no maps."""
+"""Maximum number of devices of a grid that has maps."""
 
 _PALETTE = (75, 214, 114, 176, 221, 80, 210, 147)
-"""Colours of a terminal with 256 of them."""
+"""Background colours, as indices into the 256 colours of a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceMap:
-    """A tensor's parts as a table: the last split dimension by columns, all others by rows."""
+    """The parts of a tensor as a table: the last split dimension in columns, all others in rows."""
 
     sharding: Sharding
     shape: tuple[int | None, ...]
     rows: tuple[str, ...]
-    """Which part of the tensor a row is, such as `0:4`, empty if it is all."""
+    """The part of the tensor in each row, such as `0:4`; empty if rows do not split the tensor."""
     columns: tuple[str, ...]
     cells: tuple[tuple[tuple[int, ...], ...], ...]
     """The devices that hold each part."""
 
     @property
     def caption(self) -> str:
-        """The shape and the sharding in words."""
+        """The shape, the sharding, and the number of parts and copies, in words."""
         shape = "x".join("?" if extent is None else str(extent) for extent in self.shape)
         count = self.sharding.grid.device_count()
         text = f"{shape or 'scalar'} by {self.sharding} on {count} device{'s' if count > 1 else ''}"
@@ -60,7 +60,10 @@ class DeviceMap:
 
 
 def device_map(shape: Sequence[int | None], sharding: Sharding) -> DeviceMap | None:
-    """The map of a tensor; `None` if the grid has open extents, no devices or too many."""
+    """Return the map of a tensor.
+
+    Returns `None` if the grid has unknown extents, no devices, or more than `MOST_DEVICES`.
+    """
     grid = sharding.grid
     if not grid.is_static or not 0 < grid.device_count() <= MOST_DEVICES:
         return None
@@ -80,7 +83,7 @@ def device_map(shape: Sequence[int | None], sharding: Sharding) -> DeviceMap | N
 
 
 def _parts(shape: Sequence[int | None], sharding: Sharding, dimensions: Sequence[int]) -> list[str]:
-    """What each combination of parts along some dimensions is called."""
+    """Return a label for each combination of parts along some dimensions."""
     names = [_intervals(shape[d], sharding, d) for d in dimensions]
     return [", ".join(each) for each in product(*names)]
 
@@ -91,7 +94,7 @@ def _intervals(size: int | None, sharding: Sharding, dimension: int) -> list[str
     if size is None and explicit is None:
         return [f"part {index}" for index in range(count)]
     edges = explicit if explicit is not None else shard_offsets(size or 0, sharding, dimension)
-    # Of two dimensions it is plain which one is meant.
+    # Labels name the dimension only if there are more than two.
     which = f"d{dimension} " if sharding.rank > 2 else ""
     return [f"{which}{low}:{high}" for low, high in pairwise(edges)]
 
@@ -106,7 +109,7 @@ def _position(sharding: Sharding, dimensions: Sequence[int], at: Sequence[int]) 
 
 
 def listed_devices(devices: Sequence[int]) -> str:
-    """Numbers with runs of three and more shortened: `0-3,8`."""
+    """Return device numbers as text, with runs of three or more shortened: `0-3,8`."""
     parts: list[str] = []
     start = 0
     while start < len(devices):
@@ -125,7 +128,7 @@ def listed_devices(devices: Sequence[int]) -> str:
 
 
 def draw_text(picture: DeviceMap, *, color: bool = False) -> str:
-    """The map as a table of lines, in colours if a terminal shows it."""
+    """Return the map as a text table, with terminal colours if `color` is set."""
     if len(picture.rows) * len(picture.columns) > MOST_CELLS:
         return f"{picture.caption}\n"
     texts = [[listed_devices(cell) for cell in row] for row in picture.cells]
@@ -161,7 +164,7 @@ def draw_text(picture: DeviceMap, *, color: bool = False) -> str:
 
 
 def draw_html(picture: DeviceMap) -> str:
-    """The map as a table of HTML with its own colours, which can stand in any page."""
+    """Return the map as an HTML table with inline styles, which can be embedded in any page."""
     if len(picture.rows) * len(picture.columns) > MOST_CELLS:
         return f"<div>{escape(picture.caption)}</div>"
     count = len(picture.columns)
@@ -184,5 +187,5 @@ def draw_html(picture: DeviceMap) -> str:
 
 
 def cell_color(index: int) -> str:
-    """A colour for the part of a number; those of neighbours are far from each other."""
+    """Return the CSS colour of part `index`; colours of neighbouring parts are far apart."""
     return f"hsl({index * 137 % 360} 70% {72 + index // 8 % 3 * 6}%)"

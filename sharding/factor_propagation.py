@@ -1,8 +1,9 @@
-"""One step of propagation, at one operation: what its tensors tell each other through factors.
+"""Propagate shardings between the operands and results of one operation, through its factors.
 
-Two strategies, as in Shardy (openxla/shardy, docs/propagation.md). *Basic* moves only what no
-tensor of the operation objects to. *Aggressive* moves to each tensor what that tensor can take,
-the axes of the largest tensors first. Shardings only ever grow, so repeating steps ends.
+There are two strategies, as in Shardy (openxla/shardy, docs/propagation.md). *Basic* propagates
+only axes that conflict with no tensor of the operation. *Aggressive* gives each tensor the axes
+that this tensor can take, starting with the axes of the largest tensors. Shardings only ever grow,
+so repeated steps reach a fixpoint.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .sharding import Axes, DimensionAxes, extends
 
 
 class Direction(Flag):
-    """Which side of an operation may tell the other about a factor."""
+    """Directions in which a factor's axes may be propagated: from operands to results, or back."""
 
     NONE = 0
     FORWARD = 1
@@ -29,9 +30,9 @@ class Direction(Flag):
 
 @dataclass(frozen=True, slots=True)
 class TensorSide:
-    """One operand or result at an operation, as a step sees it.
+    """One operand or result of an operation, as the input of a step.
 
-    `open_dimensions` says to which dimensions propagation may add axes.
+    `open_dimensions[d]` says whether propagation may add axes to dimension `d`.
     """
 
     factors: TensorFactors
@@ -42,14 +43,14 @@ class TensorSide:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """New axes for each side, and whether all sides now agree on every factor."""
+    """The new axes of each side, and whether all sides now agree on every factor."""
 
     axes: tuple[DimensionAxes, ...]
     agreed: bool
 
 
 class _Side:
-    """A tensor with its projection, while a step works on it."""
+    """The mutable state of one tensor during a step."""
 
     def __init__(self, side: TensorSide, rule: FactorRule, extents: Sequence[int]) -> None:
         self.side = side
@@ -70,7 +71,7 @@ class _Side:
         return self.axes[factor] is not None
 
     def taken(self, factor: int) -> set[int]:
-        """Axes in use by anything but the factor, so far in this step."""
+        """Return the axes that the tensor uses along other factors, added ones included."""
         used = set(self.projection.overflow)
         for other, axes in enumerate(self.axes):
             if other != factor and axes:
@@ -79,10 +80,11 @@ class _Side:
 
 
 def common_axes(lists: Sequence[tuple[Axes, bool]]) -> Axes:
-    """The longest axes that all lists agree on, up to one being a prefix of the other.
+    """Return the longest list of axes that is compatible with all given lists.
 
-    A list is given with whether it may add axes to what the lists before it say. Where two
-    lists differ, what is before the difference is kept and nothing is added any more.
+    Two lists are compatible if one is a prefix of the other. Where two lists differ, the result
+    ends before the difference and stops growing. Each list comes with a flag: whether it may extend
+    the result, or only cut it.
     """
     result: Axes = ()
     may_grow = True
@@ -98,7 +100,7 @@ def common_axes(lists: Sequence[tuple[Axes, bool]]) -> Axes:
 
 
 def _candidate(sides: Sequence[_Side], factor: int, direction: Direction) -> Axes:
-    """The axes that the sides which may speak agree on for a factor."""
+    """Return the axes that the sides agree on; `direction` says which sides propose axes."""
     speaking: list[tuple[Axes, bool]] = []
     listening: list[tuple[Axes, bool]] = []
     for side in sides:
@@ -111,7 +113,7 @@ def _candidate(sides: Sequence[_Side], factor: int, direction: Direction) -> Axe
 
 
 def _limit(axes: Axes, factor: int, rule: FactorRule, side: _Side, extents: Sequence[int]) -> int:
-    """How many of the axes a side can take along a factor it has, apart from other factors."""
+    """Return how many of the axes a side can take along a factor, apart from other factors."""
     own = side.axes[factor] or ()
     if axes[: len(own)] != own:
         return min(len(axes), len(own))
@@ -128,7 +130,7 @@ def _limit(axes: Axes, factor: int, rule: FactorRule, side: _Side, extents: Sequ
 
 
 def _free_prefix(axes: Axes, taken: set[int]) -> int:
-    """How many of the axes come before the first that is taken."""
+    """Return the length of the prefix of `axes` that has no axis in `taken`."""
     for position, axis in enumerate(axes):
         if axis in taken:
             return position
@@ -184,10 +186,10 @@ def propagate_step(
     *,
     aggressive: bool,
 ) -> StepResult:
-    """Let the tensors of one operation take over axes from each other.
+    """Propagate axes once between the tensors of one operation.
 
-    `directions` has one entry per factor; `extents` are the grid's. The axes in the result
-    extend those in the argument.
+    `directions` has one entry per factor; `extents` are those of the grid. The axes in the result
+    extend those in `sides`.
     """
     working = [_Side(side, rule, extents) for side in sides]
     (_aggressive if aggressive else _basic)(working, rule, directions, list(extents))
@@ -197,7 +199,7 @@ def propagate_step(
             results.append(side.side.axes)
             continue
         grown = back(side.side.factors, side.axes, rule, extents)
-        # A minor factor may have had to be left out; axes that overflowed are not given up.
+        # `back` leaves out minor factors that cannot be split; overflowing axes must be kept.
         grows = not side.projection.overflow and extends(grown, side.side.axes)
         results.append(grown if grows else side.side.axes)
     return StepResult(tuple(results), _agreed(working, rule))

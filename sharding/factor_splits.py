@@ -1,7 +1,7 @@
-"""In which ways the factors of an operation can be split, given how its tensors are.
+"""Determine along which axes the factors of an operation can be split, given its tensors.
 
-What an operation's local form asks of its shards is in its rule (`Factor.shards`); a dimension of
-several factors and a window that is read backward ask for shards of one size.
+The requirements of the operation itself are in its rule (`Factor.shards`). In addition, dimensions
+of several factors and windows with a negative stride need shards of equal size.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from .sharding import Axes, DimensionAxes, Offsets, ReductionKind
 
 @dataclass(frozen=True, slots=True)
 class PlannedTensor:
-    """An operand as it comes, or a result as it is wanted.
+    """The sharding in which an operand is available, or in which a result is wanted.
 
-    - `axes` is `None` for a tensor that costs nothing to have in any sharding;
-    - `explicit`: the program says that the operation itself sees the tensor so;
+    - `axes` is `None` for a tensor that is available in any sharding at no cost;
+    - `explicit`: the program prescribes this sharding at the operation itself;
     - `width`: bytes per element;
-    - `copies`: other shardings that the tensor has been brought to already;
-    - `sharers`: how many operations like this one have the operand, and would share a copy;
-    - `offsets`: explicit offsets of the shards, as `Sharding` has them.
+    - `copies`: other shardings in which the tensor is already available;
+    - `sharers`: number of similar operations that read the operand and would share a resharded
+      copy;
+    - `offsets`: explicit offsets of the shards, as in `Sharding`.
     """
 
     axes: DimensionAxes | None
@@ -40,7 +41,7 @@ class PlannedTensor:
 
 
 class FactorSplits:
-    """Along which axes, with which offsets, each factor of a rule can be split on a grid."""
+    """The axes, and offsets, along which each factor of a rule can be split on a grid."""
 
     def __init__(
         self,
@@ -56,11 +57,11 @@ class FactorSplits:
         self._offsets = _given_offsets(rule, (*operands, *results))
 
     def offsets(self, factor: int, axes: Axes) -> Offsets:
-        """The explicit offsets that a tensor brings for a factor split along axes."""
+        """Return the explicit offsets that a tensor has for a factor split along `axes`."""
         return self._offsets.get((factor, axes))
 
     def can_split(self, factor: int, axes: Axes) -> bool:
-        """Whether the operation can be split so; also where shards are empty, if they may be."""
+        """Return whether the operation can be split so, with empty shards where allowed."""
         if not axes:
             return True
         row, parts = self._rule.factors[factor], self.grid.size(axes)
@@ -78,7 +79,10 @@ class FactorSplits:
         return True
 
     def can_split_nonempty(self, factor: int, axes: Axes) -> bool:
-        """Whether the operation can be split so with something for every process to do."""
+        """Return whether the operation can be split so with a nonempty shard for every process.
+
+        Splits with explicit offsets, and those of dynamic factors, are accepted without this check.
+        """
         size = self._rule.factors[factor].size
         parts = prod(self.extents[axis] for axis in axes)
         return self.can_split(factor, axes) and (
@@ -88,10 +92,10 @@ class FactorSplits:
 
 @lru_cache(maxsize=4096)
 def _even_factors(rule: FactorRule) -> frozenset[int]:
-    """The factors whose shards must be of one size.
+    """Return the factors whose shards must have equal sizes.
 
-    A part of a dimension of several factors is a block only then, what is read backward begins at
-    another place in each shard otherwise, and averages of unequal shards do not count alike.
+    With unequal shards, a part of a dimension of several factors is not a block, backward reads
+    begin at a different place in each shard, and averages of shards have unequal weights.
     """
     chained = {
         factor
@@ -117,9 +121,10 @@ def _even_factors(rule: FactorRule) -> frozenset[int]:
 def _given_offsets(
     rule: FactorRule, tensors: Sequence[PlannedTensor]
 ) -> Mapping[tuple[int, Axes], Offsets]:
-    """Explicit offsets that tensors bring along, by factor and axes; the first tensor's count.
+    """Return the explicit offsets of the tensors, by factor and axes.
 
-    A dimension that is read by windows has other offsets than the factor that reads it.
+    The first tensor takes precedence. Offsets that do not end at the factor's extent are ignored,
+    since those of a dimension that windows read are not the factor's.
     """
     found: dict[tuple[int, Axes], Offsets] = {}
     for factors, known in zip((*rule.operands, *rule.results), tensors, strict=True):

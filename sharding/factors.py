@@ -1,8 +1,8 @@
-"""Factor rules: what the dimensions of an operation's operands and results have in common.
+"""Define factor rules: how the dimensions of an operation's operands and results correspond.
 
-A rule is an einsum over *factors*. Each dimension of each operand and result is a list of
-factors, major to minor: `matmul` is `([i, k], [k, j]) -> ([i, j])`, and a reshape of 8 to 2x4 is
-`([ij]) -> ([i], [j])`. The idea is Shardy's (openxla/shardy, docs/propagation.md).
+A rule is an einsum over *factors*. Each dimension of each operand and result is a list of factors,
+major to minor: `matmul` is `([i, k], [k, j]) -> ([i, j])`, and a reshape of 8 to 2x4 is `([ij]) ->
+([i], [j])`. The concept is Shardy's (openxla/shardy, docs/propagation.md).
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ from .sharding import ReductionKind
 
 
 class FactorKind(Enum):
-    """What an operation does along a factor, and so what splitting it costs."""
+    """The role of a factor in an operation, which determines the cost of splitting it."""
 
     PASS_THROUGH = auto()
-    """Shards are computed each on its own."""
+    """Each shard is computed independently."""
     REDUCTION = auto()
-    """In operands only: each shard's result is partial until the shards are combined."""
+    """In operands only: the result of each shard is partial until the shards are combined."""
     PERMUTATION = auto()
-    """Results need elements of other shards (windows, slices, pads, joined tensors)."""
+    """Results need elements of other shards (windows, slices, pads, concatenations)."""
     SELECTION = auto()
-    """In operands only: one element is taken, and whoever has it gives it to all."""
+    """In operands only: one element is selected, and the process that owns it broadcasts it."""
     NEED_REPLICATION = auto()
-    """The operation needs the whole extent on each device."""
+    """Every device needs the whole extent, so the factor cannot be split."""
 
 
 class Shards(Enum):
-    """What the shards of a factor must be for the factor to be split."""
+    """Requirement on the sizes of a factor's shards."""
 
     ANY = auto()
-    """Of any size, or empty."""
+    """Shards may have any size and may be empty."""
     FILLED = auto()
-    """Of one element at least: the reduction of nothing, say, has no value."""
+    """Every shard has at least one element; a reduction of no elements may have no value."""
     EVEN = auto()
-    """Of one size."""
+    """All shards have the same size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is read of one dimension of an operand along a permutation factor.
+    """The elements that are read from one dimension of an operand along a permutation factor.
 
-    For element `i` of the factor those from `i * stride + first` on, `length` of them, as far as
-    they lie within the dimension's `extent`. The stride of what is read backward is negative.
+    Element `i` of the factor reads `length` elements from `i * stride + first` on, clipped to the
+    dimension's `extent`. A negative stride reads backward.
     """
 
     operand: int
@@ -55,9 +55,9 @@ class Window:
     length: int = 1
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """What [start, end) of the factor asks for, as [first, end), outside of the extent too.
+        """Return the operand interval [first, end) that the factor interval [start, end) reads.
 
-        (0, 0) if nothing.
+        The interval is not clipped to the extent. It is (0, 0) if the factor interval is empty.
         """
         if start >= end:
             return 0, 0
@@ -65,13 +65,13 @@ class Window:
         return min(one, other), max(one, other) + self.length
 
     def read(self, start: int, end: int) -> tuple[int, int]:
-        """What of that lies within the extent; (0, 0) if nothing."""
+        """Return the part of `span` that lies within the extent; (0, 0) if it is empty."""
         low, high = self.span(start, end)
         low, high = max(low, 0), min(high, self.extent)
         return (low, high) if low < high else (0, 0)
 
     def beyond(self, start: int, end: int) -> tuple[int, int]:
-        """How many of the elements asked for lie before and behind the extent."""
+        """Return how many elements of `span` lie before the extent, and how many behind it."""
         low, high = self.span(start, end)
         size = high - low
         return min(max(-low, 0), size), min(max(high - self.extent, 0), size)
@@ -79,10 +79,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One factor: its extent (`None` if dynamic), kind, reductions, and how it may be split.
+    """One factor: its extent (`None` if dynamic), kind, reductions, and requirement on its shards.
 
-    `reductions[r]` combines result `r`'s partial values, or is `None` where result `r` cannot be
-    combined by one collective (then the factor must not stay split for that operation).
+    `reductions[r]` is the reduction that combines the partial values of result `r`. It is `None` if
+    no single collective can combine them; then the operation cannot be split along the factor.
     """
 
     size: int | None
@@ -94,20 +94,22 @@ class Factor:
 DimensionFactors = tuple[int, ...]
 """The factors of one dimension as indices into `FactorRule.factors`, major to minor.
 
-Empty for a dimension that takes part in nothing (extent 1, or read at a constant)."""
+Empty for a dimension that belongs to no factor (extent 1, or read at a constant index).
+"""
 
 TensorFactors = tuple[DimensionFactors, ...]
+"""The factors of every dimension of a tensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactorRule:
-    """Factors of an operation and how each operand and result is made of them.
+    """The factors of an operation, and the factors of each dimension of its operands and results.
 
-    `operands` and `results` have one entry per SSA operand and result; a value that is not a
-    ranked tensor has the empty tuple. `windows` tells for dimensions of operands along permutation
-    factors what is read of them, as far as that is known.
+    `operands` and `results` have one entry per SSA operand and result; the entry of a value that is
+    not a ranked tensor is empty. `windows` describes the reads along permutation factors, as far as
+    they are known.
 
-    Raises ValueError for a factor that is not listed.
+    Raises ValueError if a dimension refers to a factor that is not listed.
     """
 
     factors: tuple[Factor, ...]

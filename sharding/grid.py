@@ -9,9 +9,10 @@ from math import prod
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A grid of `shape[0] x shape[1] x ...` processes; `None` is an extent known at run time.
+    """A grid of `shape[0] x shape[1] x ...` processes; `None` is an extent known only at run time.
 
-    Processes are numbered row-major: the last axis varies fastest.
+    Processes are numbered row-major: the last axis varies fastest. Raises ValueError if there are
+    no axes or an extent is negative.
     """
 
     name: str
@@ -31,28 +32,32 @@ class Grid:
 
     @property
     def is_static(self) -> bool:
-        """Whether every extent is known."""
+        """Whether every extent is known at compile time."""
         return None not in self.shape
 
     def size(self, axes: Iterable[int]) -> int | None:
-        """The number of processes along `axes` together (1 for none), `None` if unknown."""
+        """Return the number of processes along `axes` (1 for none); `None` if unknown."""
         extents = [self.shape[axis] for axis in axes]
         known = [extent for extent in extents if extent is not None]
         return prod(known) if len(known) == len(extents) else None
 
     def device_count(self) -> int:
-        """The number of processes. Raises ValueError for a grid with an unknown extent."""
+        """Return the number of processes. Raises ValueError if an extent is unknown."""
         count = self.size(range(self.rank))
         if count is None:
             raise ValueError(f"grid @{self.name} has an extent that is known only at run time")
         return count
 
     def coordinates(self, process: int) -> tuple[int, ...]:
-        """The multi-index of a process number, row-major."""
+        """Return the multi-index of a process. Raises ValueError if an extent is unknown."""
         return self.coordinates_along(range(self.rank), process)
 
     def coordinates_along(self, axes: Sequence[int], position: int) -> tuple[int, ...]:
-        """The coordinates along `axes` of the process at a position among those along them."""
+        """Return the coordinates along `axes` of the process at linear index `position` among them.
+
+        This is the inverse of `linear_index`. Raises ValueError if an extent along `axes` is
+        unknown.
+        """
         found: list[int] = []
         for axis in reversed(axes):
             extent = self.shape[axis]
@@ -63,7 +68,11 @@ class Grid:
         return tuple(reversed(found))
 
     def linear_index(self, coordinates: Sequence[int], axes: Sequence[int]) -> int:
-        """The position among the processes along `axes`, the first listed axis slowest."""
+        """Return the row-major linear index along `axes`, the first listed axis slowest.
+
+        `coordinates` has an entry for every axis of the grid. Raises ValueError if an extent along
+        `axes` is unknown.
+        """
         index = 0
         for axis in axes:
             extent = self.shape[axis]

@@ -1,7 +1,7 @@
-"""The shard that one process holds: its size and where it lies in the whole tensor.
+"""Compute the shard of one process: its size and its position in the whole tensor.
 
-A dimension of `size` elements split into `parts` shards without explicit offsets gives the first
-`parts - size % parts` shards `size // parts` elements and the others one more: the rule of MLIR's
+Without explicit offsets, a dimension of `size` elements in `parts` shards gives the first `parts -
+size % parts` shards `size // parts` elements, and the others one more. This is the rule of MLIR's
 `shard.shard_shape`.
 """
 
@@ -14,14 +14,14 @@ from .sharding import Sharding
 
 
 def default_offsets(size: int, parts: int) -> tuple[int, ...]:
-    """The `parts + 1` offsets of the shards of a dimension that has no explicit offsets."""
+    """Return the `parts + 1` offsets of the shards of a dimension without explicit offsets."""
     small, larger = divmod(size, parts)
     first_larger = parts - larger
     return tuple(index * small + max(0, index - first_larger) for index in range(parts + 1))
 
 
 def interval(size: int, parts: int, index: int) -> tuple[int, int]:
-    """[start, end) of shard `index` of a dimension that has no explicit offsets."""
+    """Return [start, end) of shard `index` of a dimension without explicit offsets."""
     small, larger = divmod(size, parts)
     first_larger = parts - larger
     start = index * small + max(0, index - first_larger)
@@ -29,9 +29,9 @@ def interval(size: int, parts: int, index: int) -> tuple[int, int]:
 
 
 def shard_offsets(size: int, sharding: Sharding, dimension: int) -> tuple[int, ...]:
-    """The offsets of the shards of a dimension, explicit or default.
+    """Return the offsets of the shards of a dimension, explicit or default.
 
-    Raises ValueError where the grid's extents are not all known.
+    Raises ValueError if offsets are not explicit and the number of shards is unknown.
     """
     explicit = explicit_offsets(sharding, dimension)
     if explicit is not None:
@@ -43,19 +43,19 @@ def shard_offsets(size: int, sharding: Sharding, dimension: int) -> tuple[int, .
 
 
 def explicit_offsets(sharding: Sharding, dimension: int) -> tuple[int, ...] | None:
-    """The explicit offsets of a dimension, `None` where it is split by the default rule."""
+    """Return the explicit offsets of a dimension; `None` if it has the default split."""
     return sharding.offsets[dimension] if dimension < len(sharding.offsets) else None
 
 
 def halo(sharding: Sharding, dimension: int) -> tuple[int, int]:
-    """The (low, high) border elements that each shard of a dimension holds of its neighbours."""
+    """Return the (low, high) widths of the halo that each shard of a dimension holds."""
     return sharding.halos[dimension] if dimension < len(sharding.halos) else (0, 0)
 
 
 def core_size(size: int | None, sharding: Sharding, dimension: int) -> int | None:
-    """The size of every shard of a dimension without its halo, `None` if it varies or is unknown.
+    """Return the size of every shard without its halo; `None` if it varies or is unknown.
 
-    `size` is the whole dimension's, `None` if dynamic.
+    `size` is that of the whole dimension, `None` if dynamic.
     """
     if not sharding.dimension_axes[dimension]:
         return size
@@ -70,22 +70,22 @@ def core_size(size: int | None, sharding: Sharding, dimension: int) -> int | Non
 
 
 def local_size(size: int | None, sharding: Sharding, dimension: int) -> int | None:
-    """The size of every shard of a dimension with its halo, `None` if it varies or is unknown."""
+    """Return the size of every shard with its halo; `None` if it varies or is unknown."""
     core = core_size(size, sharding, dimension)
     return None if core is None else core + sum(halo(sharding, dimension))
 
 
 def local_shape(shape: Sequence[int | None], sharding: Sharding) -> tuple[int | None, ...]:
-    """The shape of every shard of a tensor; `None` for dimensions that vary or are dynamic."""
+    """Return the shape of every shard of a tensor; `None` for sizes that vary or are unknown."""
     return tuple(local_size(size, sharding, index) for index, size in enumerate(shape))
 
 
 def shard_intervals(
     shape: Sequence[int], sharding: Sharding, process: int
 ) -> tuple[tuple[int, int], ...]:
-    """For each dimension the [start, end) that a process holds, without halos.
+    """Return for each dimension the [start, end) that a process holds, without halos.
 
-    Raises ValueError where the grid's extents are not all known.
+    Raises ValueError if an extent of the grid is unknown.
     """
     coordinates = sharding.grid.coordinates(process)
     result: list[tuple[int, int]] = []
@@ -97,14 +97,17 @@ def shard_intervals(
 
 
 def divides(size: int | None, parts: int | None) -> bool:
-    """Whether a dimension is known to be cut into shards of one size."""
+    """Return whether a dimension is known to be split into shards of equal size."""
     return parts == 1 or (
         size is not None and parts is not None and parts > 0 and size % parts == 0
     )
 
 
 def offset_errors(shape: Sequence[int | None], sharding: Sharding) -> str | None:
-    """What is wrong with the sharding of a tensor of this shape, `None` if nothing is."""
+    """Return the error in the sharding of a tensor of this shape; `None` if it is valid.
+
+    It checks the rank, explicit offsets and halos.
+    """
     if sharding.rank != len(shape):
         return f"{sharding} has {sharding.rank} dimensions, but the tensor has {len(shape)}"
     for dimension, size in enumerate(shape):

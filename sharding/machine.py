@@ -1,10 +1,10 @@
-"""What a machine can do: the speed of its devices, and of the networks between them.
+"""Describe a machine: the speed of its devices, and of the networks that connect them.
 
-A machine is a tree: its networks are listed from the outermost to the innermost, as axes of a grid
-are, and processes are numbered alike. Eight devices on each of several hosts are two networks, one
-between hosts, and one of `size` 8 inside of a host; a torus has one for each of its dimensions.
-Which networks a grid axis runs over follows from these numbers (`Machine.hops`), so that one
-machine serves all grids.
+A machine is a tree. Its networks are listed from the outermost to the innermost, like the axes of a
+grid, and processes are numbered accordingly. Several hosts with eight devices each are two
+networks: one between hosts, and one of `size` 8 within a host; a torus has one network for each of
+its dimensions. The networks that a grid axis crosses follow from the process numbers
+(`Machine.hops`), so one machine description serves all grids.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ class Topology(StrEnum):
     """How the devices of one network are connected."""
 
     RING = "ring"
-    """Each to the next and to the one before; one dimension of a torus."""
+    """Each device is linked to the next and the previous one; one dimension of a torus."""
     ALL_TO_ALL = "all-to-all"
-    """Each to a switch that never is the bottleneck."""
+    """All devices are linked to a switch that is never the bottleneck."""
     SHARED = "shared"
-    """All to one medium, of which each gets a share: the memory of a host, say."""
+    """All devices share the bandwidth of one medium, such as the memory of a host."""
 
 
 class MachineError(ValueError):
-    """What is wrong with a machine; `path` leads there: keys, and the numbers of list entries."""
+    """An error in a machine description; `path` leads to it by TOML keys and list indices."""
 
     def __init__(self, path: Sequence[str | int], message: str) -> None:
         super().__init__(message)
@@ -38,12 +38,12 @@ class MachineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One device.
+    """The speed and memory of one device. Raises MachineError for numbers out of range.
 
-    - `flops`: scalar operations per second, by element type; one of them is `f32`, which stands for
-      types that are not listed;
-    - `memory`: bytes; `memory_bandwidth`: bytes per second, read and written together;
-    - `launch`: seconds that it takes to start a kernel.
+    - `flops`: scalar operations per second, by element type; `f32` is required and stands for types
+      that are not listed;
+    - `memory`: bytes; `memory_bandwidth`: bytes per second, reads and writes together;
+    - `launch`: seconds to start a kernel.
     """
 
     flops: tuple[tuple[str, float], ...]
@@ -61,17 +61,17 @@ class Device:
         _check_not_negative(("device", "launch"), self.launch)
 
     def flops_of(self, element: str) -> float:
-        """Scalar operations per second on elements of a type."""
+        """Return the scalar operations per second on elements of a type."""
         known = dict(self.flops)
         return known.get(element, known["f32"])
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What connects groups of `size` neighbours; `None`: as many as there are.
+    """A network that connects groups of `size` neighbours; `None`: as many as there are.
 
-    - `bandwidth`: bytes per second that each device can send over all of its links of this network,
-      or, of a shared medium, that all of its devices can send together;
+    - `bandwidth`: bytes per second that each device can send over all its links of this network or,
+      for a shared medium, that all its devices can send together;
     - `latency`: seconds from the start of a message to its first byte.
     """
 
@@ -81,7 +81,7 @@ class Network:
     size: int | None = None
 
     def checked(self, position: int) -> None:
-        """Raise MachineError, as the network at a position of its machine."""
+        """Check the values of the network at `position` of its machine. Raises MachineError."""
         _check_positive(("network", position, "bandwidth"), self.bandwidth)
         _check_not_negative(("network", position, "latency"), self.latency)
         if self.size is None:
@@ -97,9 +97,10 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """The part of a group of processes that lies along one network: `count` of them.
+    """The part of a process group that lies along one network, and has `count` members.
 
-    `sharers` processes are on one piece of it; `position` is that of the network in its machine.
+    `sharers` is the number of processes on one instance of the network; `position` is the index of
+    the network in its machine.
     """
 
     network: Network
@@ -110,13 +111,16 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine, with its networks from the outermost to the innermost. Raises MachineError."""
+    """A machine, with its networks from the outermost to the innermost.
+
+    Raises MachineError if there is no network or one is invalid.
+    """
 
     name: str
     device: Device
     networks: tuple[Network, ...]
     source: str = ""
-    """Where the numbers are from."""
+    """Where the numbers come from."""
 
     def __post_init__(self) -> None:
         if not self.networks:
@@ -126,22 +130,23 @@ class Machine:
 
     @property
     def device_count(self) -> int | None:
-        """How many devices there are, `None` for as many as are asked for."""
+        """The number of devices; `None` if the first network has no fixed size."""
         sizes = [network.size for network in self.networks]
         known = [size for size in sizes if size is not None]
         return prod(known) if len(known) == len(sizes) else None
 
     def check_grid(self, extents: Sequence[int]) -> None:
-        """Raise MachineError for a grid of more devices than there are."""
+        """Check that the machine has enough devices for a grid. Raises MachineError if not."""
         count, wanted = self.device_count, prod(extents)
         if count is not None and wanted > count:
             written = "x".join(map(str, extents))
             raise MachineError((), f"has {count} devices, and a grid of {written} needs {wanted}")
 
     def hops(self, extents: Sequence[int], axes: Sequence[int]) -> tuple[Hop, ...]:
-        """The networks that a group along axes of a grid runs over, the innermost first.
+        """Return the networks that a group along `axes` of a grid crosses, the innermost first.
 
-        An axis that does not end where a network does counts for the outer one.
+        An axis that is not aligned with network boundaries is attributed to the outermost network
+        that it overlaps.
         """
         counts = [1] * len(self.networks)
         for axis in axes:
@@ -163,7 +168,7 @@ class Machine:
         return tuple(found)
 
     def _overlaps(self, first: int, last: int) -> list[tuple[int, int]]:
-        """The networks between two strides, each with how much of it lies there, rounded up."""
+        """Return the networks between two strides, each with its extent there, rounded up."""
         found: list[tuple[int, int]] = []
         start = 1
         for index in range(len(self.networks) - 1, -1, -1):
@@ -177,7 +182,7 @@ class Machine:
 
 
 def machine_from_table(table: Mapping[str, object]) -> Machine:
-    """A machine from what its TOML says. Raises MachineError."""
+    """Return the machine described by a parsed TOML table. Raises MachineError."""
     _check_keys(table, (), ("name", "source", "device", "network"))
     device = _table(table, (), "device")
     _check_keys(device, ("device",), ("flops", "memory", "memory-bandwidth", "launch"))
@@ -222,7 +227,7 @@ def _network(table: object, position: int) -> Network:
 
 
 def machine_text(machine: Machine) -> str:
-    """The TOML of a machine, from which `machine_from_table` makes it again."""
+    """Return the TOML text of a machine; the inverse of `machine_from_table`."""
     lines = [f"name = {_quoted(machine.name)}"]
     if machine.source:
         lines.append(f"source = {_quoted(machine.source)}")

@@ -1,7 +1,7 @@
-"""Machines that everybody knows, by the names that `--machine` takes.
+"""Well-known machines, by the names that `--machine` accepts.
 
-Speeds are those that makers state, which programs reach in part; latencies are of small messages
-as users of such machines report them.
+Speeds are the vendors' peak figures, of which programs reach a part; latencies are those of small
+messages as users of such machines report them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GPU_HOST = Machine(
 TPU_TORUS = Machine(
     "tpu-torus",
     Device(
-        # Other element types are multiplied as several passes of bf16.
+        # Other element types take several bf16 passes.
         flops=(("bf16", 197e12), ("f32", 49e12), ("i8", 393e12)),
         memory=16e9,
         memory_bandwidth=819e9,
@@ -43,7 +43,7 @@ TPU_TORUS = Machine(
 CPU_CLUSTER = Machine(
     "cpu-cluster",
     Device(
-        # 40 cores at 2.3 GHz, two units each of 16 (f32) fused multiplications and additions.
+        # 40 cores at 2.3 GHz, each with two FMA units of 16 lanes (f32).
         flops=(("f32", 5.9e12), ("f64", 2.9e12)),
         memory=256e9,
         memory_bandwidth=205e9,
@@ -56,4 +56,4 @@ CPU_CLUSTER = Machine(
 """Hosts with one CPU each, on Ethernet of 25 Gbit/s."""
 
 PRESETS = {machine.name: machine for machine in (GPU_HOST, TPU_TORUS, CPU_CLUSTER)}
-"""The machines by their names."""
+"""Machines by name."""

@@ -1,11 +1,11 @@
-"""How one operation is sharded: along which axes each of its factors is split.
+"""Choose how one operation is sharded: the axes along which each of its factors is split.
 
-Propagation and partition both ask here. Where annotations of all tensors agree there is nothing to
-choose (`annotated_op_sharding`): `[i k], [k j] -> [i j]` on operands `[[0], [1]]` and `[[1], []]`
-with a result `[[0], []]` is split along axis 0 in `i` and axis 1 in `k`. Otherwise every assignment
-of the axes that its tensors propose is compared (`choose_op_sharding`): first, explicit annotations
-are kept; then, the work is spread over most processes; then, fewest bytes are sent; then, least
-memory is used. The losers are resharded.
+Propagation and partitioning share this choice. If the annotations of all tensors agree there is
+nothing to choose (`annotated_op_sharding`): `[i k], [k j] -> [i j]` with operands `[[0], [1]]` and
+`[[1], []]` and a result `[[0], []]` is split along axis 0 in `i` and along axis 1 in `k`. Otherwise
+all assignments of the axes that the tensors propose are compared (`choose_op_sharding`) by, in this
+order: explicit annotations kept, number of processes that share the work, bytes sent, and memory.
+Tensors that differ from the chosen assignment are resharded.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from .sharding import Axes, DimensionAxes, Offsets, Partial, ReductionKind, Shar
 from .slice_exchange import window_bytes
 
 PLAN_LIMIT = 4096
-"""Assignments that are compared at one operation; beyond, some proposals are left out."""
+"""Maximum number of assignments compared for one operation; excess proposals are dropped."""
 
 Assignment = tuple[Split, ...]
-"""For each factor its axes, and explicit offsets if it has them."""
+"""For each factor its axes, and its explicit offsets or `None`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactorSharding:
-    """What was chosen: the axes of each factor, and so of each operand and result.
+    """The sharding chosen for an operation: the axes of each factor, operand and result.
 
-    Results are as the operation leaves them when its reductions are done: `reduced` are the axes
-    over which that needs communication.
+    `results` are the shardings after reductions; `reduced` are the axes over which reductions
+    communicate. All sizes are bytes per process.
     """
 
     factor_axes: tuple[Axes, ...]
@@ -54,9 +54,9 @@ class FactorSharding:
     """Explicit offsets of each factor's shards."""
     bytes_sent: float
     bytes_before: float
-    """Those of `bytes_sent` that bring the operands in place."""
+    """The part of `bytes_sent` that brings the operands into place."""
     window_bytes: float = 0.0
-    """Those of `bytes_before` that fetch what windows read of other processes' parts."""
+    """The part of `bytes_before` that fetches elements of other processes' shards for windows."""
 
     @property
     def assignment(self) -> Assignment:
@@ -66,13 +66,13 @@ class FactorSharding:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """How shardings are looked for.
+    """Options of the choice.
 
     - `move_axes`: axes that would split a reduction or a permutation, or cannot split the operation
-      where they are, are proposed for other factors as well, since moving the operands may be less
-      than reducing the results or gathering the operands;
-    - `weigh_work`: more work that saves bytes is weighed against them; without it the work is
-      always spread over the most processes.
+      where they are, are also proposed for other factors, since resharding the operands may be
+      cheaper than reducing the results or gathering the operands;
+    - `weigh_work`: trade additional work per process for fewer bytes sent. Otherwise the work is
+      always spread over as many processes as possible.
     """
 
     move_axes: bool = True
@@ -89,10 +89,10 @@ def annotated_op_sharding(
     grid: Grid,
     reserved: frozenset[int] = frozenset(),
 ) -> FactorSharding | None:
-    """The sharding that all tensors agree on; `None` where something is left to choose.
+    """Return the sharding on which all tensors agree; `None` if there is a choice to make.
 
-    That is where a result is not placed, two tensors split a factor in two ways, or a factor
-    cannot be split as they say. No factor is split along `reserved` axes.
+    There is a choice if a result has no sharding, two tensors split a factor differently, a factor
+    cannot be split as requested, or a split uses one of the `reserved` axes.
     """
     extents = known_extents(grid.shape)
     found: dict[int, Axes] = {}
@@ -126,7 +126,10 @@ def choose_op_sharding(
     preference: Preference = DEFAULT_PREFERENCE,
     reserved: frozenset[int] = frozenset(),
 ) -> FactorSharding:
-    """The best assignment of axes of a grid, but for the `reserved`, to the factors of a rule."""
+    """Return the best assignment of grid axes to the factors of a rule.
+
+    No factor is split along `reserved` axes. Raises ValueError if no assignment is possible.
+    """
     extents = known_extents(grid.shape)
     proposals = _proposals(rule, operands, results, extents)
     if preference.move_axes:
@@ -155,9 +158,9 @@ def _proposals(
     results: Sequence[PlannedTensor],
     extents: Sequence[int],
 ) -> list[dict[Axes, None]]:
-    """For each factor the axes that tensors propose, without duplicates.
+    """Return for each factor the axes that tensors propose, without duplicates.
 
-    The first few of several axes are proposed as well, after all else: others may need the rest.
+    Proper prefixes of proposed axes are added at the end, since other factors may need the rest.
     """
     proposals: list[dict[Axes, None]] = [{} for _ in rule.factors]
     for tensor, known in zip((*rule.operands, *rule.results), (*operands, *results), strict=True):
@@ -179,7 +182,7 @@ def _propose_moved_axes(
     proposals: Sequence[dict[Axes, None]],
     extents: Sequence[int],
 ) -> None:
-    """Propose axes for factors whose parts are computed each on its own, after all else."""
+    """Append proposals that move axes to pass-through factors; see `Preference.move_axes`."""
     moving: dict[Axes, None] = {}
     for factor, found in zip(rule.factors, proposals, strict=True):
         if factor.kind in (FactorKind.REDUCTION, FactorKind.PERMUTATION):
@@ -198,7 +201,7 @@ def _propose_moved_axes(
 def _stuck(
     rule: FactorRule, tensor: TensorFactors, axes: DimensionAxes, extents: Sequence[int]
 ) -> dict[Axes, None]:
-    """The axes of an operand that cannot split the operation where they are."""
+    """Return the axes of an operand that cannot split the operation where they are."""
     projection = project(tensor, axes, rule, extents)
     found = {projection.overflow: None}
     for factor, own in zip(rule.factors, projection.axes, strict=True):
@@ -209,7 +212,7 @@ def _stuck(
 
 
 def _within_limit(proposals: Sequence[dict[Axes, None]]) -> list[list[Axes]]:
-    """The proposals and none at all for each factor, without the last where there are too many."""
+    """Return each factor's proposals and the empty split, at most `PLAN_LIMIT` combinations."""
     kept = [list(found) for found in proposals]
     while prod(len(found) + 1 for found in kept) > PLAN_LIMIT:
         most = max(kept, key=len)
@@ -218,7 +221,7 @@ def _within_limit(proposals: Sequence[dict[Axes, None]]) -> list[list[Axes]]:
 
 
 def _assignments(proposals: Sequence[Sequence[Axes]]) -> Iterator[tuple[Axes, ...]]:
-    """One proposal for each factor, in all ways in which no axis is used twice."""
+    """Yield every choice of one proposal per factor in which no axis is used twice."""
 
     def extend(chosen: list[Axes], used: frozenset[int]) -> Iterator[tuple[Axes, ...]]:
         if len(chosen) == len(proposals):
@@ -238,7 +241,7 @@ def _sharding(
     results: Sequence[PlannedTensor],
     splits: FactorSplits,
 ) -> FactorSharding | None:
-    """What an assignment comes to, `None` where a tensor cannot be split so."""
+    """Compute the shardings and costs of an assignment; `None` if a tensor cannot be split so."""
     extents = splits.extents
     placed: list[DimensionAxes] = []
     for tensor in (*rule.operands, *rule.results):
@@ -276,7 +279,7 @@ def _sharding(
 
 
 def _operand_bytes(rule: FactorRule, index: int, known: PlannedTensor) -> float:
-    """The size of a whole operand: along a window its extent is not that of the factor."""
+    """Return the size of a whole operand; along a window its extent differs from the factor's."""
     size = tensor_bytes(rule.operands[index], known.width, rule)
     for window in rule.windows:
         if window.operand == index:
@@ -286,7 +289,7 @@ def _operand_bytes(rule: FactorRule, index: int, known: PlannedTensor) -> float:
 
 
 def tensor_bytes(tensor: Sequence[Sequence[int]], width: float, rule: FactorRule) -> float:
-    """The size of a whole tensor, from the sizes of its factors."""
+    """Return the size of a whole tensor in bytes, computed from the sizes of its factors."""
     sizes = [rule.factors[factor].size for dimension in tensor for factor in dimension]
     return width * prod(known_extents(sizes))
 
@@ -301,7 +304,10 @@ def result_price(
     extents: Sequence[int],
     price: CollectivePrice,
 ) -> float:
-    """What it takes to finish a result and to bring it to where it is wanted."""
+    """Return the price of reducing a result and resharding it from `made` to `wanted`.
+
+    `size` is that of the whole result in bytes. If `wanted` is `None`, only the reduction counts.
+    """
     held = local_size(size, made, extents)
     if wanted is None:
         return finishing_price(rule, assignment, index, held, frozenset(), extents, price)
@@ -334,7 +340,7 @@ def finishing_bytes(
     scattered: frozenset[int],
     extents: Sequence[int],
 ) -> float:
-    """The bytes that it takes to reduce a result; see `finishing_price`."""
+    """Return the bytes that each process sends to reduce a result; see `finishing_price`."""
     return finishing_price(rule, assignment, index, held, scattered, extents, sent_bytes(extents))
 
 
@@ -347,9 +353,9 @@ def finishing_price(
     extents: Sequence[int],
     price: CollectivePrice,
 ) -> float:
-    """What it takes to reduce a result of which each process holds `held` bytes.
+    """Return the price of reducing a result of which each process holds `held` bytes.
 
-    Along the axes in `scattered` each process needs a part of it only.
+    Along the axes in `scattered` a reduce-scatter suffices, since the result is split along them.
     """
     found = 0.0
     for factor, axes in zip(rule.factors, assignment, strict=True):
@@ -357,7 +363,7 @@ def finishing_price(
             continue
         for axis in axes:
             if factor.reductions[index] in (ReductionKind.GENERIC, None):
-                # No collective combines so: all partial results are gathered.
+                # No collective implements this reduction: all partial results are gathered.
                 found += price(ALL_GATHER, held, (axis,))
             elif axis in scattered:
                 found += price(REDUCE_SCATTER, held, (axis,))
@@ -375,12 +381,12 @@ def _rank(
     extents: Sequence[int],
     preference: Preference,
 ) -> tuple[float, ...]:
-    """What shardings are compared by, the smaller the better."""
+    """Return the sort key of a sharding; the smallest is best."""
     broken = sum(
         known.explicit and known.axes is not None and known.axes != axes
         for known, axes in zip(operands, sharding.operands, strict=True)
     )
-    # A result that only has to be sliced on, or scattered while it is reduced, is as asked for.
+    # A result that only has to be sliced further, or scattered by its reduction, is as requested.
     broken += sum(
         known.explicit and known.axes is not None and not extends(known.axes, axes)
         for known, axes in zip(results, sharding.results, strict=True)
@@ -388,7 +394,7 @@ def _rank(
     parts = prod(
         extents[axis]
         for factor, axes in zip(rule.factors, sharding.factor_axes, strict=True)
-        if factor.kind is not FactorKind.SELECTION  # There only one of them has work.
+        if factor.kind is not FactorKind.SELECTION  # Only one process has work along it.
         for axis in axes
     )
     memory = sum(
@@ -404,12 +410,12 @@ def _rank(
     if preference.weigh_work:
         points = prod(known_extents([factor.size for factor in rule.factors]))
         first = sharding.bytes_sent + BYTES_PER_POINT * points / parts
-    # What it takes to bring results where they are wanted may turn out not to be needed.
+    # Prefer cheap operands, since resharding of results may turn out to be unnecessary.
     return (broken, first, sharding.bytes_sent, sharding.bytes_before, memory)
 
 
 def tensor_sharding(grid: Grid, factors: TensorFactors, assignment: Assignment) -> Sharding:
-    """The sharding of a tensor that an assignment of its factors makes, without reductions."""
+    """Return the sharding of a tensor under an assignment of factors, without partials."""
     axes: list[Axes] = []
     offsets: list[Offsets] = []
     for dimension in factors:
@@ -421,9 +427,9 @@ def tensor_sharding(grid: Grid, factors: TensorFactors, assignment: Assignment) 
 def pending_reductions(
     rule: FactorRule, factor_axes: Sequence[Axes], result: int
 ) -> tuple[tuple[Partial, ...], Axes]:
-    """What is left to do for a result: collectives, and the axes along which it is gathered.
+    """Return the pending reductions of a result, and the axes along which it must be gathered.
 
-    Reductions of the generic kind have no collective: partial values are gathered and combined.
+    Reductions of the generic kind have no collective: partial values are gathered, then combined.
     """
     partials: list[Partial] = []
     generic: Axes = ()

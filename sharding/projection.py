@@ -1,9 +1,9 @@
-"""From the axes of dimensions to the axes of factors, and back.
+"""Convert between the axes of dimensions and the axes of factors.
 
-A dimension made of one factor hands over all its axes. A dimension made of several factors hands
-its axes out major to minor: a factor takes axes as long as they divide what is left of it, and
-the next factor's turn comes when it is full. Sub-axes are whole axes of a refined grid (see
-`sharding.refinement`), so an axis is never cut here.
+A dimension of one factor gives it all its axes. A dimension of several factors distributes its axes
+major to minor: a factor takes axes while they divide its remaining size, and the next factor
+follows when it is completely split. Sub-axes are whole axes of a refined grid (see
+`sharding.refinement`), so axes are never divided here.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from .sharding import Axes, DimensionAxes
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """How one tensor is split, by factors.
+    """The split of one tensor, by factors.
 
-    - `axes[f]`: the axes along factor `f`, `None` where the tensor does not have it;
-    - `overflow`: axes that lie along no factor: of a dimension that takes part in nothing, or
-      that no longer fit the factor whose turn it was. They are used, and nothing follows them.
+    - `axes[f]`: the axes along factor `f`; `None` if the tensor does not have the factor;
+    - `overflow`: axes that lie along no factor, because their dimension has none or because they do
+      not divide the remaining size of the next factor. They are in use, and no axes may follow
+      them.
     """
 
     axes: tuple[Axes | None, ...]
@@ -32,7 +33,10 @@ class Projection:
 def project(
     tensor: TensorFactors, dimension_axes: DimensionAxes, rule: FactorRule, extents: Sequence[int]
 ) -> Projection:
-    """The axes of a tensor's factors, from the axes of its dimensions."""
+    """Return the axes of a tensor's factors, given the axes of its dimensions.
+
+    `extents` are those of the grid.
+    """
     by_factor: list[Axes | None] = [None] * len(rule.factors)
     overflow: list[int] = []
     for factors, axes in zip(tensor, dimension_axes, strict=True):
@@ -60,10 +64,10 @@ def back(
     rule: FactorRule,
     extents: Sequence[int],
 ) -> DimensionAxes:
-    """The axes of a tensor's dimensions, from the axes of its factors.
+    """Return the axes of a tensor's dimensions, given the axes of its factors.
 
-    A factor that is minor to one that is not split all the way cannot be split: what its blocks
-    are would not be contiguous. Its axes are left out.
+    A factor that is minor to one that is not split completely cannot be split, since its blocks
+    would not be contiguous. Its axes are left out.
     """
     result: list[Axes] = []
     for factors in tensor:
@@ -78,10 +82,10 @@ def back(
 
 
 def minor_most(tensor: TensorFactors, factor: int) -> bool:
-    """Whether a factor is the last of its dimension, where uneven blocks are possible."""
+    """Return whether a factor is the last of its dimension, where uneven shards are possible."""
     return all(factors[-1] == factor for factors in tensor if factor in factors)
 
 
 def fits(size: int | None, parts: int, minor: bool) -> bool:
-    """Whether a factor can be split in parts: evenly, or, if minor-most, with no part empty."""
+    """Return whether a factor can be split evenly or, if minor-most, with no shard empty."""
     return size is None or size % parts == 0 or (minor and parts <= size)

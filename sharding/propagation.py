@@ -1,15 +1,15 @@
-"""Propagation to a fixpoint, over a table from tensors to axes. No IR.
+"""Propagate shardings to a fixpoint over a table of tensors and operations. No IR.
 
-The order is Shardy's, and the heart of the quality: what is cheap and certain spreads before
-contractions choose. Stages, each including those before it:
+The order is Shardy's and determines the quality of the result: cheap and unambiguous propagation
+comes before that through contractions. Each stage includes those before it:
 
 0. elementwise operations, transposes, reshapes and data-flow edges whose operands have one use;
 1. the same with any number of uses;
-2. factors that pass through, of any operation; broadcasts only from result to operand;
+2. pass-through factors of any operation; broadcasts only from result to operand;
 3. everything but broadcasts from operand to result;
 4. everything.
 
-Within a stage first the basic strategy to a fixpoint, then the aggressive one.
+Each stage runs the basic strategy to a fixpoint, then the aggressive one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .sharding import DimensionAxes, extends
 
 
 class Stage(IntEnum):
-    """Which operations and factors take part; see the head of this file."""
+    """The stages of propagation; see the docstring of this module."""
 
     SINGLE_USE = 0
     PASS_THROUGH_OPERATIONS = 1
@@ -35,17 +35,17 @@ class Stage(IntEnum):
 
 
 class RuleClass(IntEnum):
-    """What a rule means for the stages."""
+    """How a rule is treated by the stages."""
 
     PASS_THROUGH = 0
-    """All pass through, and one operand has all of them: elementwise, transpose, reshape."""
+    """All factors pass through, and one operand has them all: elementwise, transpose, reshape."""
     BROADCAST = 1
     """All factors pass through, and no operand has all of them."""
     OTHER = 2
 
 
 def classify(rule: FactorRule, operands: Sequence[int | None] | None = None) -> RuleClass:
-    """The class of a rule; `operands` tells which operands count (those that are not `None`)."""
+    """Return the class of a rule; operands whose entry in `operands` is `None` are ignored."""
     if any(factor.kind is not FactorKind.PASS_THROUGH for factor in rule.factors):
         return RuleClass.OTHER
     everything = {f for tensor in rule.results for dimension in tensor for f in dimension}
@@ -59,10 +59,10 @@ def classify(rule: FactorRule, operands: Sequence[int | None] | None = None) -> 
 
 @dataclass(frozen=True, slots=True)
 class OperationNode:
-    """One operation: its rule and the tensors at its operands and results.
+    """One operation: its rule, and the indices of its operands and results in the table of tensors.
 
-    A slot is `None` where no tensor of the table is: scalars, and values that are made anew for
-    each use (see `free` in the pass). `single_use` says whether each operand has no other use.
+    A slot is `None` if its value is not in the table: scalars, and values that are rematerialised
+    for each use. `single_use` says whether no operand has another use.
     """
 
     rule: FactorRule
@@ -73,9 +73,9 @@ class OperationNode:
 
 @dataclass(slots=True)
 class TensorNode:
-    """One tensor of the table: how it is split now, and what may be added.
+    """One tensor of the table: its split axes, which propagation updates, and its open dimensions.
 
-    `priorities` say with which the axes of its dimensions are first seen by others.
+    `priorities[d]` is the priority from which on the axes of dimension `d` are visible to others.
     """
 
     axes: DimensionAxes
@@ -85,13 +85,13 @@ class TensorNode:
 
     @staticmethod
     def unknown(rank: int) -> TensorNode:
-        """A tensor about which nobody has said anything."""
+        """Return a tensor that has no sharding and is open in all dimensions."""
         return TensorNode(((),) * rank, (True,) * rank)
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Why a tensor has more axes than before: through which operation, when, and from what."""
+    """Why a tensor gained axes: the operation and stage, and its axes before and after."""
 
     operation: int
     stage: Stage
@@ -103,7 +103,7 @@ class Origin:
 def directions_of(
     rule: FactorRule, rule_class: RuleClass, single_use: bool, stage: Stage, allowed: Direction
 ) -> tuple[Direction, ...]:
-    """For each factor in which direction it may be propagated at a stage."""
+    """Return for each factor the directions in which it may be propagated at a stage."""
     by_operation = Direction.NONE
     if rule_class is RuleClass.PASS_THROUGH and (
         stage >= Stage.PASS_THROUGH_OPERATIONS or single_use
@@ -124,11 +124,11 @@ def directions_of(
 
 
 _Step = tuple[StepResult, bool]
-"""What a step comes to, and whether that is anything new."""
+"""The result of a step, and whether it changes any tensor."""
 
 
 class Propagation:
-    """Propagates over one table of tensors and operations on one grid.
+    """Propagation over one table of tensors and operations on one grid.
 
     `extents` are those of the grid. Tensors are changed in place.
     """
@@ -146,7 +146,7 @@ class Propagation:
         self._extents = tuple(extents)
         self._explain = explain
         self._classes: dict[tuple[int, ...], RuleClass] = {}
-        # Operations of one kind may be propagated in the same directions: the kind is a number.
+        # Directions depend only on the kind of an operation, so kinds are numbered.
         kinds: dict[tuple[int, RuleClass, bool], int] = {}
         self._examples: list[tuple[FactorRule, RuleClass, bool]] = []
         self._kinds: list[int] = []
@@ -178,9 +178,9 @@ class Propagation:
         stages: Iterable[Stage] = tuple(Stage),
         passes: Sequence[Direction] = (Direction.BOTH,),
     ) -> None:
-        """Propagate to a fixpoint, priority by priority, stage by stage.
+        """Propagate to a fixpoint, priority by priority and stage by stage.
 
-        `passes` restricts directions: each is run to its own fixpoint, in order.
+        `passes` restricts directions: each entry is run to its own fixpoint, in order.
         """
         stages = tuple(stages)
         priorities = sorted({0, *(own for node in self._tensors for own in node.priorities)})
@@ -195,8 +195,8 @@ class Propagation:
                 node = self._tensors[index]
                 seen = [own <= priority for own in node.priorities]
                 was = [own < priority for own in node.priorities]
-                # What propagation has added for earlier priorities stays. It adds nothing where it
-                # might take an axis that the tensor has for a later one.
+                # Axes that were added at earlier priorities are kept. Nothing is added as long as
+                # the tensor has axes of a later priority, which an added axis might duplicate.
                 complete = all(visible or not own for visible, own in zip(seen, axes, strict=True))
                 node.axes = tuple(
                     now if already else given if visible else ()
@@ -237,7 +237,7 @@ class Propagation:
     def _step(
         self, index: int, directions: tuple[Direction, ...], aggressive: bool, stage: Stage
     ) -> _Step:
-        """What one step at an operation comes to, worked out once for all that look alike."""
+        """Compute a step at an operation, cached for equal kinds of operation and tensors."""
         node, tensors = self._operations[index], self._tensors
         state = tuple(
             [
@@ -252,7 +252,7 @@ class Propagation:
         return step
 
     def _take(self, index: int, step: _Step, stage: Stage, aggressive: bool) -> list[int]:
-        """Give the tensors of an operation what a step says, and return those that changed."""
+        """Update an operation's tensors with the result of a step; return the changed ones."""
         result, moves = step
         if result.agreed:
             self._pending.discard(index)
@@ -266,7 +266,8 @@ class Propagation:
         for slot, axes in zip(present, result.axes, strict=True):
             tensor = self._tensors[slot]
             before = tensor.axes
-            # The same tensor may be at two slots, with different factors: take what grows it.
+            # A tensor may be at two slots with different factors: take only axes that extend its
+            # own.
             if axes != before and extends(axes, before):
                 tensor.axes = axes
                 changed.append(slot)

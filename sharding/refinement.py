@@ -1,7 +1,7 @@
-"""Finer grids: an axis of extent 8 as two of 2 and 4, so that its parts can be used alone.
+"""Refine grids: divide an axis of extent 8 into two of 2 and 4, so that sub-axes are usable alone.
 
-The processes keep their numbers, since grids are row-major: a position `p` along an axis of
-extent `a * b` is the pair `(p // b, p % b)` along the two axes that replace it.
+Process numbers do not change, since grids are row-major: position `p` along an axis of extent `a *
+b` is the pair `(p // b, p % b)` along the two axes that replace it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .sharding import Axes, DimensionAxes, Partial, Sharding
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """A grid and a finer one; `parts[a]` are the axes of the finer grid that replace axis `a`."""
+    """A grid and a finer one; `parts[a]` are the axes of the fine grid that replace axis `a`."""
 
     coarse: Grid
     fine: Grid
@@ -26,10 +26,10 @@ class Refinement:
 
     @staticmethod
     def cut(grid: Grid, cuts: Sequence[Iterable[int]], name: str | None = None) -> Refinement:
-        """Cut axes where the products of their major parts are in `cuts`.
+        """Divide axes so that the products of their leading sub-axes are the numbers in `cuts`.
 
-        Axis `a` of extent 8 with `cuts[a] = [2]` becomes two axes of extents 2 and 4. Every cut
-        must divide the next and the extent, which must be known; otherwise ValueError.
+        Axis `a` of extent 8 with `cuts[a] = [2]` becomes two axes of extents 2 and 4. Raises
+        ValueError if an extent is unknown, or if a cut does not divide the next one and the extent.
         """
         shape: list[int | None] = []
         parts: list[Axes] = []
@@ -51,19 +51,19 @@ class Refinement:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether nothing is cut."""
+        """Whether no axis is divided."""
         return all(len(part) == 1 for part in self.parts)
 
     def refine(self, axes: Axes) -> Axes:
-        """Axes of the coarse grid as axes of the fine one."""
+        """Return the axes of the fine grid that replace axes of the coarse one."""
         return tuple(part for axis in axes for part in self.parts[axis])
 
     def refine_all(self, axes: DimensionAxes) -> DimensionAxes:
-        """The same for every dimension."""
+        """Apply `refine` to every dimension."""
         return tuple(map(self.refine, axes))
 
     def refine_sharding(self, sharding: Sharding) -> Sharding:
-        """The same sharding on the fine grid."""
+        """Return the same sharding on the fine grid."""
         return replace(
             sharding,
             grid=self.fine,
@@ -74,7 +74,7 @@ class Refinement:
         )
 
     def coarsen(self, axes: Axes) -> Axes | None:
-        """Axes of the fine grid as axes of the coarse one, `None` if one is used in parts."""
+        """Return axes of the fine grid as axes of the coarse one; `None` if one is incomplete."""
         result: list[int] = []
         position = 0
         while position < len(axes):
@@ -88,17 +88,17 @@ class Refinement:
         return tuple(result)
 
     def coarsen_all(self, axes: DimensionAxes) -> DimensionAxes | None:
-        """The same for every dimension."""
+        """Apply `coarsen` to every dimension; `None` if it fails for one of them."""
         result = [self.coarsen(each) for each in axes]
         known = [each for each in result if each is not None]
         return tuple(known) if len(known) == len(result) else None
 
 
 def needed_cuts(grid: Grid, rules: Iterable[FactorRule]) -> list[set[int]]:
-    """Where axes must be cut so that they fit the major factors of reshaped dimensions.
+    """Return where axes must be divided to match the major factors of reshaped dimensions.
 
-    A factor of 2 that is major to others takes half of an axis of extent 4: cut it at 2. Sizes
-    that share nothing with an extent need no cut, since the axis fits no part of the factor.
+    A major factor of 2 takes half of an axis of extent 4, which is divided at 2. A size that is
+    coprime to an extent needs no cut, since no part of the axis fits the factor.
     """
     sizes = {
         rule.factors[factor].size
@@ -121,7 +121,7 @@ def needed_cuts(grid: Grid, rules: Iterable[FactorRule]) -> list[set[int]]:
 
 
 def divisor_chain(cuts: Iterable[int]) -> set[int]:
-    """The largest cuts that divide each other: of 2 and 3 only the first can be made."""
+    """Return cuts that divide each other, chosen in increasing order: {2, 3, 4} -> {2, 4}."""
     chain: set[int] = set()
     for cut in sorted(set(cuts)):
         if all(cut % smaller == 0 for smaller in chain):

@@ -1,15 +1,15 @@
-"""The planner of resharding: from any state of a tensor on a grid to any other.
+"""Plan resharding: find the cheapest sequence of collectives between two shardings of a tensor.
 
-A state changes by collectives, each of which moves the last axes of one dimension: away
-(all-gather), from nowhere (a local slice), or to another dimension (all-to-all); or relabels the
-processes (permute); or finishes a pending reduction. The planner is Dijkstra's search over the
-shardings of one tensor, which are few, under the bytes that a process sends. No state on
-the way holds more than the larger of the two ends does, unless there is no other way. The
-setting is that of "Memory-efficient array redistribution through portable collective
-communication" (Rink et al., arXiv 2112.01075).
+A collective moves the last axes of one dimension: it removes them (all-gather), adds unused ones
+(local slice), or transfers them to another dimension (all-to-all). Others relabel the processes
+(permute), or finish a pending reduction. The planner runs Dijkstra's algorithm over the shardings
+of one tensor, which are few; edges cost the bytes that a process sends. No intermediate state holds
+more than the larger of the two ends, unless there is no other way. The setting is that of
+"Memory-efficient array redistribution through portable collective communication" (Rink et al.,
+arXiv 2112.01075).
 
-Axes of different extents share parts of them on a finer grid of the same processes, which is tried
-where the way on the grid itself takes more than one collective.
+If the plan needs more than one collective, a finer grid of the same processes is tried as well, on
+which axes of different extents have equal sub-axes.
 """
 
 from __future__ import annotations
@@ -37,35 +37,37 @@ from .reshard_steps import (
 from .sharding import Axes, Partial, Sharding
 
 STEP_COST = 1e-6
-"""What a collective costs beside its bytes, so that of equal sequences the shorter wins.
+"""Cost of a collective in addition to its bytes, so that the shorter of equal sequences wins.
 
-In units of the whole tensor; small enough never to outweigh a byte."""
+In units of the whole tensor; too small to outweigh a byte.
+"""
 
 MOST_PARTS = 5
-"""How many axes a finer grid may have for the search; states grow as their factorial."""
+"""Maximum number of axes of a finer grid; the number of states grows as their factorial."""
 
 MOVABLE_AXES = 3
-"""With more axes than this, those that are in place at both ends stay where they are."""
+"""If more axes than this are involved, those in place at both ends are kept fixed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A sequence of collectives, in order; empty where nothing is to be done."""
+    """A sequence of resharding steps; empty if there is nothing to do."""
 
     steps: tuple[PlannedStep, ...]
 
     def sent_fraction(self) -> float:
-        """The bytes that each process sends, halos apart, as a part of the whole tensor's bytes."""
+        """Return the bytes that each process sends, as a fraction of the tensor, without halos."""
         return sum(map(sent_fraction, self.steps))
 
 
 def plan_reshard(shape: Sequence[int | None], source: Sharding, target: Sharding) -> Plan:
-    """The cheapest sequence of collectives from one state of a tensor to another.
+    """Return the cheapest sequence of collectives from one sharding of a tensor to another.
 
-    `shape` is the whole tensor's, `None` for dynamic dimensions. Reductions that are pending at
-    the source are done unless the target has them pending too; the target cannot have others.
-    Raises ValueError if the grids or ranks differ, or the target is partial where the source is
-    not.
+    `shape` is that of the whole tensor, with `None` for dynamic dimensions. Pending reductions of
+    the source are finished unless the target has them, too.
+
+    Raises ValueError if the grids or ranks differ, or if the target has a pending reduction that
+    the source does not have.
     """
     if source == target:
         return Plan(())
@@ -96,9 +98,9 @@ def _plan(shape: tuple[int | None, ...], source: Sharding, target: Sharding) -> 
 def _cheapest(
     shape: tuple[int | None, ...], source: Sharding, target: Sharding
 ) -> Sequence[PlannedStep]:
-    """The cheapest steps between shardings without halos, on their grid or on a finer one.
+    """Return the cheapest steps between shardings without halos, on their grid or a finer one.
 
-    A single collective is no cheaper in parts, so that finer grids are tried for two or more.
+    A single collective is no cheaper in parts, so finer grids are tried only for two or more.
     """
     plain = _planned(shape, source, target)
     if sum(not isinstance(planned.step, AllSlice) for planned in plain) < 2:
@@ -114,7 +116,7 @@ def _cheapest(
 def _planned(
     shape: tuple[int | None, ...], source: Sharding, target: Sharding
 ) -> Sequence[PlannedStep]:
-    """The cheapest steps between shardings without halos, on their own grid."""
+    """Return the cheapest steps between shardings without halos, on their own grid."""
     steps: list[PlannedStep] = []
     at = source
     for step, state in _search(shape, at, target):
@@ -125,11 +127,11 @@ def _planned(
 
 
 def _common_parts(source: Sharding, target: Sharding) -> Refinement | None:
-    """The finer grid on which axes that differ in extent have parts that do not.
+    """Return the finer grid on which axes of different extents have sub-axes of equal extent.
 
-    A tensor split along an axis of 4 and another of 2 can change the two for each other on a
-    grid where the 4 are 2 x 2: a permutation swaps 2 for 2, and an all-to-all moves the rest.
-    `None` if there is nothing to cut, or there would be too many parts to try them all.
+    Exchanging an axis of 4 for an axis of 2 is possible on a grid where the axis of 4 is 2 x 2: a
+    permutation swaps 2 for 2, and an all-to-all moves the rest. Returns `None` if there is nothing
+    to divide, or there would be more than `MOST_PARTS` axes to search over.
     """
     involved = source.used_axes | target.used_axes
     if not source.grid.is_static or source.offsets or target.offsets:
@@ -149,7 +151,7 @@ def _common_parts(source: Sharding, target: Sharding) -> Refinement | None:
 
 
 def _merged(steps: Sequence[PlannedStep]) -> Iterator[PlannedStep]:
-    """Runs of slices, or of gathers, of one dimension as one collective each."""
+    """Merge consecutive slices, or consecutive gathers, of one dimension into one step."""
     previous: PlannedStep | None = None
     for planned in steps:
         joined = None if previous is None else _joined(previous, planned)
@@ -197,7 +199,7 @@ def _sharding(like: Sharding, state: State) -> Sharding:
 def _search(
     shape: tuple[int | None, ...], source: Sharding, target: Sharding
 ) -> list[tuple[Step, State]]:
-    """The cheapest way between shardings without halos."""
+    """Return the cheapest path between shardings without halos."""
     start, goal = _state(source), _state(target)
     if start == goal:
         return []
@@ -216,7 +218,7 @@ def _search(
 def _dijkstra(
     moves: Moves, start: State, goal: State, most: float
 ) -> list[tuple[Step, State]] | None:
-    """The cheapest way through shardings that hold at most `most` of the tensor each."""
+    """Return the cheapest path through states that hold at most a fraction `most`."""
     cost: dict[State, float] = {start: 0.0}
     came: dict[State, tuple[State, Step]] = {}
     order = count()
@@ -244,7 +246,7 @@ def _dijkstra(
 
 
 def _in_place(source: Sharding, target: Sharding) -> frozenset[int]:
-    """The axes that begin the lists of a dimension at both ends."""
+    """Return the axes in the common prefix of a dimension's axes at both ends."""
     fixed: set[int] = set()
     for dimension, (left, right) in enumerate(
         zip(source.dimension_axes, target.dimension_axes, strict=True)
@@ -264,10 +266,10 @@ def _moves(
     involved: frozenset[int],
     fixed: frozenset[int],
 ) -> Moves:
-    """The moves of a search; `fixed` axes stay where they are at the source."""
+    """Return the moves of a search; `fixed` axes stay where they are at the source."""
     extents = known_extents(source.grid.shape)
     whole = prod(extents)
-    # Only what sizes have in common with numbers of processes matters.
+    # Only the common divisors of sizes and process counts matter; reducing to them shares searches.
     sizes = tuple(None if size is None else gcd(size, whole) for size in shape)
     kept = tuple(sum(axis in fixed for axis in axes) for axes in source.dimension_axes)
     movable = tuple(sorted(involved - fixed))
@@ -280,9 +282,9 @@ def _moves(
 
 
 def permuted_axes(before: Sharding, after: Sharding) -> tuple[tuple[Axes, Axes], ...]:
-    """Pairs (axes before, axes after) along which the linear position of a shard is the same.
+    """Return pairs (axes before, axes after) along which the linear index of a shard is the same.
 
-    One pair for each dimension, and one for the axes that split nothing.
+    There is one pair for each dimension, and one for the unused axes.
     """
     waiting = {axis for partial in before.partials for axis in partial.axes}
 

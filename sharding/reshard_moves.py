@@ -1,7 +1,7 @@
-"""The steps that a reshard can take from each state of a tensor.
+"""Enumerate the steps that a reshard can take from each state of a tensor.
 
-A dimension that is not cut into equal parts only moves as a whole: the shards of 6 elements over
-2x2 processes are 1, 1, 2, 2, and no two of them together are a half.
+A dimension with unequal shards moves only as a whole: the shards of 6 elements over 2x2 processes
+have 1, 1, 2, 2 elements, and no two neighbours form a half of 3.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .sharding import Axes, ReductionKind, Split
 Pending = tuple[tuple[ReductionKind, int], ...]
 """Pending reductions as (kind, axis), sorted."""
 State = tuple[tuple[Split, ...], Pending]
-"""What the search walks over: a sharding without its grid and halos."""
+"""A node of the search: a sharding without its grid and halos."""
 
 Move = tuple[Step, State, float]
-"""A step, the state after it, and the part of the whole tensor that each process sends."""
+"""A step, the state after it, and the fraction of the whole tensor that each process sends."""
 
 
 def is_even(split: Split, size: int | None, extents: Sequence[int], known: bool) -> bool:
-    """Whether the shards of a dimension are of one size, and so can be cut and joined."""
+    """Return whether a dimension's shards have equal sizes, and so can be divided and joined."""
     axes, offsets = split
     if offsets is not None:
         return False
@@ -34,9 +34,9 @@ def is_even(split: Split, size: int | None, extents: Sequence[int], known: bool)
 
 
 class Moves:
-    """The steps that can be taken from each state of tensors of one kind.
+    """The steps from each state, for tensors of one kind; see `moves_of_kind`.
 
-    They are worked out once, when a search first comes by.
+    They are computed when a search first reaches the state, and cached.
     """
 
     def __init__(
@@ -48,7 +48,11 @@ class Moves:
         axes: Axes,
         uneven: tuple[Split | None, ...],
     ) -> None:
-        """`kept` first axes of each dimension stay; `uneven` splits are to be reached at once."""
+        """Set up the moves of one kind of tensors.
+
+        The first `kept[d]` axes of dimension `d` stay in place. A split in `uneven` is reached only
+        by one slice from the unsplit dimension.
+        """
         self._extents = extents
         self._known = known
         self._sizes = sizes
@@ -60,14 +64,14 @@ class Moves:
         self._steps: dict[State, list[Move]] = {}
 
     def size(self, axes: Axes) -> int:
-        """The number of processes along `axes`."""
+        """Return the number of processes along `axes`."""
         total = 1
         for axis in axes:
             total *= self._extents[axis]
         return total
 
     def local(self, state: State) -> float:
-        """The part of the tensor that one process holds."""
+        """Return the fraction of the tensor that one process holds."""
         found = self._locals.get(state)
         if found is None:
             parts = 1
@@ -77,7 +81,7 @@ class Moves:
         return found
 
     def even(self, dimension: int, split: Split) -> bool:
-        """Whether the shards of a dimension are of one size, and so can be cut and joined."""
+        """Return whether the shards of a dimension have equal sizes; a cached `is_even`."""
         axes, offsets = split
         if offsets is not None:
             return False
@@ -88,7 +92,7 @@ class Moves:
         return known
 
     def of(self, state: State) -> list[Move]:
-        """Every step from a state."""
+        """Return every move from a state."""
         found = self._steps.get(state)
         if found is None:
             found = self._steps[state] = list(self._all(state))
@@ -111,7 +115,7 @@ class Moves:
         return splits, state[1]
 
     def _splittable(self, dimension: int, split: Split, axes: Axes) -> bool:
-        """Whether a collective can cut a dimension further, into equal parts."""
+        """Return whether a collective can split a dimension further, into equal shards."""
         return self.even(dimension, split) and self.even(dimension, (split[0] + axes, None))
 
     def _slices(self, state: State, dimension: int, free: Axes) -> Iterator[Move]:
@@ -125,7 +129,7 @@ class Moves:
             yield AllSlice(dimension, goal[0]), self._with(state, {dimension: goal}), 0.0
 
     def _gathers(self, state: State, dimension: int, local: float) -> Iterator[Move]:
-        """Last axes that leave a dimension, for nowhere or for another dimension."""
+        """Yield moves that remove the last axes of a dimension, or transfer them to another one."""
         split = state[0][dimension]
         axes = split[0]
         for length in range(1, len(axes) - self._kept[dimension] + 1):
@@ -168,7 +172,7 @@ class Moves:
                             )
 
     def _permutations(self, state: State, local: float) -> Iterator[Move]:
-        """Shardings whose shards are the same, held by other processes."""
+        """Yield moves to states with the same shards on other processes."""
         splits, pending = state
         waiting = {axis for _, axis in pending}
         pool = tuple(axis for axis in self._axes if axis not in waiting)
@@ -203,7 +207,7 @@ class Moves:
                 yield Permute(), (found, pending), local
 
     def _of_size(self, axes: Sequence[int], size: int) -> Iterator[Axes]:
-        """Ordered choices of axes along which there are `size` processes."""
+        """Yield ordered choices of axes along which there are `size` processes."""
         if size == 1:
             yield ()
         for axis in axes:
@@ -215,4 +219,4 @@ class Moves:
 
 
 moves_of_kind = lru_cache(maxsize=256)(Moves)
-"""The one object for a kind of tensors, with the arguments of `Moves`."""
+"""Return the shared `Moves` object for these arguments, which are those of `Moves`."""

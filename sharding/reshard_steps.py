@@ -1,4 +1,4 @@
-"""The collectives of which a change of sharding is made, and what each costs."""
+"""The steps of a reshard, and the bytes that each sends."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .sharding import Axes, ReductionKind, Sharding
 
 @dataclass(frozen=True, slots=True)
 class AllSlice:
-    """Each process keeps its block of what all of a group hold; nothing is sent.
+    """Each process keeps its block of the data that its group holds; nothing is sent.
 
-    `axes` become the last axes of the dimension.
+    `axes` are appended to the axes of the dimension.
     """
 
     ROW: ClassVar[CollectiveRow] = ALL_SLICE
@@ -33,7 +33,7 @@ class AllSlice:
 
 @dataclass(frozen=True, slots=True)
 class AllGather:
-    """Each process collects the blocks of its group; `axes`, the dimension's last, are freed."""
+    """Each process gathers the blocks of its group; `axes`, the dimension's last, are removed."""
 
     ROW: ClassVar[CollectiveRow] = ALL_GATHER
     dimension: int
@@ -42,7 +42,7 @@ class AllGather:
 
 @dataclass(frozen=True, slots=True)
 class AllToAll:
-    """The last `axes` of `concat_dimension` become the last of `split_dimension`."""
+    """The last `axes` of `concat_dimension` are moved to the end of `split_dimension`."""
 
     ROW: ClassVar[CollectiveRow] = ALL_TO_ALL
     split_dimension: int
@@ -59,7 +59,7 @@ class Permute:
 
 @dataclass(frozen=True, slots=True)
 class AllReduce:
-    """The pending reduction over `axes` is done, and each process holds the result."""
+    """The pending reduction over `axes` is finished, and each process holds the result."""
 
     ROW: ClassVar[CollectiveRow] = ALL_REDUCE
     kind: ReductionKind
@@ -68,7 +68,7 @@ class AllReduce:
 
 @dataclass(frozen=True, slots=True)
 class ReduceScatter:
-    """The pending reduction over `axes` is done; `axes` become the last of `dimension`."""
+    """The pending reduction over `axes` is finished; `axes` are appended to `dimension`."""
 
     ROW: ClassVar[CollectiveRow] = REDUCE_SCATTER
     kind: ReductionKind
@@ -78,14 +78,14 @@ class ReduceScatter:
 
 @dataclass(frozen=True, slots=True)
 class TrimHalo:
-    """Each process drops what it holds of its neighbours."""
+    """Each process drops its halo."""
 
     ROW: ClassVar[CollectiveRow] = ALL_SLICE
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeHalo:
-    """Each process fetches borders of its neighbours, as wide as `after.halos` says."""
+    """Each process fetches a halo from its neighbours, as wide as `after.halos` says."""
 
     ROW: ClassVar[CollectiveRow] = UPDATE_HALO
 
@@ -105,9 +105,9 @@ class PlannedStep:
 
 
 def sent_fraction(planned: PlannedStep) -> float:
-    """The bytes that each process sends in a step, as a part of the whole tensor's bytes.
+    """Return the bytes that each process sends in a step, as a fraction of the whole tensor.
 
-    Those of halos depend on sizes, and are not counted.
+    Halo exchanges count as 0, since their bytes depend on sizes.
     """
     before, step = planned.before, planned.step
     share = step.ROW.sent(group_size(before.grid, getattr(step, "axes", ())))

@@ -1,9 +1,9 @@
-"""How one tensor lies on a grid: an immutable, canonical value.
+"""Define the sharding of one tensor on a grid, as an immutable, canonical value.
 
-`Sharding` says, for each dimension, along which grid axes it is split (first axis slowest),
-and over which axes the value is a pending partial result. Dimensions that are split unevenly
-carry their offsets, and dimensions that keep a border of their neighbours carry halos.
-The meaning is that of MLIR's `shard.sharding`, of which this is the algebra.
+`Sharding` says, for each dimension, along which grid axes it is split (first axis slowest), and
+over which axes the value is a pending partial result. Unevenly split dimensions carry explicit
+shard offsets, and shards that overlap their neighbours carry halos. The semantics are those of
+MLIR's `shard.sharding`.
 """
 
 from __future__ import annotations
@@ -17,23 +17,26 @@ Axes = tuple[int, ...]
 """Grid axes along which one dimension is split, slowest first."""
 
 DimensionAxes = tuple[Axes, ...]
-"""The axes of every dimension."""
+"""The split axes of every dimension of a tensor."""
 
 Offsets = tuple[int, ...] | None
-"""Explicit offsets of the shards of a dimension, from 0 to its size; `None` for default ones."""
+"""Explicit offsets of a dimension's shards, from 0 to its size; `None` for the default."""
 
 Split = tuple[Axes, Offsets]
-"""How one dimension is split."""
+"""How one dimension is split: axes and offsets."""
 
 
 def extends(longer: DimensionAxes, shorter: DimensionAxes) -> bool:
-    """Whether slicing is all it takes to come from `shorter` to `longer`: dimensions are only split
-    further, along minor axes."""
+    """Return whether `longer` can be reached from `shorter` by slicing alone.
+
+    This holds if every dimension of `longer` is split along the axes of `shorter` and possibly
+    along further minor axes.
+    """
     return all(a[: len(b)] == b for a, b in zip(longer, shorter, strict=True))
 
 
 class ReductionKind(StrEnum):
-    """How partial results combine; the names are those of the `shard` dialect's attribute."""
+    """How partial results combine; the values are those of the `shard` dialect's attribute."""
 
     SUM = "sum"
     MAX = "max"
@@ -48,7 +51,10 @@ class ReductionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """A reduction that has not happened yet: the value is the combination over `axes`."""
+    """A pending reduction: the full value is the combination of the partial values over `axes`.
+
+    Raises ValueError if `axes` is empty.
+    """
 
     kind: ReductionKind
     axes: Axes
@@ -65,12 +71,12 @@ class Sharding:
 
     - `dimension_axes[d]`: the axes that split dimension `d`, slowest first;
     - `partials`: pending reductions, at most one per kind, sorted by kind;
-    - `halos[d]`: (low, high) extra elements that each shard of `d` holds of its neighbours
-      (empty tuple: none anywhere);
-    - `offsets[d]`: the `n + 1` offsets of the `n` shards of `d`, or `None` for the default
-      split (empty tuple: default everywhere).
+    - `halos[d]`: (low, high) numbers of elements of its neighbours that each shard of `d` holds
+      (empty tuple: no halos);
+    - `offsets[d]`: the `n + 1` offsets of the `n` shards of `d`, or `None` for the default split
+      (empty tuple: default everywhere).
 
-    Raises ValueError where an axis is out of range or used twice.
+    Raises ValueError if an axis is out of range or used twice.
     """
 
     grid: Grid
@@ -103,7 +109,7 @@ class Sharding:
 
     @staticmethod
     def replicated(grid: Grid, rank: int) -> Sharding:
-        """Every process holds the whole tensor."""
+        """Return the sharding under which every process holds the whole tensor."""
         return Sharding(grid, ((),) * rank)
 
     @property
@@ -113,7 +119,7 @@ class Sharding:
 
     @property
     def is_replicated(self) -> bool:
-        """Whether every process holds the whole, finished tensor."""
+        """Whether every process holds the whole tensor, with no reduction pending."""
         return not self.partials and not any(self.dimension_axes)
 
     @property
@@ -126,11 +132,11 @@ class Sharding:
         )
 
     def parts(self, dimension: int) -> int | None:
-        """The number of shards along a dimension, `None` if known only at run time."""
+        """Return the number of shards along a dimension; `None` if it is known only at run time."""
         return self.grid.size(self.dimension_axes[dimension])
 
     def without_partials(self) -> Sharding:
-        """The same with every pending reduction done."""
+        """Return the same sharding without pending reductions."""
         return replace(self, partials=()) if self.partials else self
 
     def __str__(self) -> str:
@@ -145,7 +151,7 @@ class Sharding:
 
 
 def without_new_partials(source: Sharding, target: Sharding) -> Sharding:
-    """The target without the pending reductions that the source does not have."""
+    """Return `target` without those pending reductions that `source` does not have."""
     held = {(partial.kind, axis) for partial in source.partials for axis in partial.axes}
     kept = tuple(
         Partial(partial.kind, (axis,))

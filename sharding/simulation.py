@@ -1,8 +1,8 @@
-"""Plays a program of one device on lanes: when does each step begin and end. No IR.
+"""Simulate the schedule of one device's program: when each step begins and ends. No IR.
 
 A device computes one kernel at a time, and each of its networks carries one collective at a time.
-Two schedules bound what a runtime can do: one thing after the other in program order, and full
-overlap, where each step begins as soon as what it reads is there and its lanes are free.
+Two schedules bound what a runtime can achieve: sequential execution in program order, and full
+overlap, where each step begins as soon as its inputs are ready and its lanes are free.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 COMPUTE = "compute"
-"""The lane of kernels; those of networks are `network N`."""
+"""The lane of kernels; the lanes of networks are called `network N`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedStep:
     """One kernel or collective, or a loop with all its iterations.
 
-    - `lanes`: what it occupies; none for what takes no time;
-    - `serial`, `overlapped`: seconds in each of the schedules, which differ for loops;
-    - `reads`: the steps whose results it needs.
+    - `lanes`: the resources that it occupies; empty for a step that takes no time;
+    - `serial`, `overlapped`: seconds in the two schedules, which differ for loops;
+    - `reads`: indices of the steps whose results it needs.
     """
 
     name: str
@@ -33,7 +33,7 @@ class SimulatedStep:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedSpan:
-    """When a step runs."""
+    """When a step runs, in seconds from the start."""
 
     step: int
     begin: float
@@ -41,7 +41,7 @@ class SimulatedSpan:
 
 
 def without_overlap(steps: Sequence[SimulatedStep]) -> list[SimulatedSpan]:
-    """All steps one after the other."""
+    """Schedule all steps sequentially."""
     spans: list[SimulatedSpan] = []
     now = 0.0
     for index, step in enumerate(steps):
@@ -51,9 +51,9 @@ def without_overlap(steps: Sequence[SimulatedStep]) -> list[SimulatedSpan]:
 
 
 def with_overlap(steps: Sequence[SimulatedStep]) -> list[SimulatedSpan]:
-    """Each step as soon as it can; of several that could, the first in the program.
+    """Schedule each step as early as possible; program order breaks ties.
 
-    The spans are in the order of the steps.
+    The spans are returned in the order of the steps.
     """
     waiting = [len(set(step.reads)) for step in steps]
     readers: list[list[int]] = [[] for _ in steps]
@@ -91,7 +91,7 @@ def with_overlap(steps: Sequence[SimulatedStep]) -> list[SimulatedSpan]:
 def _startable(
     ready: dict[tuple[str, ...], list[int]], free: dict[str, float], now: float
 ) -> int | None:
-    """The first step that is ready and whose lanes are free, taken from those that are ready."""
+    """Remove and return the first ready step whose lanes are free; `None` if there is none."""
     best: tuple[str, ...] | None = None
     for lanes, queue in ready.items():
         if (
@@ -104,14 +104,14 @@ def _startable(
 
 
 def makespan(spans: Sequence[SimulatedSpan]) -> float:
-    """When the last step ends."""
+    """Return when the last step ends, in seconds."""
     return max((span.end for span in spans), default=0.0)
 
 
 def busy_seconds(
     steps: Sequence[SimulatedStep], spans: Sequence[SimulatedSpan]
 ) -> dict[str, float]:
-    """How long each lane is occupied."""
+    """Return for how many seconds each lane is occupied."""
     found: dict[str, float] = {}
     for step, span in zip(steps, spans, strict=True):
         for lane in step.lanes:

@@ -1,8 +1,8 @@
-"""How processes come to sections of a split dimension that others own, by the least bytes.
+"""Plan how processes fetch sections of a split dimension from its owners with the fewest bytes.
 
-A process holds its own part. What it lacks is sent to it by its neighbours as borders, or by
-whoever has it in pieces, or all parts are gathered. Pieces are the parts of a section that single
-shards hold. They are sent in rounds: in each, every process sends one piece of a common width to
+A process holds its own shard. The rest of its section comes by a halo exchange with its neighbours,
+in pieces from any processes, or by an all-gather. A piece is the intersection of a section with one
+shard. Pieces are sent in rounds: in each round every process sends one piece of a common width to
 one process, and receives one.
 """
 
@@ -17,45 +17,46 @@ from .factors import Window
 from .local_shape import default_offsets
 
 Interval = tuple[int, int]
-"""From the first element to behind the last."""
+"""A half-open interval [start, end) of element indices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What goes into each process's section at once: a number of each for every process."""
+    """For every process, the copy of one piece into its section; entries are indexed by process."""
 
     first: tuple[int, ...]
-    """Where it begins in what the process holds or has received."""
+    """Where the piece begins in the source: the process's shard, or the data that it received."""
     lengths: tuple[int, ...]
+    """The number of elements; 0 for no piece."""
     places: tuple[int, ...]
-    """Where it goes in the section."""
+    """Where the piece begins in the section."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One exchange in which each process sends to one, and receives from one."""
+    """One exchange in which each process sends to one process, and receives from one."""
 
     width: int
-    """How many elements each sends."""
+    """How many elements each process sends."""
     receivers: tuple[int, ...]
     senders: tuple[int, ...]
     sent: tuple[int, ...]
-    """Where in each process's shard that begins which it sends."""
+    """Where the data to send begin in each process's shard."""
     part: Part
-    """What of that which it receives belongs to its section, and where."""
+    """Which of the received elements belong to the section, and where they go."""
 
 
 @dataclass(frozen=True, slots=True)
 class SliceExchange:
-    """How all processes come to their sections."""
+    """How all processes obtain their sections."""
 
     own: tuple[Part, ...]
-    """What they hold themselves."""
+    """Pieces that processes copy from their own shards."""
     rounds: tuple[Round, ...]
 
     @property
     def sent(self) -> int:
-        """How many elements each process sends."""
+        """The number of elements that each process sends."""
         return sum(each.width for each in self.rounds)
 
 
@@ -66,7 +67,7 @@ class _Piece:
     first: int
     end: int
     place: int
-    """Where in the receiver's section it begins."""
+    """Where the piece begins in the receiver's section."""
 
     @property
     def length(self) -> int:
@@ -76,9 +77,10 @@ class _Piece:
 def plan_slice_exchange(
     owned: Sequence[Interval], wanted: Sequence[Interval]
 ) -> SliceExchange | None:
-    """How processes that own some intervals come to others.
+    """Plan how processes that own the intervals `owned` obtain the intervals `wanted`.
 
-    `None` if a piece is longer than the smallest shard: all send as much.
+    Returns `None` if a piece is longer than the smallest shard, since all processes send the same
+    number of elements.
     """
     return plan_joined_exchange(owned, [[each] for each in wanted])
 
@@ -86,9 +88,9 @@ def plan_slice_exchange(
 def plan_joined_exchange(
     owned: Sequence[Interval], wanted: Sequence[Sequence[Interval]]
 ) -> SliceExchange | None:
-    """How processes come to sections that are several intervals, one behind the other.
+    """Plan how processes obtain sections that are several intervals, one after the other.
 
-    `None` as for `plan_slice_exchange`.
+    Returns `None` as `plan_slice_exchange` does.
     """
     own: list[list[_Piece]] = []
     pieces: list[_Piece] = []
@@ -110,7 +112,7 @@ def plan_joined_exchange(
 
 
 def _held(pieces: Sequence[_Piece | None], owned: Sequence[Interval]) -> Part:
-    """A piece of each process's own shard, or nothing of it."""
+    """Return the copies from each process's own shard; a process without one gets length 0."""
     return Part(
         tuple(0 if p is None else p.first - owned[p.sender][0] for p in pieces),
         tuple(0 if p is None else p.length for p in pieces),
@@ -119,7 +121,7 @@ def _held(pieces: Sequence[_Piece | None], owned: Sequence[Interval]) -> Part:
 
 
 def _rounds(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
-    """Pieces in rounds in which nobody sends or receives two, the long ones first."""
+    """Distribute pieces over rounds with one send and one receive each, longest first."""
     rounds: list[list[_Piece]] = []
     senders: list[set[int]] = []
     receivers: list[set[int]] = []
@@ -144,7 +146,7 @@ def _round(pieces: Sequence[_Piece], owned: Sequence[Interval]) -> Round:
     count = len(owned)
     by_receiver = {piece.receiver: piece for piece in pieces}
     senders = {piece.receiver: piece.sender for piece in pieces}
-    # Who has nothing to send sends something to who receives nothing, itself if it can.
+    # Idle processes complete the permutation: preferably each sends to itself.
     idle = set(range(count)) - set(senders.values())
     for process in range(count):
         if process not in senders and process in idle:
@@ -174,18 +176,19 @@ def _round(pieces: Sequence[_Piece], owned: Sequence[Interval]) -> Round:
 
 
 HaloWidths = tuple[int, int]
-"""How many elements of the neighbours below and above a process needs."""
+"""How many elements of its lower and of its upper neighbour a process needs."""
 
 MOST_PARTS = 64
-"""Pieces are planned for so many processes at most, since each may have some for each."""
+"""Maximum number of processes for which pieces are planned; pieces grow as its square."""
 
 
 def best_way(
     owned: Sequence[Interval], wanted: Sequence[Interval]
 ) -> tuple[HaloWidths | SliceExchange | None, int]:
-    """What to exchange (`None`: gather all), and how many elements each process sends then.
+    """Return the cheapest exchange, and how many elements each process sends in it.
 
-    `owned` are the parts of the dimension and `wanted` the sections, in the processes' order.
+    The exchange is `None` for an all-gather. `owned` are the shards of the dimension and `wanted`
+    the sections, both by process.
     """
     low = high = 0
     for (first, last), (start, end) in zip(wanted, owned, strict=True):
@@ -195,12 +198,12 @@ def best_way(
     least = owned[-1][1] - smallest
     found: HaloWidths | SliceExchange | None = None
     if max(low, high) <= smallest and low + high <= least:
-        # Of two processes each is the other's neighbour on one side only.
+        # Of two processes, each is the other's neighbour on one side only.
         found, least = (low, high), low + high if len(owned) > 2 else max(low, high)
     exchange = plan_slice_exchange(owned, wanted) if least and len(owned) <= MOST_PARTS else None
     if exchange is None:
         return found, least
-    # One round that sends as much as a gather would leaves less to hold.
+    # One round that sends as much as an all-gather needs less memory.
     leaves_less = exchange.sent == least and found is None and len(exchange.rounds) == 1
     return (exchange, exchange.sent) if exchange.sent < least or leaves_less else (found, least)
 
@@ -213,9 +216,10 @@ def _elements(window: Window, size: int, parts: int) -> int:
 
 
 def window_bytes(window: Window, size: int, parts: int, whole: float) -> float:
-    """What each process sends for all to have what they read of an operand of `whole` bytes.
+    """Return the bytes that each process sends so that all have the elements their windows read.
 
-    `size` is the extent of the factor along which the operand is read, split in `parts` parts; of
-    other splits of the operand `whole` is one process's share.
+    `size` is the extent of the factor along which the operand is read, and `parts` the number of
+    its shards. `whole` is the size in bytes of the operand, or of the process's share of it along
+    the other dimensions if those are split.
     """
     return whole * _elements(window, size, parts) / max(1, window.extent)

@@ -1,13 +1,14 @@
-"""How long kernels and collectives take on a machine, as estimates by formulas. No IR.
+"""Estimate the time of kernels and collectives on a machine by formulas. No IR.
 
-A kernel takes as long as its work or its memory traffic does, whichever is more (the roofline
-model), and its launch. A collective takes, along each network that its group runs over, the
-messages of its fastest algorithm and the time of its bytes (Thakur, Rabenseifner and Gropp); what
-arrives to be reduced is added up at the speed of memory.
+A kernel takes the maximum of its compute time and its memory traffic time (the roofline model),
+plus its launch. A collective takes, along each network that its group crosses, the latencies of the
+messages of its fastest algorithm and the transfer time of its bytes (Thakur, Rabenseifner and
+Gropp); received data are reduced at memory bandwidth.
 
-Over several networks a collective is done network by network: an all-reduce among 2 hosts of 4
-devices is a reduce-scatter inside of each host, an all-reduce of a quarter between them, and an
-all-gather. In bytes that is an all-reduce of everything inside and of a quarter outside.
+A collective over several networks is done network by network: an all-reduce among 2 hosts of 4
+devices is a reduce-scatter within each host, an all-reduce of a quarter between them, and an
+all-gather. In bytes, this is an all-reduce of everything within hosts and of a quarter between
+them.
 """
 
 from __future__ import annotations
@@ -21,34 +22,37 @@ from .machine import Device, Hop, Machine, Topology
 
 
 class Price(Protocol):
-    """What is to be as little as possible: seconds, or bytes."""
+    """The quantity to minimise: seconds, or bytes."""
 
     def collective(self, row: CollectiveRow, brought: float, axes: Sequence[int]) -> float:
-        """The price of a collective along axes to which each process brings so many bytes."""
+        """Return the price of a collective; each process contributes `brought` bytes."""
         ...
 
     def kernel(self, work: float, element: str, traffic: float) -> float:
-        """The price of so many scalar operations on elements, that read and write bytes."""
+        """Return the price of `work` scalar operations on `element` with `traffic` bytes."""
         ...
 
 
 class BytesPrice:
-    """Bytes sent, and work as `BYTES_PER_POINT` says, on a grid with such extents."""
+    """Count bytes sent, and work converted by `BYTES_PER_POINT`, on a grid with these extents."""
 
     def __init__(self, extents: Sequence[int]) -> None:
         self._sent = sent_bytes(extents)
 
     def collective(self, row: CollectiveRow, brought: float, axes: Sequence[int]) -> float:
-        """As `Price` says."""
+        """Return the bytes that each process sends."""
         return self._sent(row, brought, tuple(axes))
 
     def kernel(self, work: float, element: str, traffic: float) -> float:
-        """As `Price` says: a point is two operations."""
+        """Return the work as an equivalent number of bytes: a point is two operations."""
         return BYTES_PER_POINT * work / 2
 
 
 class TimePrice:
-    """Seconds on a machine, of one thing after the other. Raises MachineError for a large grid."""
+    """Count seconds on a machine, without overlap.
+
+    Raises MachineError if the grid has more devices than the machine.
+    """
 
     def __init__(self, machine: Machine, extents: Sequence[int]) -> None:
         machine.check_grid(extents)
@@ -57,29 +61,29 @@ class TimePrice:
         self._hops: dict[tuple[int, ...], tuple[Hop, ...]] = {}
 
     def collective(self, row: CollectiveRow, brought: float, axes: Sequence[int]) -> float:
-        """As `Price` says."""
+        """Return the seconds that the collective takes."""
         key = tuple(axes)
         if key not in self._hops:
             self._hops[key] = self._machine.hops(self._extents, key)
         return collective_seconds(row, brought, self._hops[key], self._machine.device)
 
     def kernel(self, work: float, element: str, traffic: float) -> float:
-        """As `Price` says."""
+        """Return the seconds that the kernel takes."""
         return kernel_seconds(self._machine.device, work, element, traffic)
 
 
 def kernel_seconds(device: Device, work: float, element: str, traffic: float) -> float:
-    """The time of so many scalar operations on elements, that read and write so many bytes."""
+    """Return the seconds of `work` scalar operations on `element` with `traffic` bytes."""
     return device.launch + max(work / device.flops_of(element), traffic / device.memory_bandwidth)
 
 
 def collective_seconds(
     row: CollectiveRow, brought: float, hops: Sequence[Hop], device: Device
 ) -> float:
-    """The time of a collective over a group to which each process brings so many bytes."""
+    """Return the seconds of a collective; each process contributes `brought` bytes."""
     grows = bool(row.joins) and not row.divides
     seconds, held = 0.0, brought
-    # What grows crosses the slow networks first, what shrinks crosses them last.
+    # Gathers grow and cross slow networks first; reductions shrink and cross them last.
     for hop in reversed(hops) if grows else hops:
         seconds += _hop_seconds(row, held, hop, device)
         if grows:
@@ -106,7 +110,7 @@ def _algorithm_seconds(algorithm: Algorithm, held: float, hop: Hop) -> float:
         case Topology.SHARED:
             bandwidth /= hop.sharers
         case Topology.RING if not algorithm.to_neighbours:
-            # How far away the others are on average, in the nearer direction.
+            # Average distance to the other devices, in the nearer direction of the ring.
             distance = (n * n // 4) / (n - 1)
         case _:
             pass

@@ -1,1 +1,1 @@
-"""From annotations to one device's program with collectives."""
+"""Passes from sharding annotations to the SPMD program of one device."""

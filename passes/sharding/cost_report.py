@@ -1,22 +1,22 @@
-"""What a partitioned program costs one device: collectives, bytes sent, work and memory.
+"""Report what a partitioned program costs one device: collectives, bytes sent, work and memory.
 
-The numbers are counted from the program, not measured:
+The numbers are derived from the program, not measured:
 
 - bytes sent are those of ring algorithms (`sharding/collectives.py`);
-- work is the number of scalar `arith` and `math` operations other than constants, comparisons and
-  conversions that loop nests and elementwise operations run;
-- time is what kernels and collectives take on a machine, one after the other
-  (`sharding/time_model.py`); the least time is that of whichever of both takes longer;
-- peak memory is that of tensors that are still to be read, at the moment when they are most. An
-  operation writes into its destination if nobody else reads that; `tensor.empty` holds nothing.
+- work is the number of scalar `arith` and `math` operations in loop nests and elementwise
+  operations, without constants, comparisons and conversions;
+- time is the sum of the times of kernels and collectives on a machine (`sharding/time_model.py`);
+  the least time assumes that the two overlap completely;
+- peak memory is the maximum size of live tensors. An operation writes into its destination if that
+  has no other reader; `tensor.empty` takes no memory.
 
 Where processes hold unequal shards, the numbers are those of the last process along all grid axes
-(`local_sizes.py`), and a halo is that of a process with two neighbours.
+(`local_sizes.py`); halos are those of a process with two neighbours.
 
-Loops count as often as they iterate if that is known, else once, and of branches the one that sends
-most, or works most. What has a size that is known only at run time is not counted, and the report
-says how many operations that were. A host program costs what the kernels that it dispatches cost;
-its memory is the runtime's affair.
+A loop counts as often as it iterates if that is known, else once. Of branches, the one that sends
+most counts, or does most work if they send the same. Operations whose sizes are known only at run
+time are not counted; the report gives their number. A host program costs as much as the kernels
+that it dispatches; its memory is left out, since the runtime manages it.
 """
 
 from __future__ import annotations
@@ -56,52 +56,52 @@ from .kernel_work import (
 )
 
 Shapes = Callable[..., Sequence[int] | None]
-"""The shape of a value, on the first process along some grid axes or on the last one."""
+"""Return the shape of a value on the last process or, along given grid axes, on the first one."""
 
 _HOLDS_NOTHING = ANNOTATIONS | {"tensor.empty"}
 
 _BRANCHES = ("scf.if", "scf.index_switch")
-"""Operations of which one region runs."""
+"""Operations that run one of their regions."""
 
 
 @dataclass(slots=True)
 class Cost:
-    """What a stretch of a program costs one device."""
+    """The cost of a part of a program on one device."""
 
     collectives: dict[tuple[str, str], tuple[int, float]] = field(
         default_factory=dict[tuple[str, str], tuple[int, float]]
     )
-    """By name and axes: how often, and the bytes that it sends in all."""
+    """By name and axes: how often the collective runs, and the total bytes that it sends."""
     work: float = 0.0
-    """Scalar operations."""
+    """Number of scalar operations."""
     peak: int = 0
-    """Bytes."""
+    """Peak memory in bytes."""
     computing: float = 0.0
-    """Seconds of kernels on a machine, 0 without one."""
+    """Seconds of kernels on the machine; 0 without a machine."""
     sending: float = 0.0
-    """Seconds of collectives on a machine, 0 without one."""
+    """Seconds of collectives on the machine; 0 without a machine."""
     uncounted: int = 0
-    """Operations with sizes that are known only at run time, or whose work is not."""
+    """Number of operations whose sizes are known only at run time, or whose work is unknown."""
     dispatches: int = 0
-    """Kernels that a host program runs; its buffers are not among the bytes."""
+    """Number of kernels that a host program dispatches; its buffers do not count towards `peak`."""
 
     @property
     def sent(self) -> float:
-        """Bytes that a device sends."""
+        """The bytes that a device sends."""
         return sum(sent for _, sent in self.collectives.values())
 
     @property
     def seconds(self) -> float:
-        """The time of one thing after the other."""
+        """The time in seconds without overlap."""
         return self.computing + self.sending
 
     @property
     def overlapped_seconds(self) -> float:
-        """The least time, if all that is sent is sent while something else is computed."""
+        """The time in seconds if communication and computation overlap completely."""
         return max(self.computing, self.sending)
 
     def as_json(self) -> dict[str, object]:
-        """All of it as values of JSON; times are 0 without a machine."""
+        """Return the cost as a JSON object; times are 0 without a machine."""
         return {
             "collectives": [
                 {"name": name, "over": axes, "count": count, "bytes": sent}
@@ -118,7 +118,7 @@ class Cost:
         }
 
     def add(self, other: Cost, times: int = 1) -> None:
-        """Add what another stretch costs, apart from memory."""
+        """Add the cost of another part, run `times` times, except for its memory."""
         for key, (count, sent) in other.collectives.items():
             old_count, old_sent = self.collectives.get(key, (0, 0.0))
             self.collectives[key] = old_count + times * count, old_sent + times * sent
@@ -130,9 +130,10 @@ class Cost:
 
 
 def module_costs(module: ModuleOp, machine: Machine | None = None) -> dict[str, Cost]:
-    """What one call of each function of a module costs one device.
+    """Return what one call of each function of a module costs one device.
 
-    Times are those on a machine, if one is given. Raises MachineError if a grid is larger.
+    Times are those on `machine`, if it is given. Raises MachineError if a grid is larger than the
+    machine.
     """
     module = module.clone()
     counter = CostCounter(module, machine)
@@ -144,16 +145,17 @@ def module_costs(module: ModuleOp, machine: Machine | None = None) -> dict[str, 
 
 
 def render_report(module: ModuleOp, machine: Machine | None = None) -> str:
-    """The costs of every function of a module, as text; kernels are part of who dispatches them.
+    """Return the costs of every function of a module as text.
 
-    Raises MachineError.
+    Kernels count where they are dispatched. Raises MachineError if a grid is larger than the
+    machine.
     """
     costs = module_costs(module, machine)
     return "\n".join(_render(name, cost, machine) for name, cost in costs.items())
 
 
 def render_json(module: ModuleOp, machine: Machine | None = None) -> str:
-    """The same as JSON. Raises MachineError."""
+    """Return the costs of every function of a module as JSON. Raises MachineError."""
     costs = module_costs(module, machine)
     return json.dumps({name: cost.as_json() for name, cost in costs.items()}, indent=2) + "\n"
 
@@ -184,7 +186,7 @@ def _render(name: str, cost: Cost, machine: Machine | None) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """A time in the unit that suits it."""
+    """Return a time in seconds as text, in a suitable unit."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= scale:
             return f"{seconds / scale:.4g} {unit}"
@@ -192,9 +194,9 @@ def time_text(seconds: float) -> str:
 
 
 class CostCounter:
-    """Costs of the functions of a module, each counted once.
+    """The costs of the functions of a module, each computed once.
 
-    The module gets operations that compute sizes, which cost nothing.
+    Computing sizes adds operations to the module; these are not counted.
     """
 
     def __init__(self, module: Operation, machine: Machine | None) -> None:
@@ -214,7 +216,7 @@ class CostCounter:
         self._known: dict[Operation, Cost] = {}
 
     def function(self, function: Operation) -> Cost:
-        """What one call costs; a recursive call inside counts as nothing."""
+        """Return the cost of one call; recursive calls within it count as 0."""
         found = self._known.get(function)
         if found is None:
             self._known[function] = Cost()
@@ -225,7 +227,7 @@ class CostCounter:
         total = Cost()
         operations = self.operations(block)
         last_use = _last_uses(block, operations)
-        # Whoever calls holds the arguments to the end.
+        # The caller keeps the arguments alive during the call.
         live: dict[SSAValue, int] = {argument: self._bytes(argument) for argument in block.args}
         total.peak = sum(live.values())
         for index, operation in enumerate(operations):
@@ -253,17 +255,18 @@ class CostCounter:
         return total
 
     def operations(self, block: Block) -> list[Operation]:
-        """The operations of a block that the program has, without those that compute sizes."""
+        """Return the operations of a block, without those added to compute sizes."""
         return [operation for operation in block.ops if operation in self._operations]
 
     def operation(self, operation: Operation) -> Cost:
-        """What running an operation once costs, with its regions and what it calls."""
+        """Return the cost of running an operation once, with its regions and callees."""
         cost = Cost()
         if operation.name in COLLECTIVES and operation.name != RECV.operation:
             self._collective(operation, cost)
             return cost
         for entry in entry_points(operation):
-            # Of several kernels the first that fits is run, and they do the same.
+            # Entry points are variants of one kernel of equal cost; the runtime runs the first that
+            # fits.
             names = entry.root_reference.data, entry.string_value().rpartition(".")[2]
             kernel = self._kernels.get(names)
             if kernel is not None:
@@ -301,7 +304,7 @@ class CostCounter:
         return total
 
     def _bytes(self, value: SSAValue) -> int:
-        """The size of a tensor, 0 if it is not known and for anything else."""
+        """Return the size of a tensor; 0 for unknown sizes and other types."""
         shape = self._sizes.shape(value)
         return 0 if shape is None else prod(shape) * element_bytes(value)
 
@@ -316,7 +319,7 @@ class CostCounter:
         traffic = sum(sum(map(self._bytes, side)) for side in memory_values(operation))
         device = self._machine.device
         seconds = kernel_seconds(device, work, work_element(operation), traffic)
-        # The kernel of the only reader is launched once for both.
+        # The launch of the kernel that it is fused into is counted there.
         cost.computing += seconds - device.launch * is_fused(operation)
 
     def _collective(self, operation: Operation, cost: Cost) -> None:
@@ -333,18 +336,21 @@ class CostCounter:
         cost.collectives[operation.name, where] = (1, sent)
 
     def _seconds(self, operation: Operation, grid: Grid, axes: Sequence[int], sent: float) -> float:
-        """The time of a collective, from the bytes that it sends by a ring algorithm."""
+        """Return the time of a collective, given the bytes that it sends in a ring algorithm."""
         assert self._machine is not None
         row, shape = COLLECTIVES[operation.name], known_extents(grid.shape)
         price = TimePrice(self._machine, shape)
         each = row.sent(prod(shape[axis] for axis in axes))
-        if not each:  # A halo: what is brought is what is sent.
+        if not each:  # A halo exchange, whose row has no byte count.
             return price.collective(SEND, sent, axes)
         return price.collective(row, sent / each, axes)
 
 
 def bytes_sent(operation: Operation) -> float | None:
-    """What each device sends in a collective by ring algorithms, `None` for unknown sizes."""
+    """Return the bytes that each device sends in a collective; `None` if sizes are unknown.
+
+    Counts are those of ring algorithms.
+    """
 
     def shape(value: SSAValue, first_along: Sequence[int] = ()) -> Sequence[int] | None:
         value_type = ranked(value)
@@ -355,7 +361,7 @@ def bytes_sent(operation: Operation) -> float | None:
 
 
 def collective_axes(operation: Operation) -> Sequence[int]:
-    """The grid axes along which a collective works."""
+    """Return the grid axes along which a collective communicates."""
     split = operation.get_attr_or_prop("split_axes")
     if isinstance(split, AxesArrayAttr):
         return tuple(axis for axes in split.lists() for axis in axes)
@@ -363,7 +369,7 @@ def collective_axes(operation: Operation) -> Sequence[int]:
 
 
 def _sent(operation: Operation, shape_of: Shapes) -> float | None:
-    """The bytes that a device sends in a collective, `None` if that is not known."""
+    """Return the bytes that a device sends in a collective; `None` if unknown."""
     source = operation.operands[0]
     if operation.name == UPDATE_HALO.operation:
         return _halo_bytes(operation, shape_of)
@@ -377,13 +383,14 @@ def _sent(operation: Operation, shape_of: Shapes) -> float | None:
     if row.joins and not row.divides:
         whole, first = shape_of(operation.results[0]), shape_of(source, collective_axes(operation))
         if whole is not None and first is not None:
-            # All pieces but that of the next process in the ring, which is the first.
+            # In a ring, a process passes on all pieces but that of its successor, the first
+            # process.
             return float((prod(whole) - prod(first)) * element_bytes(source))
     return size * row.sent(group)
 
 
 def _halo_bytes(operation: Operation, shape_of: Shapes) -> float | None:
-    """A process sends to each neighbour along a dimension what that has as a halo."""
+    """Return the bytes of a halo exchange: in each dimension both halos are sent."""
     split = operation.get_attr_or_prop("split_axes")
     widths = operation.get_attr_or_prop("static_halo_sizes")
     source = operation.operands[0]
@@ -409,12 +416,12 @@ def _halo_bytes(operation: Operation, shape_of: Shapes) -> float | None:
 
 
 def _executable_of(function: Operation) -> Operation | None:
-    """The executable that a function is a kernel of."""
+    """Return the executable that contains a kernel function; `None` for other functions."""
     return next((each for each in enclosing(function) if each.name in EXECUTABLES), None)
 
 
 def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[SSAValue, int]:
-    """For each value that operations of a block read, the index of the last that does."""
+    """Return for each value read in a block the index of the last operation that reads it."""
     last: dict[SSAValue, int] = {}
     for index, operation in enumerate(operations):
         for inner in operation.walk():
@@ -424,7 +431,7 @@ def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[SSAValue, 
 
 
 def trip_count(operation: Operation) -> int:
-    """How often the body of a loop runs, 1 where that is not known."""
+    """Return how often the body of a loop runs; 1 for other operations and unknown bounds."""
     if operation.name == "scf.forall":
         low, high, step = (
             number_list(operation.properties.get(f"static{name}"))

@@ -1,8 +1,8 @@
-"""What operations on tensors compute, and which tensors they read from memory and write to it.
+"""Compute the work of operations on tensors, and their memory traffic.
 
-A backend computes elementwise operations on the way inside the kernel of their only reader, so
-such results never reach memory. Constants, fills and empty tensors are made where they are read,
-and reshapes and casts move nothing.
+Backends fuse an elementwise operation into the kernel of its only reader, so its result never
+reaches memory. Constants, fills and empty tensors are materialised where they are read; reshapes
+and casts move no data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...ir.locations import made_by
 from ...ir.tensor_types import ranked
 
 ShapeOf = Callable[[SSAValue], Sequence[int] | None]
-"""The shape of a tensor; `None` if it is not known, and for anything else."""
+"""Return the shape of a tensor; `None` if it is unknown, or for other types."""
 
 _FREE = frozenset(
     """
@@ -29,7 +29,7 @@ _FREE = frozenset(
     complex.eq complex.im complex.neq complex.re tosa.cast tosa.const tosa.identity tosa.select
     """.split()
 )
-"""Elementwise operations that move, compare or convert."""
+"""Elementwise operations that only move, compare or convert elements, and count as no work."""
 
 _TOSA_WORK = frozenset(
     """
@@ -41,7 +41,7 @@ _TOSA_WORK = frozenset(
 )
 
 _COMPLEX_WORK = {"complex.conj": 1, "complex.div": 11, "complex.mul": 6}
-"""What takes other than two operations on real numbers, as schoolbooks do it."""
+"""Real operations per complex operation by schoolbook formulas, where these are not two."""
 
 _NOT_COUNTED = frozenset(
     """
@@ -49,24 +49,24 @@ _NOT_COUNTED = frozenset(
     tosa.resize tosa.rfft2d tosa.transpose_conv2d
     """.split()
 )
-"""Operations whose work nothing here knows."""
+"""Operations whose work is not modelled."""
 
 _UNCONVERTED = ("chlo", "stablehlo")
-"""Dialects whose operations are priced when they are converted to others."""
+"""Dialects whose operations have no cost until they are converted."""
 
 ANNOTATIONS = frozenset(
     "sdy.propagation_barrier sdy.reshard sdy.sharding_constraint shard.shard".split()
 )
-"""Operations whose result is their operand."""
+"""Operations whose result is their operand, with an annotation."""
 
 
 def is_free(operation: Operation) -> bool:
-    """Whether an operation computes nothing: it moves, compares or converts elements."""
+    """Return whether an operation only moves, compares or converts elements."""
     return operation.name in _FREE
 
 
 def operation_work(operation: Operation, shape_of: ShapeOf) -> float | None:
-    """The scalar operations that an operation on tensors takes, `None` if that is not known."""
+    """Return the number of scalar operations of an operation on tensors; `None` if unknown."""
     view = structured_view(operation)
     if view is not None:
         return _loop_work(view, shape_of)
@@ -88,7 +88,7 @@ def _loop_work(view: StructuredView, shape_of: ShapeOf) -> float | None:
 
 
 def _scalar_work(operation: Operation) -> int:
-    """The operations on real numbers that one on scalars takes."""
+    """Return the number of real operations of a scalar operation."""
     if is_free(operation):
         return 0
     if operation.name.startswith("complex."):
@@ -125,8 +125,10 @@ def _extent(value: SSAValue, dimension: int) -> int:
 
 
 def work_element(operation: Operation) -> str:
-    """The element type that an operation computes with: that of its first tensor, or the parts of
-    its complex numbers."""
+    """Return the element type that an operation computes with, as text.
+
+    This is the element type of its first tensor; for complex elements, that of their parts.
+    """
     for value in (*operation.operands, *operation.results):
         value_type = ranked(value)
         if value_type is not None:
@@ -137,7 +139,7 @@ def work_element(operation: Operation) -> str:
 _MADE_IN_PLACE = frozenset(
     "arith.constant linalg.fill tensor.empty tensor.from_elements tensor.splat tosa.const".split()
 )
-"""Operations that make tensors of nothing or of scalars, where they are read."""
+"""Operations that make tensors from nothing or from scalars, fused into their readers."""
 
 _VIEWS = frozenset(
     """
@@ -145,11 +147,11 @@ _VIEWS = frozenset(
     tosa.identity tosa.reshape
     """.split()
 )
-"""Operations whose result is their operand under another type."""
+"""Operations whose result is their operand with another type."""
 
 
 def is_kernel(operation: Operation) -> bool:
-    """Whether an operation on tensors runs as a kernel, or inside one."""
+    """Return whether an operation on tensors runs as a kernel, or fused into one."""
     return (
         operation.name.startswith(("arith.", "linalg.", "math.", "tensor.", "tosa."))
         and any(ranked(result) is not None for result in operation.results)
@@ -159,7 +161,7 @@ def is_kernel(operation: Operation) -> bool:
 
 
 def is_fused(operation: Operation) -> bool:
-    """Whether the kernel of its only reader computes an operation on the way."""
+    """Return whether an operation is fused into the kernel of its only reader."""
     if len(operation.results) != 1 or not _is_pointwise(operation):
         return False
     reader = _only_reader(operation.results[0])
@@ -191,9 +193,9 @@ def _only_reader(value: SSAValue) -> Operation | None:
 
 
 def memory_values(operation: Operation) -> tuple[tuple[SSAValue, ...], tuple[SSAValue, ...]]:
-    """The operands that a kernel reads from memory, and the results that it writes there.
+    """Return the operands that a kernel reads from memory, and the results that it writes there.
 
-    A slice reads what it writes, and what is inserted is written where it belongs.
+    A slice reads as much as it writes. An insertion accesses only the inserted part, in place.
     """
     if operation.name == "tensor.extract_slice":
         return (operation.results[0],), (operation.results[0],)
@@ -206,7 +208,7 @@ def memory_values(operation: Operation) -> tuple[tuple[SSAValue, ...], tuple[SSA
 
 
 def unannotated(value: SSAValue) -> SSAValue:
-    """The value that annotations are about: its memory is where a value is."""
+    """Return the value behind a chain of annotations, which holds the memory."""
     while (annotation := made_by(value, *ANNOTATIONS)) is not None:
         value = annotation.operands[0]
     return value

@@ -1,4 +1,4 @@
-"""Which values of a program are placed on a grid, and how: what pictures of shardings show."""
+"""List the values of a program that have a sharding, for `--show-shardings` and notebooks."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class PlacedValue:
 
 
 def placed_values(module: ModuleOp) -> list[PlacedValue]:
-    """All values that have a sharding, each sharding of a value once, in the program's order.
+    """Return all values that have a sharding, in program order.
 
-    Raises OperationError for annotations that make no sense.
+    Each pair of value and sharding is returned once. Raises OperationError for invalid annotations.
     """
     module = module.clone()
     import_annotations(module)
@@ -71,7 +71,7 @@ def _of_annotation(
 ) -> PlacedValue:
     annotation = annotation_of(operation, grids)
     source = annotation.source
-    # Annotations stand one behind another: the tensor is what the first of them annotates.
+    # In a chain of annotations the annotated tensor is the source of the first one.
     while isinstance(owner := source.owner, Operation) and owner.name == SHARD:
         source = owner.operands[0]
     shape = tensor_shape(annotation.source) or ()
@@ -80,7 +80,7 @@ def _of_annotation(
 
 @dataclass(frozen=True, slots=True)
 class PlacedGroup:
-    """Values of a function that lie alike."""
+    """Values of a function that have the same shape and sharding."""
 
     function: str
     values: tuple[str, ...]
@@ -89,9 +89,9 @@ class PlacedGroup:
 
 
 def placed_groups(module: ModuleOp) -> list[PlacedGroup]:
-    """The values that have a sharding, those of one shape and sharding together.
+    """Return the values that have a sharding, grouped by function, shape and sharding.
 
-    Raises OperationError for annotations that make no sense.
+    Raises OperationError for invalid annotations.
     """
     groups: dict[tuple[str, Shape, Sharding], list[str]] = {}
     for each in placed_values(module):
@@ -103,7 +103,7 @@ def placed_groups(module: ModuleOp) -> list[PlacedGroup]:
 
 
 def render_shardings(groups: Sequence[PlacedGroup], *, color: bool = False) -> str:
-    """Maps of shardings for a terminal, each with the values that have it."""
+    """Return device maps of shardings as text, each with the values that have the sharding."""
     lines: list[str] = []
     last = ""
     for group in groups:
@@ -117,7 +117,7 @@ def render_shardings(groups: Sequence[PlacedGroup], *, color: bool = False) -> s
 
 
 def shardings_html(groups: Sequence[PlacedGroup]) -> str:
-    """The same for a notebook."""
+    """Return device maps of shardings as HTML, each with the values that have the sharding."""
     parts: list[str] = []
     for group in groups:
         values = escape(f"@{group.function}: {', '.join(group.values)}")

@@ -2,9 +2,9 @@
 
     shard-annotate{grid=2x4 args=x:[[0],[]],w*:[[],[1]] results=0:[[0],[]]}
 
-places every argument called `x` or `w...` and the first result on a grid of 2 x 4 processes, as
-if the text had a `shard.shard` there. The lists are those of `shard.sharding`: for each dimension
-the axes that split it.
+places every argument called `x` or `w...` and the first result on a grid of 2 x 4 processes, as if
+the program contained the `shard.shard` operations. The lists are those of `shard.sharding`: for
+each dimension the axes that split it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,17 @@ from ..manager.pipeline_text import unquote
 from .annotations.access import SHARD, read_annotated
 
 GRID_NAME = "grid"
-"""What a new grid is called."""
+"""The name of a new grid."""
 _MOST_NAMES = 12
-"""How many names an error lists."""
+"""Maximum number of names that an error lists."""
 
 
 @dataclass(frozen=True)
 class ShardAnnotatePass(ModulePass):
-    """Annotate what patterns name. A value takes the first entry that matches one of its names."""
+    """Annotate the tensors that patterns name.
+
+    The first entry that matches a tensor applies.
+    """
 
     name = "shard-annotate"
 
@@ -52,13 +55,13 @@ class ShardAnnotatePass(ModulePass):
     """Arguments, as `pattern:lists`."""
 
     results: tuple[str, ...] = ()
-    """Results of functions."""
+    """Results of functions, as `pattern:lists`."""
 
     values: tuple[str, ...] = ()
-    """Results of operations."""
+    """Results of operations, as `pattern:lists`."""
 
     functions: tuple[str, ...] = ()
-    """Patterns for the names of functions; all public ones by default."""
+    """Patterns for the names of functions; by default all public functions."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_annotations(op)
@@ -80,17 +83,17 @@ class ShardAnnotatePass(ModulePass):
 
 @dataclass(slots=True)
 class _Entry:
-    """One `pattern:lists`, and what it has come to."""
+    """One `pattern:lists` entry, and whether it has matched."""
 
     pattern: str
     lists: list[list[int]]
     matched: bool = False
     seen: set[str] = field(default_factory=set[str])
-    """Names that did not match."""
+    """Names that did not match, for errors."""
 
     @property
     def who(self) -> str:
-        """What annotates, in errors."""
+        """Describes the entry in errors."""
         return f"'{self.pattern}' of shard-annotate"
 
     @staticmethod
@@ -136,13 +139,13 @@ def _is_lists(value: Any) -> bool:
 
 
 def _is_like(pattern: str, name: str) -> bool:
-    """Whether a pattern with `*` and `?` describes a name; brackets stand for themselves."""
+    """Return whether a name matches a pattern with `*` and `?`; brackets are literal."""
     text = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
     return re.fullmatch(text, name, re.DOTALL) is not None
 
 
 def _chosen(module: ModuleOp, patterns: Sequence[str]) -> Iterator[FuncOp]:
-    """The functions with a body whose names are asked for."""
+    """Yield the functions with a body whose names match, or all public ones without patterns."""
     for operation in module.walk():
         if not isinstance(operation, FuncOp) or not operation.body.blocks:
             continue
@@ -155,7 +158,12 @@ def _chosen(module: ModuleOp, patterns: Sequence[str]) -> Iterator[FuncOp]:
 
 
 def find_or_create_grid(module: ModuleOp, text: str) -> str:
-    """The name of the grid that is meant, made if there is none of these extents."""
+    """Return the name of the grid that `text` describes; see the option `grid`.
+
+    For extents, the first grid of that shape is used, or a new one is defined. Raises
+    PassFailedException if `text` is malformed or names no grid, or if it is empty and the program
+    does not have exactly one grid.
+    """
     grids = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, GridOp)}
     listed = ", ".join(f"@{name}" for name in grids) or "none"
     if not text:
@@ -186,7 +194,7 @@ def find_or_create_grid(module: ModuleOp, text: str) -> str:
 
 
 def printed_names(function: FuncOp) -> dict[SSAValue, str]:
-    """The names that values of a function are printed with, without `%`."""
+    """Return the names that the printer gives to the values of a function, without `%`."""
     names: dict[SSAValue, str] = {}
     counts: dict[str | None, int] = {}
 
@@ -214,30 +222,33 @@ def printed_names(function: FuncOp) -> dict[SSAValue, str]:
 
 
 def located_name(location: Attribute) -> str | None:
-    """The name in a location such as `loc("p['w']"(...))`, which JAX gives to arguments."""
+    """Return the name in a location such as `loc("p['w']"(...))`, which JAX gives to arguments.
+
+    Returns `None` for other locations.
+    """
     return location.desc.data if isinstance(location, NameLoc) else None
 
 
 def _told(function: FuncOp, group: str, index: int, key: str) -> str | None:
-    """A string attribute of an argument or a result."""
+    """Return a string attribute of an argument or a result; `None` if it is missing or empty."""
     found = boundary_attributes(function, group, index).get(key)
     return found.data if isinstance(found, StringAttr) and found.data else None
 
 
 def argument_names(function: FuncOp, index: int, printed: str) -> list[str]:
-    """What an argument is called: as it is printed, in `jax.arg_info`, where it is from."""
+    """Return the names of an argument: as printed, in `jax.arg_info`, and in its location."""
     argument = function.body.blocks[0].args[index]
     found = [printed, _told(function, "arg_attrs", index, "jax.arg_info")]
     return [name for name in (*found, located_name(argument.location)) if name]
 
 
 def result_names(function: FuncOp, index: int) -> list[str]:
-    """What a result is called: its number, and what `jax.result_info` says."""
+    """Return the names of a result: its number, and its `jax.result_info`."""
     told = _told(function, "res_attrs", index, "jax.result_info")
     return [str(index), *([told] if told else [])]
 
 
-# Annotating.
+# Annotations.
 
 
 def _first(entries: Sequence[_Entry], names: Sequence[str]) -> _Entry | None:
@@ -272,10 +283,11 @@ def annotate_producer(
     who: str,
     before: Operation | None = None,
 ) -> None:
-    """Say how the producer leaves a value, for all that use it; `who` says so.
+    """Annotate a value with the sharding in which its producer leaves it, for all its users.
 
-    The annotation is right behind the producer; that of an argument is `before` an operation, or
-    first in its block. Raises OperationError where it is said already, or does not suit the tensor.
+    The annotation is inserted right after the producer; that of a block argument before `before`,
+    or first in its block. `who` names the source of the annotation in errors. Raises OperationError
+    if the value already has such an annotation, or if the sharding does not fit the tensor.
     """
     owner = value.owner
     if isinstance(owner, Block):
@@ -296,9 +308,10 @@ def annotate_producer(
 def annotate_operand(
     operation: Operation, index: int, lists: Sequence[Sequence[int]], grid: str, who: str
 ) -> None:
-    """Say how an operation wants an operand; `who` says so.
+    """Annotate an operand with the sharding in which its operation wants it.
 
-    Raises OperationError where it does not suit the tensor.
+    `who` names the source of the annotation in errors. Raises OperationError if the sharding does
+    not fit the tensor.
     """
     block = operation.parent_block()
     assert block is not None
@@ -328,9 +341,9 @@ def _made(
     *,
     for_users: bool,
 ) -> ShardOp:
-    """Insert an annotation into a block, before an operation, because of another one.
+    """Insert an annotation at `place`: (block, operation to insert before, operation for errors).
 
-    Raises OperationError where it does not suit the tensor.
+    Raises OperationError if the sharding does not fit the tensor.
     """
     block, before, origin = place
     sharding = ShardingOp(grid, lists or [[]])

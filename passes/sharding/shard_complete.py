@@ -1,7 +1,7 @@
-"""`shard-complete`: replicates every tensor of annotated functions that has no sharding yet.
+"""`shard-complete`: replicate every tensor of annotated functions that has no sharding.
 
-Partitioning then never meets a tensor of which it does not know where it is: unused arguments,
-arguments that are returned as they are, and whatever propagation did not reach.
+After this pass, partitioning meets no tensor without a sharding. This concerns unused arguments,
+arguments that are returned unchanged, and other tensors that propagation did not reach.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .propagation.tensor_shardings import ShardingAssigner
 
 @dataclass(frozen=True)
 class ShardCompletePass(ModulePass):
-    """Replicate every tensor of annotated functions that has no sharding yet."""
+    """Replicate every tensor of annotated functions that has no sharding."""
 
     name = "shard-complete"
 

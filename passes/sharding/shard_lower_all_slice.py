@@ -1,4 +1,4 @@
-"""`shard-lower-all-slice`: the local crop as `tensor.extract_slice`."""
+"""`shard-lower-all-slice`: lower `shard.all_slice` to `tensor.extract_slice`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ NOT_DIVISIBLE = (
     "Slicing a tensor with axis size that is not exactly divisible by the grid process group size "
     "is not supported."
 )
-"""Said at run time, in upstream's words."""
+"""The message of the run-time assertion, as in MLIR."""
 
 
 @dataclass(frozen=True)
 class ShardLowerAllSlicePass(ModulePass):
-    """Replace `shard.all_slice` by the slice that each process cuts out for itself.
+    """Replace `shard.all_slice` by the local slice that each process extracts.
 
-    A size that is known only at run time is checked there to be divisible.
+    If a size is known only at run time, an assertion checks that it is divisible.
     """
 
     name = "shard-lower-all-slice"
@@ -41,9 +41,9 @@ class ShardLowerAllSlicePass(ModulePass):
 
 
 def lower_all_slice(operation: Operation) -> None:
-    """Replace one operation: process `i` of a group of `n` takes the `i`-th of `n` equal pieces.
+    """Lower one operation: process `i` of a group of `n` extracts the `i`-th of `n` equal pieces.
 
-    Raises OperationError where the grid is not defined or the pieces are not equal.
+    Raises OperationError if the grid is not defined or the pieces are not equal.
     """
     grid = grid_of(operation)
     axes = axes_of(operation, "grid_axes")
@@ -66,7 +66,7 @@ def lower_all_slice(operation: Operation) -> None:
         [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes],
     )
     if 0 in slice_type.get_shape():
-        # MLIR has no slice at offset 0 of a dimension without elements.
+        # MLIR rejects a slice at offset 0 of a dimension without elements.
         new = tensor.EmptyOp([size for size in sizes if not isinstance(size, int)], slice_type)
     else:
         new = tensor.ExtractSliceOp(source, offsets, sizes, [1] * len(sizes), slice_type)

@@ -1,4 +1,4 @@
-"""`shard-lower-process-multi-index`: coordinates of a process as arithmetic on its number."""
+"""`shard-lower-process-multi-index`: compute coordinates from the linear index of a process."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class ShardLowerProcessMultiIndexPass(ModulePass):
 
 
 def lower_process_multi_index(operation: Operation) -> None:
-    """Replace one operation. Processes are numbered row-major: the last axis is the fastest.
+    """Lower one operation. Processes are numbered row-major: the last axis varies fastest.
 
-    Raises OperationError where the grid is not defined.
+    Raises OperationError if the grid is not defined.
     """
     grid = grid_of(operation)
     axes = axes_of(operation, "axes") or tuple(range(grid.rank))

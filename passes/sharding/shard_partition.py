@@ -1,9 +1,9 @@
-"""`shard-partition`: from a program with sharding annotations to the program of one device.
+"""`shard-partition`: partition a program with sharding annotations into the program of one device.
 
-Every function that has annotations, or calls one that has, is emitted anew. Each value is held in
-the sharding that its annotation says; an operation without annotation is placed as its operands
-and users make it cheapest, and what nothing places is held whole by each process. Collectives
-lead from one sharding to another. Functions without annotations stay as they are.
+Every function that has annotations, or calls one that has, is rebuilt. Each value is held in its
+annotated sharding. An operation without annotations gets the sharding that is cheapest given its
+operands and users; values without any constraint are replicated. Collectives convert between
+shardings. Functions without annotations do not change.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ ABIS = ("local", "global")
 
 @dataclass(frozen=True)
 class ShardPartitionPass(ModulePass):
-    """Emit one device's part of an annotated program."""
+    """Partition an annotated program into the program of one device."""
 
     name = "shard-partition"
 
     abi: str = "local"
-    """`local` (functions take and return shards, as their annotations say) or `global` (public
-    functions keep their types: each process is given the whole arguments, and gives the whole
-    results)."""
+    """`local`: functions take and return shards, as their annotations say. `global`: public
+    functions keep their types; each process gets the whole arguments and returns the whole results.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.abi not in ABIS:
@@ -53,9 +53,10 @@ class ShardPartitionPass(ModulePass):
 
 
 def partition_module(module: ModuleOp, global_abi: bool = False) -> None:
-    """Partition every annotated function of a module, and those that call them.
+    """Partition every annotated function of a module, and their callers.
 
-    Raises OperationError where an annotation cannot be followed.
+    With `global_abi`, public functions keep their types. Raises OperationError if an annotation is
+    invalid or an operation cannot be partitioned as annotated.
     """
     signatures = Signatures(module, global_abi)
     emitted = [
@@ -95,7 +96,7 @@ def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
 
 
 def _replace_body(function: FuncOp, region: Region, signatures: Signatures) -> None:
-    """Give a function its emitted body, and say in its type and attributes what it takes."""
+    """Install the partitioned body of a function, and update its type and boundary attributes."""
     signature = signatures.of(function)
     results: Shardings = signature.results or ()
     old_type = function.function_type

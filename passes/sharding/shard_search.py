@@ -1,10 +1,10 @@
-"""`shard-search`: chooses how arguments and a few inner values are sharded, by predicted cost.
+"""`shard-search`: choose shardings of arguments and a few inner values by predicted cost.
 
     shard-search{grid=2x4 machine=gpu-host memory=16GB objective=time}
 
-writes `shard.shard` operations as `shard-annotate` does, for `sharding-propagation` and
-`shard-partition` to follow. Annotations that the program has are kept. `sharding/search/` holds
-the mathematics, `docs/sharding_search.md` tells how it works.
+inserts `shard.shard` operations as `shard-annotate` does, as input for `sharding-propagation` and
+`shard-partition`. Existing annotations are kept. The search itself is in `sharding/search/`;
+`docs/sharding_search.md` describes the algorithm.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from .search.plans import Key, keys_of
 from .shard_annotate import find_or_create_grid, printed_names
 
 MOST_AXES = 3
-"""Axes of the grids that are tried for a number of devices."""
+"""Maximum number of axes of the grids that are tried for a number of devices."""
 
 
 @dataclass(frozen=True)
 class ShardSearchPass(ModulePass):
-    """Annotate a program so that it costs least, as a machine is modelled."""
+    """Annotate a program with the shardings of least predicted cost on a machine."""
 
     name = "shard-search"
 
@@ -49,22 +49,22 @@ class ShardSearchPass(ModulePass):
     """Extents (`2x4`), a grid of the program (`@name`), or the only grid that the program has."""
 
     devices: int | None = None
-    """In place of a grid: the number of devices, of which all grids are tried."""
+    """The number of devices, in place of `grid`; all grids of that many devices are tried."""
 
     machine: str = "gpu-host"
     """A preset, or a TOML file: see `--machine`."""
 
     memory: str = ""
-    """The most that a device may hold at once, as `16GB`; by default what the machine has."""
+    """Memory limit of a device, such as `16GB`; by default the memory of the machine's devices."""
 
     objective: Literal["time", "bytes"] = "time"
-    """Whether predicted time or bytes sent, with work, are to be least."""
+    """What to minimise: predicted time, or bytes sent with work in the same units."""
 
     time_limit: float = 30.0
-    """Seconds after which the best plan that was found is taken."""
+    """Time limit in seconds; then the best plan found so far is taken."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # Only what a program is converted to has prices.
+        # Only the operations that a program is converted to have a cost model.
         convert_imported(op)
         import_annotations(op)
         machine = self._machine()
@@ -126,7 +126,7 @@ class ShardSearchPass(ModulePass):
         return float(found.group(1)) * units[found.group(2).upper()]
 
     def _grids(self, module: ModuleOp, machine: Machine) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """The grids to search on: how they are written, and their extents."""
+        """Yield the grids to search on: how annotations name them, and their extents."""
         declared = [each for each in module.body.block.ops if isinstance(each, GridOp)]
         if self.devices is not None:
             if self.grid:
@@ -140,7 +140,8 @@ class ShardSearchPass(ModulePass):
                     f"option 'devices' is for programs without a grid; this has"
                     f" @{declared[0].sym_name.data}: use grid=@{declared[0].sym_name.data}"
                 )
-            # Where all devices are connected alike, the order of axes makes no difference.
+            # With one network all devices are connected alike, and the order of axes makes no
+            # difference.
             ordered = len(machine.networks) > 1
             for extents in factorizations(self.devices, ordered=ordered):
                 yield "x".join(map(str, extents)), extents
@@ -155,7 +156,7 @@ class ShardSearchPass(ModulePass):
 
 
 def _check_annotations(graph: ShardingGraph, name: str) -> None:
-    """Raise OperationError for an annotation on another grid than that of a name."""
+    """Check that all annotations are on the grid called `name`. Raises OperationError if not."""
     for node, annotation in graph.pinned.items():
         grid = graph.grids[node]
         if grid is not None and f"@{grid.name}" != name:
@@ -169,7 +170,11 @@ def _check_annotations(graph: ShardingGraph, name: str) -> None:
 def factorizations(
     count: int, *, ordered: bool, most: int = MOST_AXES
 ) -> Iterator[tuple[int, ...]]:
-    """The grids of a number of devices, with fewer axes first; each axis has two or more."""
+    """Yield the shapes of grids of `count` devices, with fewer axes first.
+
+    Each extent is at least 2. Unless `ordered`, extents are sorted, so that no shape is a
+    permutation of another. `most` limits the number of axes.
+    """
 
     def split(rest: int, length: int, least: int) -> Iterator[tuple[int, ...]]:
         if length == 1:

@@ -1,13 +1,14 @@
-"""`shard-simplify`: fewer and smaller collectives.
+"""`shard-simplify`: reduce the number and size of collectives.
 
-- equal collectives of equal operands are one, and those that nobody reads are none;
-- slicing what was just gathered gives the source back, and so does gathering what was just sliced
-  of a value that the devices share;
-- slicing a finished reduction is a reduce-scatter;
-- combining two finished reductions is finishing their combination (`a + b` of two sums);
-- small reductions of one kind that are ready together share one collective.
+- equal collectives of equal operands are merged, and unused ones are erased;
+- slicing the result of a gather gives the gather's source, and gathering a slice gives the slice's
+  source if all devices of the group hold the same value;
+- slicing the result of an all-reduce is a reduce-scatter;
+- an elementwise combination of two all-reduces is one all-reduce of the combination (`a + b` of two
+  sums);
+- small all-reduces of one kind that are ready at the same time are merged.
 
-All devices run one program, so that what is dropped is dropped on every device.
+All devices run the same program, so a collective is erased on all devices or on none.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from .annotations.access import PURE_QUERIES, axes_of, dimension_of, grid_name, 
 from .simplify.merge_reductions import merge_reductions
 
 SMALL_BYTES = 8192
-"""Below this, a collective costs its latency rather than its bytes."""
+"""Size in bytes up to which latency dominates the cost of a collective."""
 
 MAXIMAL_ROUNDS = 32
 
@@ -56,14 +57,18 @@ class ShardSimplifyPass(ModulePass):
     name = "shard-simplify"
 
     merge_bytes: int = SMALL_BYTES
-    """All-reduces of at most so many bytes that are ready together are merged; 0 merges none."""
+    """Merge ready all-reduces of at most this many bytes each; 0 merges none."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         simplify(op, self.merge_bytes)
 
 
 def simplify(module: ModuleOp, merge_bytes: int = SMALL_BYTES) -> None:
-    """Simplify the collectives of every region until nothing changes."""
+    """Simplify the collectives of every region until nothing changes.
+
+    At most `MAXIMAL_ROUNDS` rounds are made. Then all-reduces of at most `merge_bytes` bytes are
+    merged.
+    """
     for operation in module.body.blocks[0].ops:
         if not any(inner.name.startswith("shard.") for inner in walk(operation)):
             continue
@@ -76,10 +81,10 @@ def simplify(module: ModuleOp, merge_bytes: int = SMALL_BYTES) -> None:
 
 
 Rule = Callable[[Operation], SSAValue | None]
-"""Gives the value that may stand in the place of an operation's result, if any."""
+"""Return the value that replaces the result of an operation, or `None`."""
 
 Known = dict[object, Operation]
-"""Collectives by what they say and read, that may be used where we are."""
+"""Dominating collectives by their name, operands, properties and types."""
 
 
 def _simplify_regions(operation: Operation, known: Known) -> bool:
@@ -87,7 +92,7 @@ def _simplify_regions(operation: Operation, known: Known) -> bool:
     for region in operation.regions:
         alone = len(region.blocks) == 1
         for block in region.blocks:
-            # Of several blocks none is known to run before another.
+            # With several blocks, none is known to dominate another.
             changed = _simplify_block(block, dict(known) if alone else {}) or changed
     return changed
 
@@ -124,7 +129,7 @@ def _insert_before(operation: Operation, made: Operation) -> SSAValue:
 
 
 def _sliced(operation: Operation) -> SSAValue | None:
-    """`all_slice` of what was gathered, or of a finished reduction."""
+    """Simplify an `all_slice` of an `all_gather` or an `all_reduce`."""
     source = operation.operands[0]
     dimension, axes = dimension_of(operation, ALL_SLICE.divides), axes_of(operation)
     gather = made_by(source, ALL_GATHER.operation)
@@ -160,7 +165,7 @@ def _sliced(operation: Operation) -> SSAValue | None:
 
 
 def _gathered(operation: Operation) -> SSAValue | None:
-    """Gathering what was sliced of a whole that all devices of the group hold."""
+    """Simplify an `all_gather` of an `all_slice` of a value that all devices of the group share."""
     piece = made_by(operation.operands[0], ALL_SLICE.operation)
     if (
         piece is not None
@@ -175,14 +180,14 @@ def _gathered(operation: Operation) -> SSAValue | None:
 
 
 _BRINGS_THE_SAME = frozenset(row.operation for row in (ALL_REDUCE, ALL_GATHER, BROADCAST))
-"""Collectives that give every device of a group the same result."""
+"""Collectives that give all devices of a group the same result."""
 
 
 def _is_same_along(value: SSAValue, axes: Collection[int], grid: str) -> bool:
-    """Whether devices that differ along these axes alone certainly hold the same value.
+    """Return whether processes that differ only along `axes` are known to hold the same value.
 
-    What a function receives may differ: `all_gather(all_slice(%argument))` is a mixture of the
-    arguments of all devices, and `all_gather(all_slice(all_reduce(%argument)))` is not.
+    Function arguments may differ between processes: `all_gather(all_slice(%argument))` mixes the
+    arguments of all processes, while `all_gather(all_slice(all_reduce(%argument)))` does not.
     """
     pending = [(value, frozenset(axes))]
     seen: set[tuple[SSAValue, frozenset[int]]] = set()
@@ -230,11 +235,11 @@ _COMBINATIONS: dict[str, ReductionKind] = {
     "tosa.bitwise_or": ReductionKind.BITWISE_OR,
     "tosa.bitwise_xor": ReductionKind.BITWISE_XOR,
 }
-"""`f(reduce(x), reduce(y)) = reduce(f(x, y))` for these `f`, by the kind of reduction."""
+"""Operations `f` with `f(reduce(x), reduce(y)) = reduce(f(x, y))`, by kind of reduction."""
 
 
 def _combined(operation: Operation) -> SSAValue | None:
-    """A combination of two finished reductions of one kind is the reduction of combinations."""
+    """Replace a combination of two reductions of one kind by the reduction of the combination."""
     if len(operation.operands) < 2 or len(operation.results) != 1:
         return None
     left, right = operation.operands[0].owner, operation.operands[1].owner
@@ -264,7 +269,7 @@ def _combined(operation: Operation) -> SSAValue | None:
 
 
 def _alone(operation: Operation) -> SSAValue | None:
-    """A collective in groups of one device gives its operand back."""
+    """Replace a collective over no axes by its operand."""
     source, result = operation.operands[0], operation.results[0]
     if axes_of(operation) or source.type != result.type:
         return None
@@ -272,7 +277,7 @@ def _alone(operation: Operation) -> SSAValue | None:
 
 
 def _without_elements(operation: Operation) -> SSAValue | None:
-    """An `all_reduce` of a tensor without elements gives it back."""
+    """Replace an `all_reduce` of a tensor without elements by its operand."""
     source, result = operation.operands[0], operation.results[0]
     if source.type != result.type or 0 not in (tensor_shape(source) or ()):
         return None
@@ -298,12 +303,15 @@ _RULES: dict[str, Rule] = {
     ALL_TO_ALL.operation: _alone,
     **dict.fromkeys(_COMBINATIONS, _combined),
 }
-"""What may stand in the place of an operation, `None` if nothing simpler does."""
+"""The rewrite rule of each operation."""
 
 
 def _drop_dead(operation: Operation) -> bool:
-    """Erase what nothing reads: collectives, queries, operations without effects, which may be what
-    reads a collective. A message goes with its reception."""
+    """Erase unused collectives, queries and operations without side effects.
+
+    Operations without effects are included since they may be the only users of a collective. A send
+    is erased together with its receive.
+    """
     dropped = False
     for inner in reversed(list(walk(operation))):
         if inner is operation or any(result.first_use for result in inner.results):

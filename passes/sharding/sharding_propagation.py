@@ -1,7 +1,8 @@
-"""`sharding-propagation`: spreads the sharding annotations of a program over its tensors.
+"""`sharding-propagation`: propagate sharding annotations to all tensors of a program.
 
-Reads annotations as MLIR's pass of the same name does, propagates to a fixpoint in Shardy's
-order, resolves conflicts by cost, and writes annotations back in MLIR's form.
+Annotations have the meaning that they have for MLIR's pass of the same name. They are propagated to
+a fixpoint in Shardy's order, conflicts are resolved by cost, and the result is written as
+annotations.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ _PASSES: dict[str, tuple[Direction, ...]] = {
 def propagated_graph(
     module: ModuleOp, passes: tuple[Direction, ...]
 ) -> tuple[ShardingGraph, TableState]:
-    """The graph of a module with what propagation finds, and its table as it was before.
+    """Return the graph of a module after propagation, and the state of its table before.
 
-    Where tensors end up along parts of grid axes, the module's annotations are moved to a finer
-    grid first.
+    If tensors end up split along sub-axes, the module's annotations are moved to a finer grid
+    first. Raises OperationError for invalid annotations.
     """
     graph = build_graph(module)
     start = TableState.of(graph)
@@ -64,8 +65,8 @@ def propagated_graph(
 def propagate(graph: ShardingGraph, passes: tuple[Direction, ...]) -> Refinement | None:
     """Propagate over a graph, one grid after the other.
 
-    A tensor belongs to the first grid that reaches it. Returns a finer grid if the graph is to
-    be built anew on that one.
+    A tensor belongs to the first grid that reaches it. Returns a finer grid if the graph has to be
+    rebuilt on it, otherwise `None`.
     """
     grids = dict.fromkeys(grid for grid in graph.grids if grid is not None)
     for grid in grids:
@@ -107,13 +108,14 @@ def _on_grid(graph: ShardingGraph, slot: int | None, grid: object) -> int | None
 
 @dataclass(frozen=True)
 class ShardingPropagationPass(ModulePass):
-    """Spread sharding annotations over the program, to a fixpoint."""
+    """Propagate sharding annotations to all tensors of a program."""
 
     name = "sharding-propagation"
 
     traversal: Traversal | None = None
-    """Restricts the directions: `forward` tells users only, `backward` producers only, and the
-    other two do the one and then the other. Without it all tell all."""
+    """Restricts the directions: `forward` propagates only to users, `backward` only to producers;
+    the other two do one after the other. By default both directions are propagated together.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_annotations(op)
@@ -128,6 +130,6 @@ class ShardingPropagationPass(ModulePass):
 
 
 def _propagate_again(graph: ShardingGraph, passes: tuple[Direction, ...]) -> None:
-    """Propagate over a graph on its own grids, which were fine enough before."""
+    """Propagate over a graph on its own grids, which need no further refinement."""
     for grid in dict.fromkeys(grid for grid in graph.grids if grid is not None):
         _propagate_on(graph, grid, grid, passes)

@@ -1,8 +1,8 @@
-"""A partitioned program on a machine that need not exist: what one device does, and when.
+"""Simulate a partitioned program on a modelled machine: what one device does, and when.
 
-All devices of an SPMD program do the same. Where shards are of one size, one device stands for all
-of them; where they are not, it is the last one along all grid axes, whose shards are the longest
-and for which the others wait. Nothing is run: times are those of the cost report.
+All devices of an SPMD program run the same steps. If shards have equal sizes, one device represents
+all; otherwise the last device along all grid axes does, which has the longest shards and is the one
+that others wait for. Nothing is run: times are those of the cost report.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .annotations.access import grid_name
 from .cost_report import Cost, CostCounter, collective_axes, time_text, trip_count
 
 LONGEST = 5
-"""How many steps a report names."""
+"""Number of steps that a report names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Simulation:
     is_even: bool
 
     def text(self) -> str:
-        """A report; every line of numbers says that it is simulated."""
+        """Return a report; every line with numbers says that they are simulated."""
         devices = max((grid.device_count() for grid in self.grids), default=1)
         shapes = ", ".join(f"@{g.name} of {'x'.join(map(str, g.shape))}" for g in self.grids)
         whole, least = makespan(self.serial), makespan(self.overlapped)
@@ -98,7 +98,7 @@ class Simulation:
         return "\n".join(lines) + "\n"
 
     def trace(self) -> str:
-        """Both schedules as a trace for Perfetto (ui.perfetto.dev), in Chrome's JSON format."""
+        """Return both schedules as a trace in Chrome's JSON format, for ui.perfetto.dev."""
         events: list[dict[str, object]] = []
         schedules = (("without overlap", self.serial), ("with overlap", self.overlapped))
         lanes = list(busy_seconds(self.steps, self.overlapped))
@@ -135,15 +135,15 @@ def _metadata(kind: str, process: int, thread: int, name: str) -> dict[str, obje
 def simulate(module: ModuleOp, function: str, machine: Machine) -> Simulation:
     """Simulate one call of a function.
 
-    Raises OperationError where the function has more than one block, MachineError for a grid that
-    is larger than the machine, KeyError for a function that there is not.
+    Raises OperationError if the function has several blocks or a grid has unknown extents,
+    MachineError if a grid is larger than the machine, and KeyError if there is no such function.
     """
     module = module.clone()
     operations = list(module.walk())
-    # Kernels have copies of the grid that they run on.
+    # Kernels contain copies of their grid.
     grids = tuple(dict.fromkeys(_grids(operations)))
     if any(operation.name == "shard.shard" for operation in operations):
-        grids = ()  # Not partitioned yet: one device runs all of it.
+        grids = ()  # Not partitioned yet: one device runs the whole program.
     for grid in grids:
         machine.check_grid(known_extents(grid.shape))
     counter = CostCounter(module, machine)
@@ -173,7 +173,7 @@ def simulate(module: ModuleOp, function: str, machine: Machine) -> Simulation:
 
 
 def _grids(operations: Iterable[Operation]) -> Iterator[Grid]:
-    """The grids of a program. Raises OperationError for one whose extents are not known."""
+    """Yield the grids of a program. Raises OperationError for a grid with unknown extents."""
     for operation in operations:
         if operation.name == "shard.grid":
             grid = grid_value(operation)
@@ -185,14 +185,14 @@ def _grids(operations: Iterable[Operation]) -> Iterator[Grid]:
 
 
 class _Simulator:
-    """Turns blocks into steps."""
+    """Converts blocks into steps."""
 
     def __init__(self, counter: CostCounter, machine: Machine) -> None:
         self._counter, self._machine = counter, machine
         self._bodies: dict[Block, tuple[float, tuple[str, ...]]] = {}
 
     def steps(self, block: Block) -> list[SimulatedStep]:
-        """The steps of a block, in program order."""
+        """Return the steps of a block, in program order."""
         makers: dict[SSAValue, int] = {}
         steps: list[SimulatedStep] = []
         for operation in self._counter.operations(block):
@@ -213,12 +213,12 @@ class _Simulator:
         return steps
 
     def _lanes(self, operation: Operation, cost: Cost) -> tuple[float, tuple[str, ...]]:
-        """How long an operation occupies its lanes if all overlaps, and which lanes these are."""
+        """Return how long an operation occupies its lanes with full overlap, and these lanes."""
         if operation.name in COLLECTIVES:
             return cost.sending, self._networks(operation) if cost.sending else ()
         inner = self._inner(operation)
         if inner:
-            # An iteration of a loop begins when the one before has ended on all lanes.
+            # An iteration of a loop begins when the previous one has ended on all lanes.
             parts = [self._body(block) for block in inner]
             lanes = tuple(dict.fromkeys(lane for _, used in parts for lane in used))
             seconds = [part for part, _ in parts]
@@ -227,7 +227,7 @@ class _Simulator:
         return cost.computing, (COMPUTE,) if cost.computing else ()
 
     def _inner(self, operation: Operation) -> Sequence[Block]:
-        """The blocks that an operation runs: of its regions, or of what it calls."""
+        """Return the blocks that an operation runs: those of its regions, or of its callee."""
         if operation.name in CALLS:
             callee = self._counter.functions.get(root_symbol(operation, "callee"))
             return () if callee is None else tuple(callee.regions[0].blocks)
@@ -236,9 +236,9 @@ class _Simulator:
         return tuple(inner_blocks(operation))
 
     def _body(self, block: Block) -> tuple[float, tuple[str, ...]]:
-        """How long a block runs if all overlaps, and the lanes that it uses."""
+        """Return how long a block runs with full overlap, and the lanes that it uses."""
         if block not in self._bodies:
-            self._bodies[block] = 0.0, ()  # For a function that calls itself.
+            self._bodies[block] = 0.0, ()  # Ends the recursion of recursive functions.
             steps = self.steps(block)
             lanes = tuple(busy_seconds(steps, without_overlap(steps)))
             self._bodies[block] = makespan(with_overlap(steps)), lanes

@@ -1,4 +1,4 @@
-"""`spmd`: from an annotated program to the program of one device, as one pass."""
+"""`spmd`: the pipeline from an annotated program to the program of one device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class SpmdPass(NamedPipeline):
     name = "spmd"
 
     def passes(self) -> tuple[ModulePass, ...]:
-        """The stages; each can be run alone under its own name."""
+        """Return the passes of the pipeline, each with its default options."""
         return default_passes(
             "convert-stablehlo-to-linalg",
             "convert-tm-tensor-to-linalg",

@@ -1,4 +1,4 @@
-"""Remove sharding annotations: what is left is the program as it runs on one device."""
+"""`strip-annotations`: remove sharding annotations, leaving the program for a single device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .annotations.access import drop_annotations
 
 @dataclass(frozen=True)
 class StripAnnotationsPass(ModulePass):
-    """Replace annotated tensors by what was annotated."""
+    """Remove all sharding annotations."""
 
     name = "strip-annotations"
 

@@ -1,1 +1,1 @@
-"""The search for shardings, as arithmetic on tensors and factor rules."""
+"""Search for shardings, formulated over tensors and factor rules. No IR."""

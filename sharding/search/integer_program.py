@@ -1,10 +1,10 @@
-"""The search as an integer program, solved by HiGHS.
+"""Formulate the sharding search as an integer program, and solve it with HiGHS.
 
-One variable for each option of each decision, of which one is 1. Where a tensor is decided in one
-place and read or made in another, variables for each pair of shardings pay for what leads from
-the one to the other. A copy that several operations want is paid for once. Programs of this form
-have almost always a linear relaxation with an integer optimum (Alpa, autoparallel), so that the
-solver is done at the root.
+There is one binary variable for each option of each decision, of which exactly one is 1. If a
+tensor is decided in one place and read or made in another, variables for each pair of shardings
+account for the cost of resharding between them. A copy that several operations want is paid for
+once. Linear relaxations of programs of this form almost always have an integer optimum (Alpa,
+autoparallel), so that the solver finishes at the root node.
 
     option o of decision d                y[d, o] in {0, 1},  sum over o = 1
     tensor t lies at s                    h[t, s] = sum of the y of its decision that say so
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 GAP = 1e-3
-"""What counts as optimal: a price that is at most so much above the best, as a part of it."""
+"""Relative gap between a price and the lower bound up to which a solution counts as optimal."""
 
 MEMORY_WEIGHT = 1e-6
-"""How much memory counts between shardings of one price: of the price of all operations."""
+"""Weight of memory as a tie-breaker, relative to the price of all operations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What was found: an option for each decision, its price, and a bound below all prices.
+    """An option for each decision, the total price, and a lower bound of all prices.
 
-    `bound` is that of the solver; it equals `price` where the solution is the best one.
+    `bound` comes from the solver; it equals `price` for an optimal solution.
     """
 
     options: tuple[Option, ...]
@@ -50,19 +50,19 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """How far above the best one the price may be, as a part of it; 0 for the best one."""
+        """The relative gap between the price and the bound; 0 for an optimal solution."""
         if self.price <= 0:
             return 0.0
         gap = max(0.0, (self.price - self.bound) / self.price)
         return 0.0 if gap <= GAP else gap
 
     def homes(self) -> dict[int, DimensionAxes]:
-        """Where each tensor lies."""
+        """Return the sharding of each tensor."""
         return {tensor: axes for option in self.options for tensor, axes in option.homes}
 
 
 Terms = dict[int, float]
-"""A sum of variables, each times a number."""
+"""A linear expression: coefficients by variable."""
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class _Rows:
 
 
 class IntegerProgram:
-    """The integer program of some decisions, with a limit for the bytes on each device."""
+    """The integer program of some decisions, with an optional memory limit in bytes."""
 
     def __init__(self, decisions: Decisions, memory: float | None = None) -> None:
         self._decisions = decisions
@@ -96,12 +96,15 @@ class IntegerProgram:
         self._options: list[list[int]] = []
         """The variable of each option of each decision."""
         self._homes: dict[int, dict[DimensionAxes, list[int]]] = {}
-        """For each tensor the variables of options that place it so."""
+        """For each tensor and sharding, the variables of options that place the tensor so."""
         self._wants: dict[int, list[dict[DimensionAxes, list[int]]]] = {}
-        """For each tensor and reader the variables of options that want it so."""
+        """For each tensor and reader, the variables of options that want each sharding."""
         self._makes: list[tuple[int, int, dict[object, tuple[Made, list[int]]]]] = []
-        """Tensors that a decision makes for another: which, how often, and by what variables."""
+        """Tensors that a decision makes for another: which tensor, how often, and the variables of
+        options that leave it in each state.
+        """
         self._copies: dict[int, list[tuple[int, DimensionAxes]]] = {}
+        """For each tensor, the variables of its copies, with their shardings."""
         self._collect()
         for tensor, readers in self._wants.items():
             self._link_wants(tensor, readers)
@@ -110,7 +113,7 @@ class IntegerProgram:
         if memory is not None:
             self._limit_memory(memory)
 
-    # Building.
+    # Construction.
 
     def _collect(self) -> None:
         everything = sum(
@@ -131,7 +134,8 @@ class IntegerProgram:
                     self._local(tensor, axes) * self._tensors[tensor].count
                     for tensor, axes in option.homes
                 )
-                # Operations of a region count each for itself; see `Decisions`.
+                # The price of a region already includes how often its operations run; see
+                # `Decisions`.
                 times = 1 if option.homes else decision.times
                 price = option.price * times + per_byte * held
                 variable = self._rows.variable(price, is_integer=True)
@@ -146,7 +150,7 @@ class IntegerProgram:
             self._collect_wants(decision, variables)
 
     def _collect_wants(self, decision: Decision, variables: Sequence[int]) -> None:
-        """The readers of a decision; those that want a tensor alike in all options are one."""
+        """Collect the readers of a decision; readers that always want the same are merged."""
         known: set[tuple[tuple[int, DimensionAxes], ...]] = set()
         for column in zip(*(option.wants for option in decision.options), strict=True):
             if column in known:
@@ -163,7 +167,7 @@ class IntegerProgram:
     def _link_wants(
         self, tensor: int, readers: Sequence[Mapping[DimensionAxes, Sequence[int]]]
     ) -> None:
-        """Pay for the copies of a tensor that its readers want."""
+        """Add the cost of copies of a tensor that its readers want."""
         homes = self._homes.get(tensor)
         if homes is None:
             return
@@ -191,7 +195,7 @@ class IntegerProgram:
                 self._rows.constrain(terms | dict.fromkeys(homes[home], -1.0), 0, 0)
 
     def _copy_price(self, tensor: int, home: DimensionAxes, axes: DimensionAxes) -> float:
-        """What it takes to bring a tensor from its home to where it is read."""
+        """Return the price of resharding a tensor from its home to where it is read."""
         known = self._tensors[tensor]
         if home == axes:
             return 0.0
@@ -201,7 +205,7 @@ class IntegerProgram:
     def _link_makes(
         self, tensor: int, times: int, made: Mapping[object, tuple[Made, Sequence[int]]]
     ) -> None:
-        """Pay for finishing a result, and for bringing it to its home."""
+        """Add the cost of reducing a result and resharding it to its home."""
         homes = self._homes.get(tensor)
         if homes is None:
             return
@@ -218,7 +222,7 @@ class IntegerProgram:
             self._rows.constrain(terms | dict.fromkeys(homes[home], -1.0), 0, 0)
 
     def _limit_memory(self, memory: float) -> None:
-        """At each operation what is in memory, with the copies that it reads, fits."""
+        """Require at each operation that live tensors, and the copies it reads, fit into memory."""
         known: set[tuple[tuple[int, float], ...]] = set()
         for point in self._decisions.problem.points:
             terms: Terms = {}
@@ -237,17 +241,18 @@ class IntegerProgram:
                 known.add(key)
                 self._rows.constrain({v: c / memory for v, c in terms.items()}, -_INFINITY, 1)
 
-    # Solving.
+    # Solution.
 
     def solve(self, seconds: float) -> Solution | None:
-        """The best options, or the best ones that are found in time; `None` if there are none."""
+        """Return the best solution found within `seconds`; `None` if there is none."""
         import numpy as np
         from scipy.optimize import Bounds, LinearConstraint, milp  # pyright: ignore
         from scipy.sparse import csr_array
 
         rows = self._rows
         if not all(self._options):
-            return None  # There is an operation that nothing here knows how to split, or not to.
+            # An operation has no option: no way to split it, or to replicate it, is known.
+            return None
         if not rows.prices:
             return Solution((), self._decisions.ideal, self._decisions.ideal)
         scale = max((abs(price) for price in rows.prices), default=0.0) or 1.0
@@ -288,7 +293,7 @@ class IntegerProgram:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many variables and constraints there are."""
+        """The number of variables, and of constraints."""
         return len(self._rows.prices), len(self._rows.rows)
 
 

@@ -1,11 +1,11 @@
-"""What can be decided, one by one, and what each option of it costs.
+"""Enumerate the decisions of a sharding search, and the options of each with their prices.
 
-Dimensions that elementwise operations relate must be split alike, so tensors that are so related
-are decided together, as one *region*: for each class of their dimensions the axes that split it
-(the analysis is that of TOAST, arXiv 2508.15010). An operation that would make two dimensions of
-one tensor one class, a contraction, a window, a reshape and a pinned tensor are each
-decided on their own: there shardings may conflict, and what then has to be moved is paid for
-between the two decisions (`integer_program.py`).
+Elementwise operations require related dimensions to be split alike, so the tensors that they relate
+are decided together, as one *region*: an option assigns axes to each class of related dimensions
+(the analysis is that of TOAST, arXiv 2508.15010). These are decided on their own: operations that
+would put two dimensions of one tensor into one class, contractions, windows, reshapes, and pinned
+tensors. Shardings may conflict there, and the cost of resharding is accounted for between the two
+decisions (`integer_program.py`).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from ..time_model import Price
 from .problem import Problem, SearchOperation, SearchTensor
 
 MOST_OPTIONS = 2048
-"""Options of one decision; beyond that, axes are not proposed for the smallest classes."""
+"""Maximum number of options of a decision; beyond it, the smallest classes are not split."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A result as an operation leaves it: `axes` split it, and reductions may be left to do."""
+    """A result before its reductions: `axes` split it, and `pending` lists reductions to finish."""
 
     axes: DimensionAxes
     pending: tuple[tuple[str, Axes], ...]
@@ -43,18 +43,18 @@ class Made:
 
     @property
     def key(self) -> tuple[DimensionAxes, tuple[tuple[str, Axes], ...]]:
-        """What tells it from others."""
+        """Identifies the state of the result."""
         return self.axes, self.pending
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to decide.
+    """One option of a decision.
 
-    - `price`: of what is computed and sent within, beyond `Decisions.ideal`;
-    - `homes`: where tensors lie that are decided here;
-    - `wants`: tensors of other decisions, as operations here read them;
-    - `makes`: tensors of other decisions, as operations here leave them.
+    - `price`: of the computation and communication within, beyond `Decisions.ideal`;
+    - `homes`: shardings of the tensors that are decided here;
+    - `wants`: tensors of other decisions, in the shardings that operations here read;
+    - `makes`: tensors of other decisions, in the state that operations here leave them in.
 
     All options of a decision name the same tensors in the same order.
     """
@@ -67,7 +67,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Options of which one is taken, for some tensors and the operations between them."""
+    """Options of which one is chosen, for some tensors and the operations between them."""
 
     options: tuple[Option, ...]
     operations: tuple[int, ...] = ()
@@ -76,13 +76,13 @@ class Decision:
 
 
 class Decisions:
-    """All decisions of a problem on a grid, priced."""
+    """All decisions of a problem on a grid, with prices."""
 
     def __init__(self, problem: Problem, grid: Grid, price: Price) -> None:
         self.problem, self.grid, self.price = problem, grid, price
         self.extents = tuple(extent or 1 for extent in grid.shape)
         self.ideal = sum(each.times * self._ideal(each) for each in problem.operations)
-        """The price of all work, evenly spread, which options do not count: no plan does better."""
+        """The price of all work when spread evenly: a lower bound that option prices leave out."""
         regions = Regions(problem)
         self.all: list[Decision] = []
         for tensors, operations in regions.merged():
@@ -99,7 +99,7 @@ class Decisions:
             if index not in regions.taken
         ]
 
-    # Options of a tensor on its own.
+    # Options of a single tensor.
 
     def _tensor_options(self, index: int, tensor: SearchTensor) -> Iterator[Option]:
         if tensor.pinned is not None:
@@ -109,7 +109,7 @@ class Decisions:
             yield Option(0.0, ((index, split),))
 
     def _splits(self, sizes: Sequence[int | None]) -> Iterator[tuple[Axes, ...]]:
-        """All ways to split extents evenly; axes that split one are in the order of the grid."""
+        """Yield all even splits of the extents; axes that split one extent are in grid order."""
         choices = range(-1, len(sizes))
         for places in product(choices, repeat=len(self.extents)):
             split = tuple(
@@ -123,7 +123,7 @@ class Decisions:
         parts = prod(self.extents[axis] for axis in axes)
         return not axes or (size is not None and size % parts == 0 and size >= parts)
 
-    # One operation on its own.
+    # Options of a single operation.
 
     def _alone(self, index: int) -> Decision:
         operation = self.problem.operations[index]
@@ -153,7 +153,7 @@ class Decisions:
         )
 
     def _can_split(self, splits: FactorSplits, assignment: tuple[Axes, ...]) -> bool:
-        """Whether all factors that are split can be."""
+        """Return whether every factor can be split along its axes."""
         return all(
             not axes or splits.can_split_nonempty(factor, axes)
             for factor, axes in enumerate(assignment)
@@ -181,7 +181,7 @@ class Decisions:
     def _placed(
         self, rule: FactorRule, assignment: tuple[Axes, ...]
     ) -> tuple[list[DimensionAxes], list[DimensionAxes]] | None:
-        """How operands and results are split, `None` if one of them cannot be."""
+        """Return the axes of operands and of results; `None` if one of them cannot be split so."""
         placed: list[DimensionAxes] = []
         for tensor in (*rule.operands, *rule.results):
             axes = back(tensor, assignment, rule, self.extents)
@@ -198,7 +198,7 @@ class Decisions:
         needed: Sequence[DimensionAxes],
         made: Sequence[DimensionAxes],
     ) -> float:
-        """The price of computing it once, and of what its windows fetch."""
+        """Return the price of an operation and of fetching its windows, beyond the ideal."""
         parts = prod(self.extents[axis] for axes in assignment for axis in axes)
         traffic = 0.0
         for slots, placed, kept in (
@@ -225,7 +225,7 @@ class Decisions:
         return found
 
     def _ideal(self, operation: SearchOperation) -> float:
-        """The price of its work if all devices share it, and its tensors are in no memory."""
+        """Return the price of an operation's work on all devices, without memory traffic."""
         work = operation.work / prod(self.extents)
         launch = 0.0 if operation.is_kernel else self.price.kernel(0.0, operation.element, 0.0)
         return self.price.kernel(work, operation.element, 0.0) - launch if work else 0.0
@@ -233,7 +233,7 @@ class Decisions:
     def _local(self, tensor: int, axes: DimensionAxes) -> float:
         return local_size(self.problem.tensors[tensor].size, axes, self.extents)
 
-    # Regions.
+    # Options of a region.
 
     def _region(
         self, regions: Regions, tensors: Sequence[int], operations: Sequence[int]
@@ -303,7 +303,7 @@ class Decisions:
         made: Sequence[DimensionAxes],
         homes: dict[int, DimensionAxes],
     ) -> float:
-        """What it takes to finish the results whose homes are decided together with it."""
+        """Return the price of finishing results whose homes belong to the same decision."""
         return sum(
             self.made_price(tensor, _made(operation.rule, assignment, index, axes), homes[tensor])
             for index, (slot, axes) in enumerate(zip(operation.results, made, strict=True))
@@ -312,7 +312,7 @@ class Decisions:
         )
 
     def made_price(self, tensor: int, made: Made, home: DimensionAxes) -> float:
-        """What it takes to finish a result, and to bring it to its home."""
+        """Return the price of reducing a result and resharding it to its home."""
         return result_price(
             made.rule,
             made.assignment,
@@ -338,12 +338,12 @@ def _made(rule: FactorRule, assignment: tuple[Axes, ...], index: int, axes: Dime
 
 
 class Regions:
-    """Which tensors and operations are decided together, and the classes of their dimensions."""
+    """Which tensors and operations are decided together, and the classes of dimensions."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._region = list(range(len(problem.tensors)))
-        """The region of each tensor, by one of its tensors."""
+        """The region of each tensor, represented by one of its tensors."""
         self._members = [[index] for index in range(len(problem.tensors))]
         self._classes: list[tuple[int, ...]] = []
         """For each tensor the classes of its dimensions."""
@@ -353,19 +353,19 @@ class Regions:
             count += len(tensor.shape)
         self._next = count
         self.taken: dict[int, int] = {}
-        """Operations that are in a region, each with a tensor of it."""
+        """Operations that belong to a region, each with a tensor of the region."""
         self.factor_classes: dict[int, tuple[int, ...]] = {}
         for index in range(len(problem.operations)):
             self._merge(index)
 
     def _merge(self, index: int) -> None:
-        """Decide the tensors of an operation together, if that leaves them free to be split."""
+        """Merge the regions of an operation, unless dimensions of one tensor would coincide."""
         operation = self._problem.operations[index]
         inside = sorted(tensor for tensor in operation.tensors if self._may_join(tensor))
         if not inside or not self._is_mergeable(operation):
             return
         regions = sorted({self._region[tensor] for tensor in inside})
-        # Classes of factors are new; those of dimensions that lie along them become the same.
+        # Each factor gets a new class, which is unified with the classes of dimensions along it.
         same: dict[int, int] = {}
 
         def root(number: int) -> int:
@@ -438,7 +438,7 @@ class Regions:
         return len(reducing) < 2
 
     def _is_simple(self, slot: tuple[int, ...], tensor: TensorFactors) -> bool:
-        """Whether each dimension lies along one factor, but for those of one element."""
+        """Return whether each dimension is one factor; dimensions of extent 1 may have none."""
         return all(
             len(dimension) == 1
             or (not dimension and self._problem.tensors[each].shape[position] == 1)
@@ -446,10 +446,10 @@ class Regions:
             for position, dimension in enumerate(tensor)
         )
 
-    # What came out.
+    # Results.
 
     def merged(self) -> Iterator[tuple[list[int], list[int]]]:
-        """The regions that hold operations: their tensors, and their operations."""
+        """Yield the tensors and operations of each region that has operations."""
         by_region: dict[int, list[int]] = {}
         for operation, tensor in self.taken.items():
             by_region.setdefault(self._region[tensor], []).append(operation)
@@ -457,15 +457,15 @@ class Regions:
             yield self._members[region], operations
 
     def homes(self) -> set[int]:
-        """The tensors that are in regions which hold operations."""
+        """Return the tensors in regions that have operations."""
         return {tensor for tensors, _ in self.merged() for tensor in tensors}
 
     def dimension_classes(self, tensor: int) -> tuple[int, ...]:
-        """The class of each dimension of a tensor."""
+        """Return the class of each dimension of a tensor."""
         return self._classes[tensor]
 
     def classes_of(self, tensors: Sequence[int], operations: Sequence[int]) -> dict[int, int]:
-        """The classes of a region that can be split, each with its extent."""
+        """Return the classes of a region that can be split, with their extents."""
         found: dict[int, int] = {}
         for tensor in tensors:
             for number, size in zip(
@@ -481,7 +481,7 @@ class Regions:
         return found
 
     def weights(self, tensors: Sequence[int]) -> dict[int, float]:
-        """For each class the bytes of the tensors that have it."""
+        """Return for each class the total bytes of the tensors that have it."""
         found: dict[int, float] = {}
         for tensor in tensors:
             for number in self._classes[tensor]:

@@ -1,6 +1,6 @@
-"""What is searched: tensors, and the operations that relate their dimensions. No IR.
+"""Define the input of a sharding search: tensors and operations with factor rules. No IR.
 
-Repeated layers are in it once: a tensor with `count` 32 stands for one in each of 32 layers.
+Repeated layers are represented once: a tensor with `count` 32 stands for one in each of 32 layers.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class SearchTensor:
     """One tensor, or one in each of `count` repetitions.
 
     - `width`: bytes per element;
-    - `pinned`: how it is split, if the program says so;
-    - `is_argument`: the caller has it before and after, split as the search decides.
+    - `pinned`: its sharding, if the program prescribes it;
+    - `is_argument`: the caller holds it before and after, in the sharding that the search chooses.
     """
 
     shape: tuple[int | None, ...]
@@ -30,7 +30,7 @@ class SearchTensor:
 
     @property
     def size(self) -> float:
-        """The bytes of the whole tensor."""
+        """The size of the whole tensor in bytes."""
         total = float(self.width)
         for extent in known_extents(self.shape):
             total *= extent
@@ -39,13 +39,13 @@ class SearchTensor:
 
 @dataclass(frozen=True, slots=True)
 class SearchOperation:
-    """One operation, or one in each of several repetitions, `times` times in all.
+    """One operation, or one in each of several repetitions, run `times` times in total.
 
-    - `operands`, `results`: for each slot of the rule the tensors there, usually one; none for
-      scalars and for what is made anew for each use;
-    - `work`: scalar operations of the whole, on elements of type `element`;
-    - `read`, `written`: the slots of operands and results that are in memory;
-    - `is_kernel`: it is launched, and not on the way inside another kernel.
+    - `operands`, `results`: the tensors at each slot of the rule, usually one; none for scalars and
+      for values that are rematerialised for each use;
+    - `work`: scalar operations of the whole operation, on elements of type `element`;
+    - `read`, `written`: the operand and result slots that are in memory;
+    - `is_kernel`: it is launched by itself, not fused into another kernel.
     """
 
     rule: FactorRule
@@ -60,13 +60,13 @@ class SearchOperation:
 
     @property
     def tensors(self) -> frozenset[int]:
-        """All tensors at its slots."""
+        """The tensors at all slots."""
         return frozenset(each for slot in (*self.operands, *self.results) for each in slot)
 
 
 @dataclass(frozen=True, slots=True)
 class LivePoint:
-    """An operation, and the tensors that are in memory when it runs, each so many times."""
+    """An operation, and the tensors that are live when it runs, with their multiplicity."""
 
     operation: int
     tensors: tuple[tuple[int, int], ...]
@@ -74,7 +74,7 @@ class LivePoint:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Tensors, operations in program order, and what is in memory at each of them."""
+    """Tensors, operations in program order, and the live tensors at some operations."""
 
     tensors: tuple[SearchTensor, ...]
     operations: tuple[SearchOperation, ...]

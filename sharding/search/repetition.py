@@ -1,10 +1,10 @@
-"""Repeated layers: operations that stand for each other, found in the order of a program.
+"""Find repeated layers in the order of a program, so that they are decided together.
 
-Operations are given by what they look like, and by whose results they read. Where a stretch of a
-program looks like the stretch right after it, which reads something of it, again and again, the
-first operations of all are decided together, the second ones of all, and so on. Stretches that do
-not read each other, as the projections of attention to queries, keys and values, may well be
-decided in different ways.
+Operations are given by a hashable description and by the operations whose results they read. If a
+stretch of the program looks like the stretch right after it, which reads some of its results, and
+so on, then the first operations of all stretches are decided together, the second ones, and so on.
+Stretches that do not read each other, such as the projections of attention to queries, keys and
+values, may be decided differently.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 
 CANDIDATES = 24
-"""How many lengths of a layer are tried."""
+"""Maximum number of periods that are tried."""
 SHORTEST = 2
-"""Operations of the shortest layer that counts."""
+"""Minimum number of operations in a layer."""
 
 
 def repeated(looks: Sequence[Hashable], reads: Sequence[Sequence[int]]) -> list[int]:
-    """For each operation the first one that it is decided together with, maybe itself.
+    """Return for each operation the first one that it is decided together with, or itself.
 
-    `reads` are the operations whose results each one reads. A chain that looks like
-    `a b c a b c a b d` gives 0 1 2 0 1 2 0 1 8.
+    `reads[i]` are the operations whose results operation `i` reads. A chain that looks like `a b c
+    a b c a b d` gives 0 1 2 0 1 2 0 1 8.
     """
     first = list(range(len(looks)))
     pending = [(0, len(looks))]
@@ -41,7 +41,7 @@ def repeated(looks: Sequence[Hashable], reads: Sequence[Sequence[int]]) -> list[
 def _longest_run(
     looks: Sequence[Hashable], reads: Sequence[Sequence[int]], start: int, end: int
 ) -> tuple[int, int, int] | None:
-    """The most operations in a row that repeat: from where, to where, and with which period."""
+    """Return the longest repeating stretch as (start, end, period), or `None`."""
     best: tuple[int, int, int] | None = None
     for period in _periods(looks, start, end):
         for low, high in _runs(looks, start, end, period):
@@ -53,7 +53,7 @@ def _longest_run(
 
 
 def _is_chain(reads: Sequence[Sequence[int]], low: int, period: int) -> bool:
-    """Whether the second stretch reads something of the first."""
+    """Return whether the second repetition reads a result of the first."""
     return any(
         low <= source < low + period
         for index in range(low + period, low + 2 * period)
@@ -64,7 +64,7 @@ def _is_chain(reads: Sequence[Sequence[int]], low: int, period: int) -> bool:
 def _runs(
     looks: Sequence[Hashable], start: int, end: int, period: int
 ) -> Iterator[tuple[int, int]]:
-    """The stretches in which each operation looks like the one a period later."""
+    """Yield the stretches in which each operation looks like the one a period later."""
     low = start
     for index in range(start, end - period + 1):
         if index == end - period or looks[index] != looks[index + period]:
@@ -74,7 +74,7 @@ def _runs(
 
 
 def _periods(looks: Sequence[Hashable], start: int, end: int) -> list[int]:
-    """The distances between operations that look alike, those that explain most first."""
+    """Return distances between operations that look alike, sorted by how much they explain."""
     last: dict[Hashable, int] = {}
     gaps: Counter[int] = Counter()
     for index in range(start, end):

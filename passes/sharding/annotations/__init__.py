@@ -1,1 +1,1 @@
-"""The sharding annotations of a program: read and written."""
+"""Read and write the sharding annotations of a program."""

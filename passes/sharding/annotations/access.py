@@ -1,14 +1,16 @@
-"""The sharding annotations of a program as values of the algebra, and back.
+"""Read sharding annotations of a program as `Sharding` values.
 
-`shard.shard %t to %s` says how the producer of `%t` leaves it; with `annotate_for_users` it says
-how the users of its result want it. Between a producer and a user there are usually both:
+`shard.shard %t to %s` gives the sharding in which the producer of `%t` leaves it; with
+`annotate_for_users`, the sharding in which the users of its result want it. There are usually both
+between a producer and a user:
 
     %0 = producer
     %1 = shard.shard %0 to %a : T
     %2 = shard.shard %1 to %b annotate_for_users : T
     user(%2)
 
-Operations are told by name and properties, so that another compiler's classes serve as well.
+Operations are identified by name and properties, so that operation classes of other compilers work
+as well.
 """
 
 from __future__ import annotations
@@ -42,14 +44,15 @@ SHARD = "shard.shard"
 SHARDING = "shard.sharding"
 GET_SHARDING = "shard.get_sharding"
 PRIORITY_PROPERTY = "priority"
-"""Optional property of ours on `shard.shard`: annotations of lower numbers go first."""
+"""Optional extra property of `shard.shard`: lower numbers are propagated first."""
 OPEN_DIMENSIONS_ATTRIBUTE = "shard.open_dimensions"
-"""Discardable attribute of ours on `shard.shard`: dimensions that propagation may split further."""
+"""Extra discardable attribute of `shard.shard`: dimensions that propagation may split further."""
 DIMENSION_PRIORITIES_ATTRIBUTE = "shard.dimension_priorities"
-"""Discardable attribute of ours on `shard.shard`: a priority for each dimension."""
+"""Extra discardable attribute of `shard.shard`: a priority for each dimension."""
 MANUAL_ATTRIBUTE = "shard.manual"
-"""Discardable attribute of ours on collectives before partitioning: they are
-meant for what each process holds as a whole, which may differ between processes."""
+"""Discardable attribute of collectives before partitioning: they apply to the whole value that each
+process holds, which may differ between processes.
+"""
 MHLO_SHARDING = "mhlo.sharding"
 """GSPMD's discardable attribute on arguments, results and custom calls."""
 SDY_SHARDING = "sdy.sharding"
@@ -57,9 +60,10 @@ SDY_SHARDING = "sdy.sharding"
 
 
 def grid_of(operation: Operation) -> Grid:
-    """The grid that an operation's `grid` symbol names, looked up from where the operation is.
+    """Return the grid that the `grid` symbol of an operation refers to.
 
-    Raises OperationError where the operation names no grid or none of that name is defined.
+    Raises OperationError if the operation has no such attribute, or no valid grid of that name is
+    visible.
     """
     symbol = operation.properties.get("grid")
     if not isinstance(symbol, SymbolRefAttr):
@@ -75,9 +79,9 @@ def grid_of(operation: Operation) -> Grid:
 
 
 class GridTable:
-    """The grids of one module, each looked up and built once, and shardings that look the same.
+    """Caches the grids of a module by name, and the shardings of equal `shard.sharding` operations.
 
-    Grids of one name are taken for the same: nested modules use the grid of the program around.
+    Grids of one name are assumed to be equal: nested modules use the grid of the enclosing program.
     """
 
     def __init__(self) -> None:
@@ -85,7 +89,7 @@ class GridTable:
         self._shardings: dict[object, tuple[Sharding, tuple[Attribute, ...]]] = {}
 
     def grid_of(self, operation: Operation) -> Grid:
-        """As the function of that name."""
+        """Return the grid of an operation, cached; raises as the function `grid_of`."""
         symbol = operation.properties.get("grid")
         name = symbol.root_reference.data if isinstance(symbol, SymbolRefAttr) else ""
         grid = self._grids.get(name)
@@ -94,7 +98,10 @@ class GridTable:
         return grid
 
     def sharding_of(self, operation: Operation, shape: Shape) -> Sharding:
-        """What a `shard.sharding` says about a tensor of a shape. Raises OperationError."""
+        """Return the sharding that a `shard.sharding` describes for a tensor of this shape.
+
+        Raises OperationError if it does not fit the shape or the grid.
+        """
         if operation.operands:
             return _read_sharding(operation, shape, self.grid_of(operation))
         attributes = tuple(operation.properties.values())
@@ -102,17 +109,18 @@ class GridTable:
         found = self._shardings.get(key)
         if found is None:
             sharding = _read_sharding(operation, shape, self.grid_of(operation))
-            # The entry keeps the attributes alive, and with them their identities.
+            # The entry keeps the attributes alive, so that their identities in the key stay unique.
             found = self._shardings[key] = (sharding, attributes)
         return found[0]
 
 
 def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable | None = None) -> Sharding:
-    """What a `!shard.sharding` value says about a tensor of a shape.
+    """Return the sharding that a `!shard.sharding` value describes for a tensor of this shape.
 
-    Raises OperationError at the `shard.sharding` operation where it does not suit such a tensor:
-    lists beyond the rank, axes beyond the grid or used twice, halos or offsets that are not
-    known at compile time or do not fit.
+    Raises OperationError at the defining operation if it is no `shard.sharding` (or
+    `shard.get_sharding` of an annotated value), or does not fit the tensor: lists beyond the rank,
+    axes beyond the grid or used twice, halos or offsets that are unknown at compile time or do not
+    fit.
     """
     operation = value.owner
     if isinstance(operation, Block):
@@ -149,7 +157,10 @@ def _read_sharding(operation: Operation, shape: Shape, grid: Grid) -> Sharding:
 
 
 def shard_asked_about(operation: Operation) -> Operation:
-    """The annotation that a `shard.get_sharding` is about. Raises OperationError without one."""
+    """Return the annotation that a `shard.get_sharding` refers to.
+
+    Raises OperationError if its operand has no annotation.
+    """
     shard = made_by(operation.operands[0], SHARD)
     if shard is None:
         raise OperationError(operation, "asks for the sharding of a value that has no annotation")
@@ -164,7 +175,7 @@ def _split_axes(operation: Operation) -> tuple[Axes, ...]:
 
 
 def stated_lists(axes: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
-    """The axes of each dimension as the text has them: without trailing empty lists."""
+    """Return the axes of each dimension as they are printed: without trailing empty lists."""
     while len(axes) > 1 and not axes[-1]:
         axes = axes[:-1]
     return axes or ((),)
@@ -180,7 +191,7 @@ def _partials(operation: Operation) -> tuple[Partial, ...]:
 
 
 def _segment(operation: Operation, index: int) -> Sequence[SSAValue]:
-    """The operands of a segment: 0 offsets, 1 halos."""
+    """Return the operands of a segment: 0 for offsets, 1 for halos."""
     sizes = operation.properties.get("operandSegmentSizes")
     if not isinstance(sizes, DenseArrayBase):
         return ()
@@ -190,7 +201,7 @@ def _segment(operation: Operation, index: int) -> Sequence[SSAValue]:
 
 
 def _numbers(operation: Operation, name: str, segment: int, what: str) -> tuple[int, ...]:
-    """A list of numbers, with operands that are constants in the holes."""
+    """Return a list of static numbers, with constant operands in place of dynamic entries."""
     found = operation.properties.get(name)
     if not isinstance(found, DenseArrayBase):
         return ()
@@ -253,7 +264,7 @@ def _offsets(
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What one `shard.shard` says: about its source's producer, or about its result's users."""
+    """A parsed `shard.shard`: the sharding of its source's producer, or of its result's users."""
 
     operation: Operation
     sharding: Sharding
@@ -269,12 +280,12 @@ class Annotation:
 
     @property
     def result(self) -> SSAValue:
-        """The same tensor, as the users see it."""
+        """The same tensor, as its users read it."""
         return self.operation.results[0]
 
 
 def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annotation:
-    """What a `shard.shard` operation says. Raises OperationError where that makes no sense."""
+    """Parse a `shard.shard` operation. Raises OperationError if it is invalid."""
     shape = tensor_shape(operation.operands[0])
     if shape is None:
         raise OperationError(
@@ -286,7 +297,7 @@ def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annot
         note = Note(f"applied to a value of type {operation.operands[0].type} here", operation)
         raise OperationError(error.operation, error.message, (*error.notes, note)) from error
     rank = len(shape)
-    # Most annotations have no attributes, and there is one for each use of a tensor.
+    # A fast path: most annotations have no attributes, and each use of a tensor has one.
     listed = integers(operation, OPEN_DIMENSIONS_ATTRIBUTE) if operation.attributes else ()
     return Annotation(
         operation,
@@ -306,7 +317,7 @@ def _priorities(operation: Operation, rank: int) -> tuple[int, ...]:
 
 
 def drop_annotations(scope: Operation | Region) -> None:
-    """Replace annotated tensors by what was annotated, and drop shardings that nobody reads."""
+    """Replace annotated tensors by their sources, and erase unused `shard.sharding` operations."""
     for operation in tuple(scope.walk()):
         if operation.name == SHARD:
             Rewriter.replace_op(operation, [], [operation.operands[0]])
@@ -316,13 +327,13 @@ def drop_annotations(scope: Operation | Region) -> None:
 
 
 def read_annotated(annotation: ShardOp) -> None:
-    """Let all that read a value read it behind a new annotation of it."""
+    """Redirect all other uses of an annotated value to the result of the annotation."""
     annotation.src.replace_uses_with_if(
         annotation.result, lambda use: use.operation is not annotation
     )
 
 
-# What collectives say
+# Attributes of collectives.
 
 PURE_QUERIES = frozenset(
     {
@@ -335,22 +346,22 @@ PURE_QUERIES = frozenset(
 
 
 def grid_name(operation: Operation) -> str:
-    """The name of the grid of an operation."""
+    """Return the name of an operation's grid; empty if it has none."""
     symbol = operation.get_attr_or_prop("grid")
     return symbol.string_value() if isinstance(symbol, SymbolRefAttr) else ""
 
 
 def axes_of(operation: Operation, name: str = "grid_axes") -> Axes:
-    """A list of grid axes of an operation, in its order."""
+    """Return a list of grid axes of an operation, in its order."""
     return integers(operation, name)
 
 
 def dimension_of(operation: Operation, name: str) -> int:
-    """The dimension that an operation works along."""
+    """Return an integer attribute that holds a dimension; -1 if it is missing."""
     return integer(operation, name, -1)
 
 
 def kind_of(operation: Operation) -> ReductionKind:
-    """How a reduction combines; sums where nothing is said."""
+    """Return the kind of a reduction; sums are the default."""
     found = operation.get_attr_or_prop("reduction")
     return found.reduction if isinstance(found, ReductionKindAttr) else ReductionKind.SUM

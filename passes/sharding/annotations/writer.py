@@ -1,7 +1,7 @@
-"""Writes shardings into the program, as pairs of `shard.sharding` and `shard.shard`.
+"""Write shardings into the program, as pairs of `shard.sharding` and `shard.shard`.
 
-A value gets one annotation right after its producer, and one for each way in which users want
-it, before the first of these users. Annotations that are there already stay.
+A value gets one annotation right after its producer, and one for each sharding that its users want,
+before the first of these users. Existing annotations stay.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .access import SHARD, stated_lists
 _UNIT = UnitAttr()
 
 LOOPS = frozenset({"scf.for", "scf.while", "scf.forall"})
-"""What is wanted differently inside of these is resharded once, before them."""
+"""A use inside of these that wants another sharding is resharded once, before the loop."""
 
 
 class AnnotationWriter:
@@ -49,7 +49,7 @@ class AnnotationWriter:
         self._functions = set(graph.functions)
 
     def write(self) -> None:
-        """Insert what is missing. Afterwards every placed operand and result is annotated."""
+        """Insert missing annotations, so that all placed operands and results have one."""
         for entry in reversed(self._assigned.free):
             self._write_free(entry)
         for value in self._graph.values:
@@ -57,7 +57,7 @@ class AnnotationWriter:
             if sharding is not None:
                 self._write_value(value, sharding, self._assigned.uses.get(value, []))
 
-    # Shardings as values.
+    # Shardings as SSA values.
 
     def _entry_block(self, block: Block) -> tuple[Operation, Block]:
         function = self._function_of.get(block)
@@ -68,14 +68,14 @@ class AnnotationWriter:
         return function, function.regions[0].blocks[0]
 
     def _head(self, block: Block) -> Operation | None:
-        """The operation that was the first of a block; what goes to its head goes before."""
+        """Return the original first operation of a block: insertions at its start precede it."""
         if block not in self._heads:
             self._heads[block] = block.first_op
         return self._heads[block]
 
     def _sharding_value(self, sharding: Sharding, block: Block, tensor: SSAValue) -> SSAValue:
-        """The `shard.sharding` for a tensor's sharding, at the head of the function around."""
-        # The choice holds on to its shardings and the graph to its blocks: identities do.
+        """Return the `shard.sharding` of a sharding, at the start of the enclosing function."""
+        # Identities are safe keys: `shardings` keeps its shardings alive, and the graph its blocks.
         recent = self._recent.get((id(block), id(sharding)))
         if recent is not None:
             return recent
@@ -83,7 +83,7 @@ class AnnotationWriter:
         if sharding.offsets:
             sharding = with_all_offsets(sharding, tensor_shape(tensor) or ())
         function, entry = self._entry_block(block)
-        # Tensors of different ranks may be split alike: the text leaves trailing dimensions out.
+        # Trailing dimensions are not printed, so tensors of different rank can share an operation.
         key = (function, stated_lists(sharding.dimension_axes), sharding.grid.name)
         if sharding.halos or sharding.offsets or sharding.partials:
             key = (*key, sharding)
@@ -132,7 +132,7 @@ class AnnotationWriter:
         self._write_uses(definition, None, moved, skip_user_annotations=True)
 
     def _definition_of(self, value: SSAValue, sharding: Sharding) -> SSAValue:
-        """The annotation right after the producer: one that is there, or a new one."""
+        """Return the annotation right after the producer, an existing or a new one."""
         owner = value.owner
         if isinstance(owner, Operation):
             block, before = owner.parent, owner.next_op
@@ -145,7 +145,7 @@ class AnnotationWriter:
             annotation = self._annotations[use.operation]
             if not annotation.for_users and annotation.sharding == sharding:
                 if not value.has_one_use() and use.operation is not before:
-                    # Other users may come before it, and will use its result.
+                    # Other users, which will use its result, may precede it.
                     use.operation.operands[1] = self._sharding_value(
                         sharding, block, use.operation.operands[0]
                     )
@@ -161,9 +161,10 @@ class AnnotationWriter:
         uses: list[ShardedUse],
         skip_user_annotations: bool = False,
     ) -> None:
-        """Let users have a value the way they want it.
+        """Give each user the value in the sharding that it wants.
 
-        `held`: how users of the value as it is already have it, where it is annotated so.
+        `held` is the sharding in which users of `value` already have it, if it is annotated for
+        users.
         """
         made: dict[tuple[int, int], SSAValue] = {}
         for use in uses:
@@ -190,7 +191,7 @@ class AnnotationWriter:
             operation.operands[use.index] = wanted
 
     def _place_before(self, value: SSAValue, anchor: Operation) -> tuple[Block, Operation]:
-        """Where to reshard for a user: before it, but outside of loops that do not change it."""
+        """Return where to reshard: before the user and outside loops that keep the value."""
         home = block_with(value)
         block = block_of(anchor)
         best = block, anchor
@@ -205,7 +206,7 @@ class AnnotationWriter:
     # Free values.
 
     def _write_free(self, entry: Entry) -> None:
-        """Make a free value once for each way in which it is wanted."""
+        """Clone the producer of a free value once for each sharding in which it is wanted."""
         (value,) = entry.operation.results
         placed = self._assigned.uses.get(value)
         if not placed:
@@ -235,7 +236,7 @@ class AnnotationWriter:
             self._write_free_uses(made, sharding, uses)
 
     def _write_free_uses(self, value: SSAValue, sharding: Sharding, uses: list[ShardedUse]) -> None:
-        """All of these users want a free value in one way: annotate it right where it is made."""
+        """Annotate a free value right after its producer, for users that all want one sharding."""
         definition = self._definition_of(value, sharding)
         made = definition.owner
         assert isinstance(made, Operation) and made.parent is not None
@@ -253,9 +254,9 @@ class AnnotationWriter:
 
 
 def with_all_offsets(sharding: Sharding, shape: Sequence[int | None]) -> Sharding:
-    """The sharding with explicit offsets in every split dimension, as the text wants them.
+    """Return the sharding with explicit offsets in every split dimension, as the syntax requires.
 
-    Where a dimension's size is not known, the text has no offsets at all.
+    If the size of a dimension is unknown, the result has no offsets at all.
     """
     offsets: list[tuple[int, ...] | None] = []
     for dimension, limits in enumerate(sharding.offsets):
@@ -270,7 +271,7 @@ def with_all_offsets(sharding: Sharding, shape: Sequence[int | None]) -> Shardin
 
 
 def sharding_operation(sharding: Sharding) -> ShardingOp:
-    """The operation that makes a sharding."""
+    """Return a new `shard.sharding` operation for a sharding."""
     split = [dimension for dimension, own in enumerate(sharding.dimension_axes) if own]
     halos: list[int] = []
     if sharding.halos:

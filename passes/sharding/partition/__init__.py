@@ -1,1 +1,1 @@
-"""From a program with shardings to one device's program."""
+"""Partition a program with shardings into the program of one device."""

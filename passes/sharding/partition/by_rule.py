@@ -1,7 +1,7 @@
-"""Operations that are spread by their factor rule, and those that run whole on each process.
+"""Partition operations by their factor rule, or run them replicated.
 
-An operation runs on one device as a copy of itself on local operands. Where a reduction is
-split, its results are partial and are finished by a collective.
+The local operation is a copy on local operands. If a reduction is split, its results are partial
+and are finished by a collective.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from .reductions import carried_partials, finish_result
 from .registry import ANY, partition
 
 Emit = Callable[[Partitioner, OpSharding, list[SSAValue]], Operation]
-"""Emits the local operation from local operands."""
+"""Emit the local operation, given local operands."""
 
 
 @partition(ANY)
 def by_rule(partitioner: Partitioner, operation: Operation) -> None:
-    """Spread an operation by its rule; without one it runs whole."""
+    """Partition an operation by its rule; without one it runs replicated."""
     if factor_rule(operation) is None and any(
         ranked(operand) is not None and partitioner.sharding_of(operand) is not None
         for operand in operation.operands
@@ -58,13 +58,12 @@ def spread_by_rule(
     operation: Operation,
     emit: Emit | None = None,
 ) -> None:
-    """Run an operation on local operands as its rule says: a copy of it, or what `emit` makes.
+    """Run an operation on local operands as its rule says.
 
-    A copy does not look at its neighbours, so of what asks for elements of other shards none is
-    split.
-
-    Raises OperationError where operands cannot be resharded as the rule needs them, or partial
-    results cannot be combined.
+    The local operation is a copy, or what `emit` returns. A copy has no access to other shards, so
+    without `emit` an operation that is split along permutations or selections runs replicated.
+    Raises OperationError if operands cannot be resharded as the rule needs them, or partial results
+    cannot be combined.
     """
     spread = choose(partitioner, operation)
     if spread is None or not spread.is_split or (emit is None and not _is_copied(spread)):
@@ -82,7 +81,7 @@ def spread_by_rule(
 
 
 def local_part(*names: str) -> Callable[[Emit], Emit]:
-    """Register what emits operations of these names, as `spread_by_rule` has it emitted."""
+    """Register the decorated function as the `emit` of `spread_by_rule` for these operations."""
 
     def register(emit: Emit) -> Emit:
         partition(*names)(partial(spread_by_rule, emit=emit))
@@ -92,7 +91,7 @@ def local_part(*names: str) -> Callable[[Emit], Emit]:
 
 
 def _is_copied(spread: OpSharding) -> bool:
-    """Whether shards of what is split need no elements of others."""
+    """Return whether the shards of all split factors need no elements of other shards."""
     return not any(
         axes and factor.kind in (FactorKind.PERMUTATION, FactorKind.SELECTION)
         for factor, (axes, _) in zip(spread.rule.factors, spread.assignment, strict=True)
@@ -102,12 +101,11 @@ def _is_copied(spread: OpSharding) -> bool:
 def choose(
     partitioner: Partitioner, operation: Operation, grid: Grid | None = None
 ) -> OpSharding | None:
-    """How an operation is sharded; `None` if it has no rule or nothing to be sharded by.
+    """Return the sharding of an operation; `None` if it has no rule, or no tensor with a sharding.
 
-    That is what the annotations of all its tensors say. Where they say nothing, or not the same, it
-    is chosen as propagation does. `grid` is where it runs if neither its operands nor those that
-    want its results say so. Operations that look alike, with operands placed alike, are sharded
-    alike.
+    If the annotations of all its tensors agree, they determine the sharding; otherwise it is chosen
+    by cost as in propagation. `grid` is the grid to use if neither operands nor wanted results have
+    a sharding. Decisions are cached for equal operations with equal shardings.
     """
     wanted = [
         None if ranked(result) is None else partitioner.annotations.wanted(result)
@@ -190,7 +188,7 @@ def _decide(
 
 
 def _planned(value: SSAValue, sharding: Sharding | None, grid: Grid) -> PlannedTensor:
-    """A tensor as the choice sees it: whole where each process holds it, or on another grid."""
+    """Return a tensor as input of the choice; tensors on other grids count as replicated."""
     if (value_type := ranked(value)) is None:
         return PlannedTensor(None)
     if sharding is None or sharding.grid != grid:
@@ -206,7 +204,7 @@ def copy_local(
     properties: Mapping[str, Attribute] | None = None,
     known: Mapping[SSAValue, SSAValue] | None = None,
 ) -> Operation:
-    """A copy of an operation on local operands, with local result types."""
+    """Return a copy of an operation on local operands, with local result types."""
     return copy_with(
         partitioner, spread.operation, operands, spread.result_types, properties, known
     )
@@ -220,9 +218,10 @@ def copy_with(
     properties: Mapping[str, Attribute] | None = None,
     known: Mapping[SSAValue, SSAValue] | None = None,
 ) -> Operation:
-    """A copy of an operation and its regions, with values from outside as they are here.
+    """Return a copy of an operation and its regions, with operands and types replaced.
 
-    Tensors that the regions read are whole on each process, but for those that are `known`.
+    Values from outside that regions read are replaced by their local values. Tensors among them are
+    replicated, except for those in `known`.
     """
     mapper: dict[SSAValue, SSAValue] = {}
     blocks: dict[Block, Block] = {}
@@ -248,16 +247,16 @@ def copy_with(
     for old, new in zip(operation.results, made.results, strict=True):
         new.name_hint = old.name_hint
     if not synthesised:
-        # Annotations in a region that runs whole say nothing.
+        # Annotations have no meaning inside a region that runs replicated.
         for region in regions:
             drop_annotations(region)
     return made
 
 
 def run_whole(partitioner: Partitioner, operation: Operation) -> None:
-    """Run an operation on each process with whole operands.
+    """Run an operation replicated, on whole operands.
 
-    Raises OperationError where an operand cannot be gathered.
+    Raises OperationError if an operand cannot be gathered.
     """
     operands = [partitioner.value(operand) for operand in operation.operands]
     types = [result.type for result in operation.results]
@@ -268,7 +267,7 @@ def run_whole(partitioner: Partitioner, operation: Operation) -> None:
 
 
 def record_sizes(partitioner: Partitioner, spread: OpSharding) -> None:
-    """Note which dynamic dimensions of results are as large as one of an operand."""
+    """Record which dynamic dimensions of results have the size of a dimension of an operand."""
     operation, rule = spread.operation, spread.rule
     known: dict[int, tuple[SSAValue, int]] = {}
     for operand, factors in zip(operation.operands, rule.operands, strict=True):

@@ -1,4 +1,4 @@
-"""Tensors that a body reads along its loops: each process fetches the part of its loops."""
+"""Fetch the parts of captured tensors that a process's part of the loops reads."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .sections import fetch_sections
 from .slice_exchange import Interval, Section
 
 HERE = "here"
-"""A dimension that begins where this process's part of its loop does."""
+"""Marks a dimension whose part begins where this process's part of the loop begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A local part of a tensor that a body reads.
+    """The local part of a tensor that a body reads.
 
-    `begins`: for each dimension where in the whole tensor the part begins, or `HERE`; `None` for
-    dimensions that are whole.
+    `begins[d]` is where the part begins in dimension `d` of the whole tensor, or `HERE`; `None` if
+    the part covers the dimension.
     """
 
     value: SSAValue
@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class LocalRead:
-    """An operand of a read of a part, and the loop's index that it is a sum of."""
+    """One index operand of a read of a part, with the loop index from which it is computed."""
 
     read: Operation
     operand: int
@@ -46,7 +46,7 @@ class LocalRead:
     begin: IndexOrInt | str
 
     def apply(self, partitioner: Partitioner) -> None:
-        """Let the read count from where the part begins; its index counts in the whole tensor."""
+        """Make the index, which refers to the whole tensor, relative to the part's begin."""
         if isinstance(self.begin, str):
             self.read.operands[self.operand] = self.index
         elif not (isinstance(self.begin, int) and self.begin == 0):
@@ -60,7 +60,7 @@ class LocalRead:
 def captured_parts(
     partitioner: Partitioner, spread: OpSharding, except_for: SSAValue | None
 ) -> dict[SSAValue, Part]:
-    """The local parts of the tensors of which this process's loops read only a part."""
+    """Fetch the local parts of tensors of which this process's loops read only a part."""
     parts: dict[SSAValue, Part] = {}
     for table, loops in reads_along_loops(spread.operation, spread.rule).items():
         if table is except_for:
@@ -94,14 +94,14 @@ def captured_parts(
 
 
 def _is_followed(place: Along | None, spread: OpSharding) -> bool:
-    """Whether a process needs only the part of a dimension that belongs to its part of a loop."""
+    """Return whether a process needs only the part of a dimension that its part of a loop reads."""
     if place is None or not spread.axes(place.loop):
         return False
     return place.is_exact or spread.grid.is_static
 
 
 def _intervals(spread: OpSharding, place: Along, extent: int) -> list[Interval]:
-    """What the parts of a loop read of a dimension."""
+    """Return the intervals of a dimension that the parts of a loop read."""
     size = spread.rule.factors[place.loop].size
     assert size is not None
     return [
@@ -111,12 +111,12 @@ def _intervals(spread: OpSharding, place: Along, extent: int) -> list[Interval]:
 
 
 def followed_part(lookup: Lookup, value: SSAValue) -> Part:
-    """The part of a table that is looked up where its rows are."""
+    """Return the part of a lookup table that is read where its rows are held."""
     return Part(value, tuple(None if loop is None else HERE for loop in lookup.loops))
 
 
 def local_reads(made: Operation, parts: Mapping[SSAValue, Part]) -> list[LocalRead]:
-    """Where a local operation reads parts, with the indices as they are before any shift."""
+    """Return the reads of parts in a local operation, with the loop indices before any shift."""
     known = {part.value: part for part in parts.values()}
     return [
         LocalRead(read, 1 + dimension, loop_index(read.operands[1 + dimension])[0], begin)

@@ -1,4 +1,4 @@
-"""Annotations, calls, returns and regions: where values cross from one sharding to another."""
+"""Partition annotations, calls, returns and regions, where values change their sharding."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .slice_numbers import slice_with
 
 @partition(SHARDING, GET_SHARDING)
 def sharding(partitioner: Partitioner, operation: Operation) -> None:
-    """Nothing: a sharding is emitted only where the program computes with it."""
+    """Skip the operation: a sharding is emitted only if the program computes with it."""
 
 
 @partition(SHARD)
 def shard(partitioner: Partitioner, operation: Operation) -> None:
-    """The value as its producer is said to leave it, or as users are said to want it."""
+    """Reshard a value to the annotated sharding."""
     source, result = operation.operands[0], operation.results[0]
     target, _ = partitioner.annotations.of(operation)
     partitioner.rename(result, source)
@@ -49,7 +49,10 @@ def shard(partitioner: Partitioner, operation: Operation) -> None:
 
 @partition(*COLLECTIVES, "shard.process_linear_index", "shard.process_multi_index")
 def of_one_device(partitioner: Partitioner, operation: Operation) -> None:
-    """What speaks of one device has no meaning in the program of all, but where it is marked so."""
+    """Keep a collective that is marked as manual. Raises OperationError for others.
+
+    Operations of the SPMD program have no meaning before partitioning unless they are marked.
+    """
     if MANUAL_ATTRIBUTE in operation.attributes:
         run_whole(partitioner, operation)
         made = partitioner.value(operation.results[0]).owner
@@ -63,7 +66,7 @@ def of_one_device(partitioner: Partitioner, operation: Operation) -> None:
 
 @partition("func.call")
 def call(partitioner: Partitioner, operation: Operation) -> None:
-    """Operands go where the callee wants them, results come as it returns them."""
+    """Reshard operands to the callee's arguments, and record results as the callee returns them."""
     callee = partitioner.signatures.callee(operation)
     if callee is None:
         run_whole(partitioner, operation)
@@ -81,7 +84,7 @@ def _emit(
     made: Operation,
     results: Sequence[Sharding | None],
 ) -> None:
-    """Emit what an operation is on one device, and record its results."""
+    """Append the local operation, and record its results."""
     partitioner.emitter.append(made)
     for old, new, sharding in zip(operation.results, made.results, results, strict=True):
         partitioner.set_value(old, new, sharding)
@@ -89,7 +92,7 @@ def _emit(
 
 @partition("func.return")
 def return_(partitioner: Partitioner, operation: Operation) -> None:
-    """The first return decides how results leave the function, if nothing did before."""
+    """Return values as the signature says; the first return determines it if it is open."""
     signature = partitioner.signature
     assert signature is not None
     if signature.results is None:
@@ -101,7 +104,7 @@ def return_(partitioner: Partitioner, operation: Operation) -> None:
 def carried(
     partitioner: Partitioner, initial: Sequence[SSAValue], inner: Sequence[SSAValue]
 ) -> list[Sharding | None]:
-    """How values that go round a loop are placed: as annotated inside, else as they come in."""
+    """Return the shardings of loop-carried values: as annotated inside, else as initialised."""
     shardings: list[Sharding | None] = []
     for value, argument in zip(initial, inner, strict=True):
         sharding = None
@@ -112,7 +115,7 @@ def carried(
 
 
 def local_of(value: SSAValue, sharding: Sharding | None) -> Attribute:
-    """The type of a value on one device."""
+    """Return the local type of a value."""
     value_type = ranked(value)
     return value.type if value_type is None else local_type(value_type, sharding)
 
@@ -120,7 +123,7 @@ def local_of(value: SSAValue, sharding: Sharding | None) -> Attribute:
 def local_types(
     values: Sequence[SSAValue], shardings: Sequence[Sharding | None]
 ) -> list[Attribute]:
-    """The types of several values on one device."""
+    """Return the local types of several values."""
     return [local_of(*pair) for pair in zip(values, shardings, strict=True)]
 
 
@@ -130,14 +133,14 @@ def body(
     arguments: Sequence[Sharding | None],
     yielded: Sequence[Sharding | None] | None,
 ) -> tuple[Block, list[Sharding | None]]:
-    """One device's part of a block that ends in a yield, and how what it yields is placed.
+    """Return the local block of a block that ends in a yield, and the shardings of yielded values.
 
-    `yielded` says how it must be; `None` leaves that to the block.
+    `yielded` prescribes these shardings; with `None` the values keep theirs.
     """
     block = Block()
     with partitioner.inside(block) as emitter:
         terminator = _enter(partitioner, source, block, arguments)
-        # The condition of scf.condition comes before the values.
+        # The condition is the first operand of scf.condition.
         extra = 1 if terminator.name == "scf.condition" else 0
         values = terminator.operands[extra:]
         if yielded is None:
@@ -156,7 +159,7 @@ def _enter(
     block: Block,
     arguments: Sequence[Sharding | None],
 ) -> Operation:
-    """Emit the operations of a block of the source but the last, which is returned."""
+    """Partition all operations of a block except for the terminator, which is returned."""
     types = local_types(source.args, arguments)
     for old, local, sharding in zip(source.args, types, arguments, strict=True):
         partitioner.set_value(old, block.insert_arg(local, len(block.args)), sharding)
@@ -183,7 +186,7 @@ def finish(
 
 @partition("scf.for")
 def for_(partitioner: Partitioner, operation: Operation) -> None:
-    """Values that go round the loop keep one sharding."""
+    """Partition a loop; each loop-carried value keeps one sharding."""
     bounds, initial = operation.operands[:3], operation.operands[3:]
     source = operation.regions[0].blocks[0]
     shardings = carried(partitioner, initial, source.args[1:])
@@ -197,7 +200,7 @@ def for_(partitioner: Partitioner, operation: Operation) -> None:
 
 @partition("scf.while")
 def while_(partitioner: Partitioner, operation: Operation) -> None:
-    """What the condition hands on is placed as its own block leaves it."""
+    """Partition a loop; values that the condition passes on keep the sharding they have there."""
     before, after = (region.blocks[0] for region in operation.regions)
     shardings = carried(partitioner, operation.operands, before.args)
     operands = partitioner.values(operation.operands, shardings)
@@ -208,7 +211,10 @@ def while_(partitioner: Partitioner, operation: Operation) -> None:
 
 @partition("scf.if", "scf.index_switch", "scf.execute_region")
 def branches(partitioner: Partitioner, operation: Operation) -> None:
-    """Every branch yields its values in the sharding that is wanted, or that the first has."""
+    """Partition branches; all yield values in the wanted sharding, or in that of the first branch.
+
+    Raises OperationError for regions of several blocks.
+    """
     if any(len(region.blocks) > 1 for region in operation.regions):
         raise OperationError(operation, "has a region of several blocks, which is not supported")
     wanted = [partitioner.wanted(result) for result in operation.results]
@@ -230,7 +236,7 @@ def branches(partitioner: Partitioner, operation: Operation) -> None:
 
 @partition("cf.br", "cf.cond_br", "cf.switch")
 def jump(partitioner: Partitioner, operation: Operation) -> None:
-    """Values go to another block as its arguments are placed."""
+    """Partition a branch between blocks; forwarded values get the shardings of block arguments."""
     targets = [argument for block in operation.successors for argument in block.args]
     scalars = len(operation.operands) - len(targets)
     operands = [partitioner.scalar(operand) for operand in operation.operands[:scalars]]
@@ -242,10 +248,10 @@ def jump(partitioner: Partitioner, operation: Operation) -> None:
 
 @partition("scf.forall")
 def forall(partitioner: Partitioner, operation: Operation) -> None:
-    """The bounds are those of the whole loop; the outputs are local.
+    """Partition a parallel loop: bounds stay those of the whole loop, outputs are local.
 
-    Iterations may run at the same time, when processes would not meet at the same collectives. A
-    loop that needs some inside runs whole on each process.
+    Iterations may run concurrently, so processes might not meet at the same collective. A loop
+    whose body needs collectives runs replicated.
     """
     outputs = shared_outputs(operation)
     first = len(operation.operands) - len(outputs)
@@ -268,7 +274,11 @@ def forall(partitioner: Partitioner, operation: Operation) -> None:
 def _while_it_runs(
     partitioner: Partitioner, output: SharedOutput, initial: SSAValue
 ) -> Sharding | None:
-    """How an output is placed: as annotated or as it comes in, where iterations write all of it."""
+    """Return the sharding of an output inside the loop.
+
+    It is the annotated sharding, or that of the initial value, along dimensions that every
+    iteration writes completely; other dimensions are not split.
+    """
     wanted = partitioner.annotations.wanted(output.argument) or partitioner.sharding_of(initial)
     if wanted is None:
         return None
@@ -305,7 +315,7 @@ def _body(
 def _insertion(
     partitioner: Partitioner, insertion: Operation, output: SharedOutput, sharding: Sharding | None
 ) -> Operation:
-    """One device's insertion. What it needs to know is computed before the loop's end."""
+    """Return the local insertion; values that it needs are computed before the terminator."""
     destination = partitioner.value(output.argument, sharding)
     own: Sharding | None = None
     sizes: dict[int, IndexOrInt] = {}

@@ -1,4 +1,4 @@
-"""Reshard plans and the rounds of exchanges as operations of the `shard` dialect."""
+"""Emit reshard plans and exchanges as operations of the `shard` dialect."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from .emitter import Emitter
 from .local_types import local_type, with_shape
 
 GlobalSize = Callable[[int], IndexOrInt]
-"""The size of a dimension of the whole tensor; asking may emit a collective."""
+"""Return the size of a dimension of the whole tensor; this may emit a collective."""
 
 
 def emit_reshard(
@@ -54,14 +54,17 @@ def emit_reshard(
     source: Sharding,
     target: Sharding,
 ) -> SSAValue:
-    """Reshard a shard of a tensor of `tensor_type`."""
+    """Emit the resharding of a value that is a shard of a tensor of `tensor_type`.
+
+    Raises ValueError as `plan_reshard` does.
+    """
     for planned in plan_reshard(shape_of(tensor_type), source, target).steps:
         value = _emit_step(emitter, value, tensor_type, size, _named(emitter, source.grid, planned))
     return value
 
 
 def _named(emitter: Emitter, coarse: Grid, planned: PlannedStep) -> PlannedStep:
-    """The step with the name of its grid in the program, where it is on a finer one."""
+    """Return the step with the name that a finer grid has in the program."""
     if planned.before.grid == coarse:
         return planned
     fine = emitter.finer_grid(coarse, planned.before.grid)
@@ -73,7 +76,7 @@ def _named(emitter: Emitter, coarse: Grid, planned: PlannedStep) -> PlannedStep:
 def shard_interval(
     emitter: Emitter, size: IndexOrInt, sharding: Sharding, dimension: int
 ) -> tuple[IndexOrInt, IndexOrInt]:
-    """Where this process's shard of a dimension begins, and its length, without halos."""
+    """Emit the start and the length of this process's shard of a dimension, without halos."""
     axes = sharding.dimension_axes[dimension]
     if not axes:
         return 0, size
@@ -145,7 +148,7 @@ def _grown(
     tensor_type: TensorType[Attribute],
     dimension: int,
 ) -> TensorType[Attribute]:
-    """The type that a collective gives: a dimension joined of unequal pieces is dynamic."""
+    """Return the result type of a collective; a dimension joined from unequal pieces is dynamic."""
     shape = list(shape_of(result))
     if shape_of(local_type(tensor_type, before))[dimension] is None:
         shape[dimension] = None
@@ -181,7 +184,7 @@ def _static(size: IndexOrInt) -> int | None:
 
 
 def _permute(emitter: Emitter, value: SSAValue, before: Sharding, after: Sharding) -> SSAValue:
-    """Send the shard to the process that holds it afterwards, and receive one's own."""
+    """Send the shard to the process that holds it afterwards, and receive the new one."""
     grid = before.grid
     pairs = [(old, new) for old, new in permuted_axes(before, after) if old != new]
     axes = tuple(sorted({axis for old, new in pairs for axis in (*old, *new)}))
@@ -198,7 +201,7 @@ def _permute(emitter: Emitter, value: SSAValue, before: Sharding, after: Shardin
 def _coordinates(
     emitter: Emitter, sharding: Sharding, pairs: Sequence[tuple[Axes, Axes]]
 ) -> dict[int, IndexOrInt]:
-    """Coordinates along `theirs` of the process whose position there is ours along `ours`."""
+    """Return coordinates along `theirs` of the process at this process's position along `ours`."""
     grid = sharding.grid
     found: dict[int, IndexOrInt] = {}
     for theirs, ours in pairs:
@@ -217,9 +220,9 @@ def _coordinates(
 def exchange_halo(
     emitter: Emitter, value: SSAValue, after: Sharding, result: TensorType[Attribute]
 ) -> SSAValue:
-    """Surround a shard by borders of its neighbours, as wide as the sharding's halos say.
+    """Surround a shard by halos from its neighbours, as wide as the sharding says.
 
-    Where there is no neighbour the border is left uninitialised.
+    Halos without a neighbour are left uninitialised.
     """
     rank = after.rank
     lows: list[IndexOrInt] = [halo(after, d)[0] for d in range(rank)]
@@ -245,9 +248,9 @@ def emit_exchange(
     axes: Axes,
     exchange: SliceExchange,
 ) -> SSAValue:
-    """Each process's section of a dimension that is split along `axes`.
+    """Return each process's section of a dimension that is split along `axes`.
 
-    `value` is its shard, and `tensor_type` that of it.
+    `value` is the process's shard, and `tensor_type` the type of the shard.
     """
     shape = shape_of(tensor_type)
     sizes = [emitter.dimension(value, each) for each in range(len(shape))]
@@ -277,7 +280,7 @@ def emit_exchange(
 
 
 def _is_all(exchange: SliceExchange) -> bool:
-    """Whether what is received in the only round is the section of every process."""
+    """Return whether the received data of the only round are the section of every process."""
     (only,) = exchange.rounds
     return (
         not any(any(each.lengths) for each in exchange.own)
@@ -289,7 +292,7 @@ def _is_all(exchange: SliceExchange) -> bool:
 def _with_extent(
     tensor_type: TensorType[Attribute], dimension: int, lengths: Sequence[int]
 ) -> TensorType[Attribute]:
-    """The type with an extent that differs from process to process, or does not."""
+    """Return the type with the common extent of a dimension, or dynamic if extents differ."""
     shape = list(shape_of(tensor_type))
     shape[dimension] = lengths[0] if len(set(lengths)) == 1 else None
     return with_shape(tensor_type, shape)
@@ -321,13 +324,13 @@ def _swap(
 def _process_coordinates(
     emitter: Emitter, grid: Grid, axes: Axes, positions: Sequence[int], at: IndexOrInt
 ) -> list[IndexOrInt]:
-    """The coordinates along some axes of the process at `positions[at]` among those along them."""
+    """Return the coordinates along `axes` of the process at `positions[at]` along them."""
     coordinates = [grid.coordinates_along(axes, position) for position in positions]
     return [emitter.element(column, at) for column in zip(*coordinates, strict=True)]
 
 
 def shift_index(emitter: Emitter, index: SSAValue, start: IndexOrInt, point: InsertPoint) -> None:
-    """Let all that reads an index of a process's part read that in the whole, made at `point`."""
+    """Replace uses of a local index by the index in the whole, computed at `point`."""
     if isinstance(start, int) and start == 0:
         return
     shifted = arith.AddiOp(index, emitter.index(start))

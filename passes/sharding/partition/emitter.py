@@ -1,8 +1,8 @@
-"""Emission of one device's program: operations at the end of a block, sizes folded on the way.
+"""Emit the program of one device: append operations to a block, and fold sizes.
 
-A size is a Python integer where it is known and an `index` value otherwise; arithmetic on
-sizes emits `arith` operations only for what is not known. Constants and the coordinates of the
-process are emitted once per block and found again from the blocks inside it.
+A size is a Python integer if it is known and an `index` value otherwise; arithmetic on sizes emits
+`arith` operations only for unknown ones. Constants and the coordinates of the process are emitted
+once per block and reused in nested blocks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ....sharding.grid import Grid
 from ....sharding.sharding import Axes
 
 FEW = 4
-"""Runs of equal numbers that are told apart by comparisons; more are looked up in a table."""
+"""Maximum number of runs of equal numbers to select by comparisons; more use a constant table."""
 
 
 def _has_no_elements(value: SSAValue) -> bool:
@@ -34,8 +34,8 @@ def _has_no_elements(value: SSAValue) -> bool:
 class Emitter(ProcessArithmetic):
     """Appends operations to a block.
 
-    `around` is the emitter of the block around this one, whose values may be used here.
-    `define_grid` defines a finer grid beside a named one, and returns the name that it has then.
+    `around` is the emitter of the enclosing block, whose values may be used here. `define_grid`
+    defines a finer grid beside a named one, and returns the new grid's name.
     """
 
     def __init__(
@@ -50,16 +50,16 @@ class Emitter(ProcessArithmetic):
         self._around = around
         self._known: dict[object, SSAValue] = {}
         self.end: Operation | None = None
-        """The terminator, once it is emitted; what is still needed goes before it."""
+        """The terminator, once it is emitted; later operations are inserted before it."""
         self.helpers: list[Operation] = [] if around is None else around.helpers
-        """What this emitter and those inside it made up: may be erased again when unused."""
+        """Operations added by this emitter and nested ones, erased if unused."""
 
     def inside(self, block: Block) -> Emitter:
-        """An emitter for a block in a region of an operation of this block."""
+        """Return an emitter for a block in a region of an operation of this block."""
         return Emitter(block, self)
 
     def reaches(self, other: Emitter) -> bool:
-        """Whether values that another emitter appends can be used here."""
+        """Return whether values that another emitter appends can be used here."""
         return any(scope is other for scope in self._scopes())
 
     def append(self, operation: Operation) -> Operation:
@@ -68,7 +68,7 @@ class Emitter(ProcessArithmetic):
         return operation
 
     def close(self, end: Operation) -> None:
-        """Append the terminator; what is still needed goes before it."""
+        """Append the terminator; later operations are inserted before it."""
         self._append(end)
         self.end = end
 
@@ -79,7 +79,7 @@ class Emitter(ProcessArithmetic):
             self.block.insert_op_before(operation, self.end)
 
     def insert(self, operation: Operation) -> SSAValue:
-        """Append an operation that the partitioner needs; returns its first result."""
+        """Append an operation that the partitioner needs; return its first result."""
         if self.location is not None:
             operation.location = self.location
         self._append(operation)
@@ -87,14 +87,14 @@ class Emitter(ProcessArithmetic):
         return operation.results[0]
 
     def once(self, key: object, make: Callable[[], SSAValue]) -> SSAValue:
-        """The value remembered under a key in this block or one around it, else made here."""
+        """Return the value cached under a key in this or an enclosing block, else make it."""
         found = self.known(key)
         if found is None:
             found = self._known[key] = make()
         return found
 
     def known(self, key: object) -> SSAValue | None:
-        """The value remembered under a key in this block or one around it, if there is one."""
+        """Return the value cached under a key in this block or an enclosing one, or `None`."""
         for scope in self._scopes():
             if (found := scope._known.get(key)) is not None:
                 return found
@@ -106,10 +106,10 @@ class Emitter(ProcessArithmetic):
             yield scope
             scope = scope._around
 
-    # Sizes
+    # Sizes.
 
     def index(self, number: IndexOrInt) -> SSAValue:
-        """A number as a value."""
+        """Return a number as an SSA value."""
         if isinstance(number, SSAValue):
             return number
         return self.once(("index", number), lambda: super(Emitter, self).index(number))
@@ -117,21 +117,24 @@ class Emitter(ProcessArithmetic):
     def binary(
         self, make: Callable[[SSAValue, SSAValue], Operation], left: IndexOrInt, right: IndexOrInt
     ) -> SSAValue:
-        """What an operation makes of two numbers that are not both known; once."""
+        """Emit an operation on two numbers that are not both known; cached."""
         key = (make, self.index(left), self.index(right))
         return self.once(key, lambda: super(Emitter, self).binary(make, left, right))
 
-    # The process
+    # The process.
 
     def finer_grid(self, coarse: Grid, fine: Grid) -> Grid:
-        """A grid of the same processes as the emitted program knows it."""
+        """Define a finer grid of the same processes in the program, and return it with its name.
+
+        Raises ValueError if no emitter around defines grids.
+        """
         for scope in self._scopes():
             if scope._define_grid is not None:
                 return Grid(scope._define_grid(coarse.name, fine), fine.shape)
         raise ValueError(f"no one to define a finer grid than @{coarse.name}")
 
     def extent(self, grid: Grid, axis: int) -> IndexOrInt:
-        """The number of processes along an axis; asked for once where it is not known."""
+        """Return the number of processes along an axis; an unknown extent is queried once."""
         known = grid.shape[axis]
         if known is not None:
             return known
@@ -140,18 +143,18 @@ class Emitter(ProcessArithmetic):
         )
 
     def own_coordinates(self, grid: Grid, axes: Axes) -> Sequence[SSAValue]:
-        """Where this process is along some axes; each asked for once."""
+        """Return this process's coordinates along axes; each is queried once."""
         return [self.coordinate(grid, axis) for axis in axes]
 
     def coordinate(self, grid: Grid, axis: int) -> SSAValue:
-        """Where this process is along an axis; asked for once."""
+        """Return this process's coordinate along an axis; it is queried once."""
         return self.once(
             ("coordinate", grid.name, axis),
             lambda: super(Emitter, self).own_coordinates(grid, (axis,))[0],
         )
 
     def element(self, numbers: Sequence[int], at: IndexOrInt) -> IndexOrInt:
-        """`numbers[at]`."""
+        """Return `numbers[at]`, as arithmetic, comparisons or a table lookup."""
         if isinstance(at, int):
             return numbers[at]
         if len(set(numbers)) == 1:
@@ -181,7 +184,7 @@ class Emitter(ProcessArithmetic):
         )
 
     def _choose(self, numbers: Sequence[int], runs: Sequence[int], at: SSAValue) -> SSAValue:
-        """`numbers[at]` by comparisons with where the runs of equal numbers begin."""
+        """Emit `numbers[at]` by comparisons with the starts of runs of equal numbers."""
         found = self.index(numbers[0])
         for start in runs[1:]:
             beyond = self._is_at_least(at, start)
@@ -194,10 +197,13 @@ class Emitter(ProcessArithmetic):
             lambda: self.insert(arith.CmpiOp(at, self.index(start), "uge")),
         )
 
-    # Tensors
+    # Tensors.
 
     def dimension(self, value: SSAValue, dimension: int) -> IndexOrInt:
-        """The size of a dimension of a tensor of the emitted program."""
+        """Return the size of a dimension of a tensor of the emitted program.
+
+        Raises ValueError if the value is no ranked tensor.
+        """
         value_type = value.type
         if not isinstance(value_type, TensorType):
             raise ValueError(f"{value_type} has no dimensions")
@@ -210,14 +216,14 @@ class Emitter(ProcessArithmetic):
         )
 
     def empty(self, tensor_type: TensorType[Attribute], sizes: Sequence[IndexOrInt]) -> SSAValue:
-        """An uninitialised tensor of a type whose dynamic dimensions have the given sizes."""
+        """Return an uninitialised tensor; `sizes` has all its sizes, static ones included."""
         dynamic = self.dynamic_sizes(tensor_type, sizes)
         return self.insert(tensor.EmptyOp.create(operands=dynamic, result_types=[tensor_type]))
 
     def dynamic_sizes(
         self, tensor_type: TensorType[Attribute], sizes: Sequence[IndexOrInt]
     ) -> list[SSAValue]:
-        """Those of the sizes that a type leaves open, as values."""
+        """Return the sizes of the dynamic dimensions of a type as SSA values."""
         return [
             self.index(size)
             for size, extent in zip(sizes, tensor_type.get_shape(), strict=True)
@@ -231,9 +237,10 @@ class Emitter(ProcessArithmetic):
         sizes: Sequence[IndexOrInt],
         result_type: TensorType[Attribute],
     ) -> SSAValue:
-        """The rectangle of a tensor at offsets, of sizes; `result_type` may know less or more.
+        """Return a slice of a tensor, cast to `result_type`.
 
-        MLIR has no slice at offset 0 of a dimension without elements: such a one is made anew.
+        The sizes in `result_type` may be more or less static. MLIR rejects a slice at offset 0 of a
+        dimension without elements: an empty tensor is made instead.
         """
         shape = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
         if (
@@ -257,7 +264,7 @@ class Emitter(ProcessArithmetic):
         offsets: Sequence[IndexOrInt],
         sizes: Sequence[IndexOrInt],
     ) -> SSAValue:
-        """A copy of `into` whose rectangle at offsets, of sizes, is `value`."""
+        """Return a copy of `into` with a slice replaced by `value`."""
         if 0 in sizes or _has_no_elements(value) or _has_no_elements(into):
             return into
         dynamic = (split_list(each)[1] for each in (offsets, sizes))
@@ -270,19 +277,19 @@ class Emitter(ProcessArithmetic):
         )
 
     def cast(self, value: SSAValue, result_type: TensorType[Attribute]) -> SSAValue:
-        """The same tensor by a type that knows more or less of its sizes."""
+        """Return the tensor with a type whose sizes are more or less static."""
         if value.type == result_type:
             return value
         return self.insert(tensor.CastOp(value, result_type))
 
     def discard(self, block: Block) -> None:
-        """Forget a block that was emitted, and that no operation has been given."""
+        """Drop an emitted block that no operation owns."""
         inside = set(block.walk())
         self.helpers[:] = [helper for helper in self.helpers if helper not in inside]
         block.drop_all_references()
 
     def sweep(self) -> None:
-        """Erase what this emitter made up and nothing uses."""
+        """Erase unused operations that this emitter has added."""
         for operation in reversed(self.helpers):
             if not any(result.first_use for result in operation.results):
                 Rewriter.erase_op(operation)

@@ -1,8 +1,9 @@
-"""Tables that a body looks up: read where their rows are, rather than gathered.
+"""Look up rows of a split table where they are held, without gathering the table.
 
-A body that yields `tensor.extract %table[%i, %j]` of a table split by rows is run on every process
-with the rows that it has: what lies elsewhere is zero there, and the results of the processes that
-hold the table together are summed. That is how an embedding is split over the vocabulary.
+If a body yields `tensor.extract %table[%i, %j]` of a table that is split by rows, every process
+runs it on the rows that it holds: rows of other processes give zero, and the results of the
+processes that hold the table together are summed. This is how an embedding is split over the
+vocabulary.
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ from .reductions import scalar_attribute
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A table that an operation's body reads at single places, and where it is."""
+    """A table that an operation's body reads at single elements, and its sharding."""
 
     table: SSAValue
-    """As the body reads it."""
+    """The tensor that the body reads."""
     held: SSAValue
-    """The same tensor where it is split, before an annotation that has it gathered."""
+    """The same tensor before an annotation that requires it to be gathered."""
     sharding: Sharding
-    """How `held` is split."""
+    """The sharding of `held`."""
     loops: tuple[int | None, ...] = ()
-    """For each dimension the split loop along which it is read, if it is; empty for none."""
+    """For each dimension the split loop along which it is read, or `None`; may be empty."""
 
     @property
     def axes(self) -> Axes:
-        """The axes that split the table where it is not read along a split loop."""
+        """The axes that split the table in dimensions that are not read along a split loop."""
         return tuple(
             axis
             for dimension, axes in enumerate(self.sharding.dimension_axes)
@@ -56,11 +57,11 @@ class Lookup:
         )
 
     def follows(self, dimension: int) -> bool:
-        """Whether each process needs only the part of a dimension that belongs to its loops."""
+        """Return whether each process needs only the part of a dimension that its loops read."""
         return bool(self.loops) and self.loops[dimension] is not None
 
     def along(self, spread: OpSharding) -> Lookup:
-        """The same table, split as the loops are along which it is read."""
+        """Return the lookup with dimensions split like the loops along which they are read."""
         found = reads_along_loops(spread.operation, spread.rule).get(self.table)
         if found is None or self.sharding.offsets:
             return self
@@ -78,7 +79,7 @@ class Lookup:
 
 
 def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None:
-    """The one split table that the only result of an operation is looked up in, if it is so."""
+    """Return the lookup that computes the only result of an operation, or `None`."""
     if operation.name != "linalg.generic" or len(operation.results) != 1:
         return None
     region = operation.regions[0]
@@ -106,7 +107,7 @@ def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None
 
 
 def where_split(partitioner: Partitioner, table: SSAValue) -> SSAValue:
-    """The tensor before the annotations that have it gathered for its users."""
+    """Return the tensor before annotations that require it to be gathered."""
     at = table
     while partitioner.sharding_of(at) is None:
         if (annotation := made_by(at, SHARD)) is None:
@@ -116,7 +117,7 @@ def where_split(partitioner: Partitioner, table: SSAValue) -> SSAValue:
 
 
 def _is_filled(table: SSAValue, sharding: Sharding) -> bool:
-    """Whether every process has some of the table, whole rows without pending reductions."""
+    """Return whether every process holds a nonempty shard without pending reductions."""
     sizes = shape(table)
     element = ranked(table)
     if sharding.partials or sharding.halos or not sharding.grid.is_static or element is None:
@@ -135,7 +136,7 @@ def _is_filled(table: SSAValue, sharding: Sharding) -> bool:
 
 
 def pays(lookup: Lookup, result: SSAValue, placed: Sharding) -> bool:
-    """Whether summing the results sends less than gathering the table."""
+    """Return whether summing the results sends less than gathering the table."""
     group = group_size(lookup.sharding.grid, lookup.axes)
     summed = tensor_bytes(result) * local_fraction(placed) * ALL_REDUCE.sent(group)
     held = tensor_bytes(lookup.table) * local_fraction(lookup.sharding)
@@ -143,7 +144,7 @@ def pays(lookup: Lookup, result: SSAValue, placed: Sharding) -> bool:
 
 
 def mask_reads(partitioner: Partitioner, lookup: Lookup, made: Operation, local: SSAValue) -> None:
-    """Let the body read the local rows, and zero for those of other processes."""
+    """Make the body read local rows, and zero for rows of other processes."""
     emitter = partitioner.emitter
     intervals: dict[int, tuple[IndexOrInt, IndexOrInt]] = {}
     for dimension, axes in enumerate(lookup.sharding.dimension_axes):

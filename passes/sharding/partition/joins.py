@@ -1,4 +1,4 @@
-"""Tensors that are joined and inserted: a process fetches or writes what lies in its own part."""
+"""Partition concatenations and insertions: each process fetches or writes its own part."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from .slice_numbers import slice_lists, slice_with
 
 @partition("tensor.concat")
 def concat(partitioner: Partitioner, operation: Operation) -> None:
-    """Join the parts of all operands that lie in this process's part of the result."""
+    """Concatenate the parts of all operands that lie in this process's part of the result."""
     _join(partitioner, operation, integer(operation, "dim"))
 
 
 @partition("tosa.concat")
 def tosa_concat(partitioner: Partitioner, operation: Operation) -> None:
-    """The same as `tensor.concat`."""
+    """Partition a `tosa.concat` like a `tensor.concat`."""
     _join(partitioner, operation, integer(operation, "axis"))
 
 
@@ -59,7 +59,7 @@ def _join(partitioner: Partitioner, operation: Operation, joined: int | None) ->
 def _join_whole(
     partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue], dimension: int
 ) -> Operation:
-    """Join local operands that have all of the joined dimension."""
+    """Return a concatenation of local operands along a dimension that is not split."""
     whole = tensor_type_of(spread.operation.results[0])
     return ConcatOp(operands, dimension, local_type(whole, spread.result_shardings[0]))
 
@@ -90,9 +90,9 @@ def _joined_parts(partitioner: Partitioner, spread: OpSharding, split: Shift) ->
 
 
 def _rotated(partitioner: Partitioner, spread: OpSharding, split: Shift) -> SSAValue | None:
-    """Parts of one tensor, joined anew: at once, if that is less than one part after the other.
+    """Fetch parts of one tensor together if that sends less than one part after the other.
 
-    Of rows that are moved on by one, the last to the front, each process sends one in a ring.
+    In a rotation of rows by one, each process sends one row in a ring.
     """
     operation, dimension = spread.operation, split.dimension
     found = [cut_from(operand, dimension) for operand in operation.operands]
@@ -134,7 +134,7 @@ def _rotated(partitioner: Partitioner, spread: OpSharding, split: Shift) -> SSAV
 
 @partition("tensor.insert_slice")
 def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
-    """Of a dimension that is written in part, each process writes what lies in its own shard."""
+    """Partition an insertion: each process writes the part that lies in its own shard."""
     spread = choose(partitioner, operation)
     if spread is None or not spread.is_split:
         run_whole(partitioner, operation)
@@ -154,18 +154,18 @@ def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """What the processes along a dimension write into their shards."""
+    """The statically known writes of the processes along one dimension into their shards."""
 
     position: int
     """The dimension of the source."""
     taken: list[Interval]
-    """What each takes of it."""
+    """The interval of the source that each process writes."""
     offsets: list[int]
-    """Where each puts that in its shard."""
+    """The offset in each process's shard at which it writes."""
 
 
 def _known_writes(spread: OpSharding) -> dict[int, _Write]:
-    """By dimension of the destination, what is written where that is known beforehand."""
+    """Return the writes by dimension of the destination, where they are known statically."""
     operation = spread.operation
     kept = kept_dimensions(integers(operation, "static_sizes") or (), shape(operation.operands[0]))
     sharding = spread.operand_shardings[1]
@@ -236,7 +236,7 @@ def _insert_local(
         assert place is not None
         source = cut_out(emitter, source, place, first, length)
     if inside is not None:
-        # The one element of a dimension lies in one shard: the others write what is there.
+        # Only one shard contains the element: other processes write back what is there.
         target = ranked(source)
         assert target is not None
         held = tensor.ExtractSliceOp(destination, offsets, sizes, lists[2], target)
@@ -250,11 +250,13 @@ def _insert_local(
 def _overlap(
     emitter: Emitter, there: IndexOrInt, size: IndexOrInt, extent: IndexOrInt
 ) -> tuple[IndexOrInt, IndexOrInt, IndexOrInt]:
-    """Of `size` elements put at `there` in a shard: where the first of them is that lies in it,
-    which that is, and how many do."""
+    """Intersect `size` elements at offset `there` with a shard of `extent` elements.
+
+    Returns the offset in the shard, the index of the first element, and the number of elements.
+    """
     low = emitter.maximum(there, 0)
     high = emitter.minimum(emitter.add(there, size), extent)
     length = emitter.maximum(emitter.subtract(high, low), 0)
-    # Where nothing is written, the place of nothing is still one in the tensors.
+    # Offsets of an empty part must be within the tensors as well.
     first = emitter.minimum(emitter.subtract(low, there), size)
     return emitter.minimum(low, extent), first, length

@@ -1,7 +1,7 @@
-"""Offsets of slices that are values and known all the same become numbers.
+"""Replace dynamic offsets of slices by constants where value ranges determine them.
 
-MLIR's `canonicalize` does so, where its folds reach. Programs clamp an offset to where the slice
-fits, be it an argument or a constant, as JAX's `dynamic_slice` does:
+MLIR's `canonicalize` does so where its folds apply. Programs clamp an offset so that the slice
+fits, whether the offset is an argument or a constant, as JAX's `dynamic_slice` does:
 
     %0 = arith.maxsi %i, %c0 : index
     %1 = arith.minsi %0, %c0 : index      0, whatever %i is
@@ -31,20 +31,20 @@ from ....ir.regions import walk
 from ....ir.tensor_types import tensor_shape
 
 Range: TypeAlias = tuple[int, int]
-"""The least and the largest number that a value may be, read with a sign."""
+"""The smallest and the largest signed value that an integer may have."""
 
 SLICED = {"tensor.extract_slice": 0, "tensor.insert_slice": 1, "tensor.parallel_insert_slice": 1}
-"""Operations with a slice of a tensor, and which of their operands that tensor is."""
+"""Operations that access a slice of a tensor, with the operand number of that tensor."""
 
 INDEX_BITS = 64
 DEEPEST = 16
-"""How many operations are looked at one behind the other."""
+"""Maximum depth of the chain of operations that is analysed."""
 FEW = 16
-"""So many elements of a constant are looked at."""
+"""Maximum number of elements of a constant that is analysed."""
 
 
 def fold_known_offsets(module: ModuleOp) -> None:
-    """Write offsets that are known as numbers, in place, where the slice surely fits there."""
+    """Make offsets with a known value static, in place, if the slice is within bounds there."""
     known: dict[SSAValue, Range] = {}
     for operation in walk(module):
         tensor = SLICED.get(operation.name)
@@ -81,7 +81,7 @@ def _fold(operation: Operation, tensor: int, known: dict[SSAValue, Range]) -> No
 
 
 def range_of(value: SSAValue, known: dict[SSAValue, Range], depth: int = 0) -> Range:
-    """What an integer may be, as far as constants, clamps and casts tell; `known` is added to."""
+    """Return the range of an integer that constants, clamps and casts imply; caches in `known`."""
     if value in known:
         return known[value]
     bits = value_type.bitwidth if isinstance(value_type := value.type, IntegerType) else INDEX_BITS
@@ -95,7 +95,7 @@ def range_of(value: SSAValue, known: dict[SSAValue, Range], depth: int = 0) -> R
 
 
 def _found(operation: Operation, known: dict[SSAValue, Range], depth: int) -> Range | None:
-    """What is known of the result of an operation, as if its type had no ends."""
+    """Return the range of an operation's result, ignoring overflow; `None` if unknown."""
     if operation.name == "arith.constant":
         return _ends(attribute(operation, "value"))
     if operation.name == "tensor.extract":
@@ -112,7 +112,7 @@ def _is_constant(value: SSAValue) -> TypeGuard[OpResult]:
 
 
 def _ends(constant: Attribute | None) -> Range | None:
-    """The least and the largest number of a small constant of integers."""
+    """Return the smallest and the largest element of a small integer constant."""
     if isinstance(constant, IntegerAttr):
         return constant.value.data, constant.value.data
     if not isinstance(constant, DenseIntOrFPElementsAttr):
@@ -155,4 +155,4 @@ RULES: dict[str, Callable[..., Range]] = {
     "arith.select": _either,
     "arith.subi": _difference,
 }
-"""The range of a result by those of the operands; one that the type cannot hold tells nothing."""
+"""The range of a result given those of operands; ranges beyond the type are discarded."""

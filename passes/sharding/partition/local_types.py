@@ -1,4 +1,4 @@
-"""Types of one device's shards."""
+"""Compute the types of shards."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ....sharding.sharding import Sharding
 
 
 def tensor_type_of(value: SSAValue) -> TensorType[Attribute]:
-    """The type of a value that has a sharding, and so is a ranked tensor.
+    """Return the type of a ranked tensor.
 
-    Raises TypeError for a value of another type, to which a rule gave dimensions.
+    Raises TypeError for other values, which a faulty rule may have given dimensions.
     """
     found = ranked(value)
     if found is None:
@@ -27,7 +27,7 @@ def tensor_type_of(value: SSAValue) -> TensorType[Attribute]:
 def with_shape(
     tensor_type: TensorType[Attribute], shape: Sequence[int | None]
 ) -> TensorType[Attribute]:
-    """The type with another shape."""
+    """Return the tensor type with another shape; `None` is a dynamic size."""
     extents = [DYNAMIC_INDEX if size is None else size for size in shape]
     return TensorType(tensor_type.element_type, extents, tensor_type.encoding)
 
@@ -36,9 +36,9 @@ def with_shape(
 def local_type(
     tensor_type: TensorType[Attribute], sharding: Sharding | None
 ) -> TensorType[Attribute]:
-    """The type of every shard; dimensions whose shards differ in size are dynamic.
+    """Return the type of every shard; dimensions with shards of different sizes are dynamic.
 
-    `None` stands for a tensor that each process holds whole.
+    With `None` as sharding, the tensor is replicated.
     """
     if sharding is None:
         return tensor_type

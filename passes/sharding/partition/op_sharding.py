@@ -1,4 +1,4 @@
-"""An operation of the source program with the sharding that was chosen for it."""
+"""The sharding chosen for an operation of the source program."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from ..rules.combiners import Combiner
 
 @dataclass(frozen=True, slots=True)
 class OpSharding:
-    """An operation of the source program with what was decided for it."""
+    """An operation of the source program with the sharding chosen for it."""
 
     operation: Operation
     grid: Grid
     rule: FactorRule
     assignment: Assignment
     operand_shardings: tuple[Sharding, ...]
-    """Where each operand is needed."""
+    """The sharding that each operand must have."""
     result_shardings: tuple[Sharding, ...]
-    """Where each result comes out, apart from pending reductions."""
+    """The sharding of each result, without pending reductions."""
     result_types: tuple[Attribute, ...]
     """The local types of the results."""
     combiners: tuple[Combiner | None, ...]
-    """What combines partial values of each result, where the operation reduces at all."""
+    """The combiner of partial values of each result; `None` if the operation does not reduce."""
     is_split: bool
-    """Whether any factor is split, or a reduction is carried on."""
+    """Whether any factor is split, or a pending reduction is carried."""
     reduces: bool
     """Whether results are partial because a reduction is split."""
     carried: tuple[Partial, ...] = ()
-    """Reductions that operands still await, and so do the results."""
+    """Pending reductions of operands that the results inherit."""
 
     def axes(self, factor: int) -> Axes:
-        """The axes that split a factor."""
+        """Return the axes that split a factor."""
         return self.assignment[factor][0]
 
     def loop_sharding(self, factor: int) -> Sharding:
-        """A factor as if it were the only dimension of a tensor."""
+        """Return the sharding of a factor as the only dimension of a tensor."""
         return tensor_sharding(self.grid, ((factor,),), self.assignment)

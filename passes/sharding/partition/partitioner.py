@@ -1,9 +1,9 @@
-"""The state of the partitioning of one function: where each value is, and how to get it elsewhere.
+"""Keep the state of the partitioning of one function: the shardings of values, and resharding.
 
-Values of the source program are keys; values of the emitted program are what the devices hold.
-A tensor is either placed (a local value and its sharding) or a creation (a constant, an empty
-or filled tensor), which is made with whatever sharding a user asks for. Scalars are the same on
-each process. `None` as a sharding means that each process holds the whole tensor.
+Values of the source program are keys; values of the emitted program are the shards. A tensor is
+either placed (a local value and its sharding) or a creation (a constant, an empty or filled
+tensor), which is made in any sharding that a user needs. Scalars are equal on all processes. `None`
+as a sharding means that each process holds the whole tensor.
 """
 
 from __future__ import annotations
@@ -35,38 +35,38 @@ from .signatures import Signature, Signatures
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A local value, how it is placed, and the emitter of the block where it is defined."""
+    """A local value, its sharding, and the emitter of the block that defines it."""
 
     value: SSAValue
     sharding: Sharding | None
     emitter: Emitter
     before: Placed | None = None
-    """The same tensor where an annotation has led it from."""
+    """The same tensor before an annotation has resharded it."""
 
 
 Dimension = tuple[SSAValue, int]
 
 
 class Partitioner:
-    """Emits one device's program of a function, operation by operation."""
+    """Emits the program of one device for a function, operation by operation."""
 
     def __init__(self, signatures: Signatures) -> None:
         self.signatures = signatures
         self.annotations = signatures.annotations
         self.emitter = Emitter(Block())
         self.signature: Signature | None = None
-        """What the function that is being emitted takes and returns."""
+        """The shardings of arguments and results of the current function."""
         self._tensors: dict[SSAValue, Placed | Creation] = {}
         self._scalars: dict[SSAValue, SSAValue] = {}
         self._same_size: dict[Dimension, Dimension | SSAValue] = {}
         self._local_extents: dict[object, tuple[Emitter, SSAValue, int]] = {}
         self.key = OperationKeys()
         self.decisions: dict[object, OpSharding | None] = {}
-        """How operations are spread, by what they are and where their operands are."""
+        """Shardings of operations, by operation key and the shardings of operands and results."""
         self.blocks: dict[Block, Block] = {}
-        """Blocks of the source program that may be branched to, and the emitted ones."""
+        """Emitted blocks by blocks of the source program, as targets of branches."""
 
-    # Recording
+    # Recording.
 
     def place(self, original: SSAValue, value: SSAValue, sharding: Sharding | None) -> None:
         """Record the local value of a tensor of the source program."""
@@ -84,7 +84,7 @@ class Partitioner:
             self._local_extents.setdefault(key, (self.emitter, value, dimension))
 
     def move(self, original: SSAValue, sharding: Sharding) -> None:
-        """Reshard a tensor; where it was before remains known."""
+        """Reshard a tensor; its previous location stays available."""
         before = self._tensors[original]
         self.place(original, self.demand(original, sharding), sharding)
         after = self._tensors[original]
@@ -96,7 +96,7 @@ class Partitioner:
         self._tensors[original] = creation
 
     def set_scalar(self, original: SSAValue, value: SSAValue) -> None:
-        """Record the value of a scalar, or of anything else that is no ranked tensor."""
+        """Record the value of a scalar, or of any other value that is no ranked tensor."""
         self._scalars[original] = value
         if value.name_hint is None:
             value.name_hint = original.name_hint
@@ -109,51 +109,51 @@ class Partitioner:
             self.place(original, value, sharding)
 
     def same_size(self, one: Dimension, other: Dimension | SSAValue) -> None:
-        """Record that a dimension is as large as another, or as an index of the source."""
+        """Record that a dimension has the size of another, or an index value of the source."""
         if one != other:
             self._same_size[one] = other
 
     def rename(self, original: SSAValue, known: SSAValue) -> None:
-        """Record that a tensor of the source program is another one."""
+        """Record that a tensor of the source program equals another one."""
         self._tensors[original] = self._tensors[known]
         for dimension in range(len(shape(original))):
             self.same_size((original, dimension), (known, dimension))
 
-    # Asking
+    # Queries.
 
     def sharding_of(self, original: SSAValue) -> Sharding | None:
-        """Where a tensor is, or where a creation is said to be.
+        """Return the sharding of a tensor, or the annotated sharding of a creation.
 
-        Raises KeyError for a value that no handler has recorded, as all that asks for values does.
+        Raises KeyError for a value that no handler has recorded, like all methods that take values.
         """
         return self._tensors[original].sharding
 
     def finished(self, original: SSAValue) -> Sharding | None:
-        """Where a tensor is once its pending reductions are done; `None` for a scalar too."""
+        """Return the sharding of a tensor after its pending reductions; `None` for a scalar."""
         if ranked(original) is None:
             return None
         sharding = self.sharding_of(original)
         return None if sharding is None else normal(sharding.without_partials())
 
     def wanted(self, original: SSAValue) -> Sharding | None:
-        """How annotations ask for a value, its reductions done; `None` for a scalar too."""
+        """Return the annotated sharding of a value after its reductions; `None` for a scalar."""
         sharding = None if ranked(original) is None else self.annotations.wanted(original)
         return None if sharding is None else normal(sharding.without_partials())
 
     def creation_of(self, original: SSAValue) -> Creation | None:
-        """The creation that a tensor is, if it is one."""
+        """Return the creation of a tensor; `None` if it is placed."""
         found = self._tensors[original]
         return found if isinstance(found, Creation) else None
 
     def scalar(self, original: SSAValue) -> SSAValue:
-        """The value of a scalar of the source program."""
+        """Return the local value of a scalar of the source program."""
         found = self._scalars.get(original)
         if found is None:
             found = self._sharding_value(original)
         return found
 
     def _sharding_value(self, original: SSAValue) -> SSAValue:
-        """A `!shard.sharding` that outlives partitioning because the program computes with it."""
+        """Emit a `!shard.sharding` that is kept because the program computes with it."""
         if (asks := made_by(original, GET_SHARDING)) is not None:
             return self.scalar(shard_asked_about(asks).operands[1])
         if (owner := made_by(original, SHARDING)) is not None:
@@ -162,13 +162,13 @@ class Partitioner:
         raise KeyError(original)
 
     def value(self, original: SSAValue, sharding: Sharding | None = None) -> SSAValue:
-        """A scalar, or a tensor with a sharding (whole if `None`). Raises as `demand`."""
+        """Return a scalar, or a tensor in a sharding (replicated if `None`). Raises as `demand`."""
         if ranked(original) is None:
             return self.scalar(original)
         return self.demand(original, sharding)
 
     def demand(self, original: SSAValue, sharding: Sharding | None) -> SSAValue:
-        """The local value of a tensor with a sharding; emits what leads there, once.
+        """Return the local value of a tensor in a sharding; resharding is emitted once.
 
         Raises OperationError between grids of different numbers of processes, ValueError for a
         sharding of another rank.
@@ -190,11 +190,11 @@ class Partitioner:
     def values(
         self, originals: Sequence[SSAValue], shardings: Sequence[Sharding | None]
     ) -> list[SSAValue]:
-        """Several values in the local program, each in a sharding."""
+        """Return the local values of several values, each in its sharding."""
         return [self.value(*pair) for pair in zip(originals, shardings, strict=True)]
 
     def is_known(self, original: SSAValue, sharding: Sharding | None) -> bool:
-        """Whether a tensor has been brought to a sharding already."""
+        """Return whether a tensor is already available in a sharding."""
         found, target = self._tensors[original], normal(sharding)
         if isinstance(found, Creation) or found.sharding == target:
             return True
@@ -222,10 +222,10 @@ class Partitioner:
         )
 
     def destination(self, result: SSAValue) -> Sharding | None:
-        """Where a value goes for all users at once, if its producer's annotation is on the way.
+        """Return the sharding that all users want behind the annotation of the producer, or `None`.
 
-        Then a reduction that the value awaits need not be finished where the producer is said
-        to leave it: a reduce-scatter sends less than an all-reduce and a slice of it.
+        A pending reduction of the value then need not be finished in the producer's sharding: a
+        reduce-scatter sends less than an all-reduce followed by a slice.
         """
         use = result.get_user_of_unique_use()
         if use is None or use.name != SHARD or self.annotations.of(use)[1]:
@@ -242,12 +242,12 @@ class Partitioner:
             return None
         return found
 
-    # Sizes
+    # Sizes.
 
     def global_size(self, original: SSAValue, dimension: int) -> IndexOrInt:
-        """The size of a dimension of the whole tensor.
+        """Return the size of a dimension of the whole tensor; this may emit a collective.
 
-        Raises ValueError for a creation whose open sizes its handler has not recorded.
+        Raises ValueError for a creation whose dynamic sizes its handler has not recorded.
         """
         size = shape(original)[dimension]
         if size is not None:
@@ -282,7 +282,7 @@ class Partitioner:
         sharding: Sharding | None,
         emitter: Emitter | None = None,
     ) -> IndexOrInt:
-        """The size of a dimension of this process's shard under a sharding, without halos."""
+        """Return the size of a dimension of this process's shard, without halos."""
         emitter = emitter or self.emitter
         if sharding is None or not sharding.dimension_axes[dimension]:
             return self.global_size(original, dimension)
@@ -296,7 +296,7 @@ class Partitioner:
     def shard_start(
         self, original: SSAValue, dimension: int, sharding: Sharding | None
     ) -> IndexOrInt:
-        """Where this process's shard of a dimension begins under a sharding, without halos."""
+        """Return where this process's shard of a dimension begins, without halos."""
         if sharding is None or not sharding.dimension_axes[dimension]:
             return 0
         size = self.global_size(original, dimension)
@@ -310,7 +310,7 @@ class Partitioner:
         return root, sharding.grid.name, axes, explicit_offsets(sharding, dimension)
 
     def _root(self, dimension: Dimension) -> Dimension | SSAValue:
-        """The first dimension, or index of the source, known to be as large as a dimension."""
+        """Return the representative dimension, or index of the source, that has the same size."""
         at: Dimension | SSAValue = dimension
         while True:
             if isinstance(at, SSAValue):
@@ -326,10 +326,10 @@ class Partitioner:
                 return at
             at = following
 
-    # Walking
+    # Traversal.
 
     def partition(self, operation: Operation) -> None:
-        """Emit what an operation is on one device. Raises OperationError where it cannot be."""
+        """Emit the local form of an operation. Raises OperationError if that is impossible."""
         self.emitter.location = operation.location
         handler: Handler = find_handler(operation)
         handler(self, operation)
@@ -346,19 +346,19 @@ class Partitioner:
 
 
 def normal(sharding: Sharding | None) -> Sharding | None:
-    """The one form of a sharding: `None` if each process holds the whole tensor."""
+    """Return the canonical form of a sharding: `None` if each process holds the whole tensor."""
     if sharding is not None and sharding.is_replicated and not sharding.halos:
         return None
     return sharding
 
 
 def shape(value: SSAValue) -> tuple[int | None, ...]:
-    """The shape of a tensor of the source program, empty for any other value."""
+    """Return the shape of a tensor of the source program; empty for any other value."""
     return tensor_shape(value) or ()
 
 
 def dimensions(value: SSAValue) -> range:
-    """The numbers of the dimensions of a tensor of the source program."""
+    """Return the dimension numbers of a tensor of the source program."""
     return range(len(shape(value)))
 
 
@@ -367,9 +367,9 @@ def _extents(grid: Grid) -> str:
 
 
 def check_same_processes(value: SSAValue, source: Sharding, target: Sharding) -> None:
-    """Raise OperationError unless two grids have equally many processes.
+    """Check that two grids have equally many processes. Raises OperationError if not.
 
-    The processes of two grids are the same in the order of their numbers.
+    Processes of the two grids correspond by their numbers.
     """
     left, right = source.grid, target.grid
     if left.is_static and right.is_static and left.device_count() == right.device_count():

@@ -1,10 +1,10 @@
-"""How partial results are finished: by which collective, and what must be done around it.
+"""Finish partial results: choose the collective, and emit the conversions that it needs.
 
-The collectives know signed minimum and maximum. Unsigned ones go through them with the sign bit
-flipped; on single bits every reduction is a bitwise one. What no collective computes is gathered
-and combined locally: `maxnumf`, which drops NaNs, and results that combine together. A pending
-reduction is carried through operations that may work on partial results, so that it is done where
-it costs least.
+Collectives implement signed minimum and maximum. Unsigned ones use these with the sign bit flipped;
+on `i1` every reduction is a bitwise one. Reductions without a collective are gathered and combined
+locally: `maxnumf` and `minnumf`, which drop NaNs, and results that combine jointly. A pending
+reduction is carried through operations that commute with it, so that it is done where it is
+cheapest.
 """
 
 from __future__ import annotations
@@ -47,25 +47,28 @@ from .rematerializable import splat_of
 _UNSIGNED = frozenset({"arith.maxui", "arith.minui"})
 
 _COUNTED = frozenset({"arith.addf", "arith.addi", "arith.mulf", "arith.muli", "arith.xori"})
-"""Combiners that give another result when an initial value takes part twice."""
+"""Combiners whose result changes if the initial value takes part twice."""
 
 
 def bits(element_type: Attribute) -> int:
-    """The width of integers, 64 for indices."""
+    """Return the bit width of an integer type; 64 for other types."""
     if not isinstance(element_type, IntegerType):
         return 64
     return cast(IntegerType[int], element_type).bitwidth
 
 
 def is_bit(element_type: Attribute) -> bool:
-    """Whether elements are `i1`."""
+    """Return whether an element type is `i1`."""
     return bits(element_type) == 1
 
 
 def finish_result(
     partitioner: Partitioner, spread: OpSharding, index: int, value: SSAValue
 ) -> None:
-    """Record a result of a spread operation, its pending reductions done as they are wanted."""
+    """Record a result of a partitioned operation, with its reductions finished as users want them.
+
+    Raises OperationError if the partial results cannot be combined.
+    """
     operation = spread.operation
     result = operation.results[index]
     made = spread.result_shardings[index]
@@ -109,13 +112,16 @@ def _element(value: SSAValue) -> Attribute:
 
 
 def flip_sign(emitter: Emitter, value: SSAValue) -> SSAValue:
-    """The integers with their highest bit flipped: unsigned order becomes signed order."""
+    """Flip the highest bit of integers, which maps unsigned order to signed order."""
     mask = splat_like(emitter, value, -(1 << (bits(_element(value)) - 1)))
     return emitter.insert(arith.XOrIOp(value, mask))
 
 
 def scalar_attribute(number: float, element: Attribute) -> FloatAttr | IntegerAttr:
-    """A number as an attribute of an element type; integers wrap."""
+    """Return a number as an attribute of an element type; integers wrap.
+
+    Raises ValueError for other element types.
+    """
     if isinstance(element, AnyFloat):
         return FloatAttr(float(number), element)
     if isinstance(element, IntegerType):
@@ -130,7 +136,7 @@ def scalar_attribute(number: float, element: Attribute) -> FloatAttr | IntegerAt
 
 
 def scalar_constant(emitter: Emitter, number: float, element: Attribute) -> SSAValue:
-    """A number of an element type."""
+    """Return a constant of an element type, emitted once."""
     scalar = scalar_attribute(number, element)
     return emitter.once(
         ("scalar", element, repr(number)), lambda: emitter.insert(arith.ConstantOp(scalar))
@@ -138,7 +144,10 @@ def scalar_constant(emitter: Emitter, number: float, element: Attribute) -> SSAV
 
 
 def splat_like(emitter: Emitter, value: SSAValue, number: float) -> SSAValue:
-    """A tensor of the shape of another, every element one number."""
+    """Return a tensor of the shape of `value` filled with one number.
+
+    Raises ValueError if `value` is no ranked tensor.
+    """
     tensor_type = ranked(value)
     if tensor_type is None:
         raise ValueError(f"{value.type} is no ranked tensor")
@@ -154,7 +163,7 @@ def splat_like(emitter: Emitter, value: SSAValue, number: float) -> SSAValue:
 
 
 def combine(emitter: Emitter, combiner: Combiner, left: SSAValue, right: SSAValue) -> SSAValue:
-    """`combiner(left, right)` of two scalars or two tensors."""
+    """Emit `combiner(left, right)` on two scalars or two tensors."""
     return emitter.insert(_COMBINING[combiner.operation](left, right))
 
 
@@ -172,7 +181,7 @@ _COMBINING: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {
 def _combine_gathered(
     emitter: Emitter, value: SSAValue, made: Sharding, axes: Axes, combiner: Combiner
 ) -> SSAValue:
-    """Collect the partial results along a new leading dimension, and combine them locally."""
+    """Gather the partial results along a new leading dimension, and combine them locally."""
     tensor_type = tensor_type_of(value)
     gathered = gather_partials(emitter, value, made.grid, axes)
     element = tensor_type.element_type
@@ -184,7 +193,7 @@ def _combine_gathered(
 
 
 def gather_partials(emitter: Emitter, value: SSAValue, grid: Grid, axes: Axes) -> SSAValue:
-    """The partial results of the processes along some axes, along a new leading dimension."""
+    """Gather the partial results of the processes along `axes` along a new leading dimension."""
     tensor_type = tensor_type_of(value)
     expanded = _with_leading_one(emitter, value, tensor_type)
     gathered_type = with_shape(tensor_type, (grid.size(axes), *shape_of(tensor_type)))
@@ -194,7 +203,7 @@ def gather_partials(emitter: Emitter, value: SSAValue, grid: Grid, axes: Axes) -
 def _with_leading_one(
     emitter: Emitter, value: SSAValue, tensor_type: TensorType[Attribute]
 ) -> SSAValue:
-    """The tensor with a dimension of extent 1 before the others."""
+    """Return the tensor with a leading dimension of extent 1."""
     shape = shape_of(tensor_type)
     rank = len(shape)
     result = with_shape(tensor_type, (1, *shape))
@@ -207,14 +216,14 @@ def _with_leading_one(
 
 
 def counts_initial_value(combiner: Combiner, partitioner: Partitioner, init: SSAValue) -> bool:
-    """Whether an initial value must take part once only, rather than once on each process."""
+    """Return whether an initial value must take part only once, not once on each process."""
     if combiner.operation not in _COUNTED:
         return False
     return not is_splat_of(partitioner, init, combiner)
 
 
 def is_splat_of(partitioner: Partitioner, value: SSAValue, combiner: Combiner) -> bool:
-    """Whether a tensor is known to hold the neutral element of a combiner everywhere."""
+    """Return whether a tensor is known to be filled with the neutral element of a combiner."""
     creation = partitioner.creation_of(value)
     tensor_type: TensorType[Attribute] | None = ranked(value)
     if creation is None or tensor_type is None:
@@ -230,20 +239,20 @@ def is_splat_of(partitioner: Partitioner, value: SSAValue, combiner: Combiner) -
     return isinstance(held, IntegerAttr | FloatAttr) and held.value.data == neutral
 
 
-# Results that combine together
+# Jointly combined results.
 
 
 def combines_jointly(spread: OpSharding) -> bool:
-    """Whether a reduction is split whose results combine together."""
+    """Return whether a split reduction has results that combine jointly."""
     return spread.reduces and JOINT in spread.combiners
 
 
 def finish_jointly(
     partitioner: Partitioner, spread: OpSharding, made: Operation, outputs: Sequence[SSAValue]
 ) -> None:
-    """Record the results of an operation that has reduced this process's part.
+    """Combine and record the partial results of a local reduction with a joint combiner.
 
-    `outputs`: its local initial values. They may take part again.
+    `outputs` are its local initial values, which may take part again.
     """
     view = structured_view(spread.operation)
     combiner = None if view is None else joint_combiner(view)
@@ -260,7 +269,7 @@ def finish_jointly(
 
 
 def _joint_body(combiner: JointCombiner) -> Block:
-    """The combination alone: partial results take the place of the candidates."""
+    """Return a body with the combination alone, in which partial results replace the candidates."""
     types = [value.type for value in combiner.accumulators]
     block = Block(arg_types=[*types, *types])
     originals = (*combiner.candidates, *combiner.accumulators)
@@ -271,7 +280,7 @@ def _joint_body(combiner: JointCombiner) -> Block:
     return block
 
 
-# Reductions that are carried on: f(a0) + f(a1) = f(a0 + a1)
+# Carried reductions: f(a0) + f(a1) = f(a0 + a1).
 
 MOVES = frozenset(
     {
@@ -287,7 +296,7 @@ MOVES = frozenset(
         "tosa.transpose",
     }
 )
-"""Operations that give elements of their first operand: reductions of any kind pass."""
+"""Operations that only move elements of their first operand: any reduction commutes with them."""
 
 NEGATIONS = frozenset({"arith.negf"})
 
@@ -303,21 +312,22 @@ SUMS = frozenset(
         "tosa.sub",
     }
 )
-"""Sums and differences of their first two operands, if both are partial in the same way."""
+"""Sums and differences: linear if both operands are partial in the same way."""
 
 PRODUCTS = frozenset({"arith.mulf", "arith.muli", "linalg.mul"})
-"""Products of their first two operands, if only one of them is partial."""
+"""Products: linear if exactly one of the first two operands is partial."""
 
 QUOTIENTS = frozenset({"arith.divf", "linalg.div"})
-"""Quotients whose dividend alone is partial."""
+"""Quotients: linear if only the dividend is partial."""
 
 
 def carried_partials(
     operation: Operation, held: Sequence[Sharding | None]
 ) -> tuple[tuple[Partial, ...], tuple[int, ...]]:
-    """The pending reductions that an operation can carry on, and the operands that have them.
+    """Return the pending reductions that an operation can carry, and the operands that have them.
 
-    `held` are the shardings of the operands. Both are empty where reductions must be done first.
+    `held` are the shardings of the operands. Both results are empty if reductions must be done
+    first.
     """
     partials = [sharding.partials if sharding is not None else () for sharding in held]
     if not any(partials):

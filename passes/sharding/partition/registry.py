@@ -1,10 +1,9 @@
-"""Which function emits one device's part of which operation: a table by operation name.
+"""Register the functions that emit the local form of operations, by operation name.
 
     @partition("mydialect.scale")
     def scale(partitioner: Partitioner, operation: Operation) -> None: ...
 
-An operation without an entry is handled by its factor rule, and one without a rule runs whole on
-each process.
+An operation without an entry is partitioned by its factor rule, and runs replicated if it has none.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ....ir.foreign_code import guarded
 
 Handler = Callable[[Any, Operation], None]
-"""Emits an operation with the help of a `Partitioner`."""
+"""Emit an operation with the help of a `Partitioner`."""
 
 AnyHandler = TypeVar("AnyHandler", bound=Callable[[Any, Any], None])
-"""A handler, which may say of which class its operations are."""
+"""A handler, whose parameter may be a specific operation class."""
 
 ANY = "any operation"
 ANY_STRUCTURED = "any structured operation"
-"""Under which names the handlers of operations without an entry are registered."""
+"""Names under which the handlers of operations without an entry are registered."""
 
 _HANDLERS: dict[str, Handler] = {}
 
@@ -44,9 +43,10 @@ _MODULES = (
 
 
 def partition(*names: str) -> Callable[[AnyHandler], AnyHandler]:
-    """Register the decorated function for the operations of these names, in the place of another.
+    """Register the decorated function as the handler of these operations.
 
-    It raises OperationError for an operation that cannot be partitioned.
+    It replaces earlier handlers. It must raise OperationError for an operation that it cannot
+    partition.
     """
 
     def register(function: AnyHandler) -> AnyHandler:
@@ -64,7 +64,7 @@ def _load() -> None:
 
 
 def find_handler(operation: Operation) -> Handler:
-    """The function that emits an operation."""
+    """Return the handler of an operation."""
     _load()
     default = ANY_STRUCTURED if operation.name in STRUCTURED_OPERATIONS else ANY
     return _HANDLERS.get(operation.name) or _HANDLERS[default]

@@ -1,7 +1,7 @@
-"""Tensors that are made where they are needed: constants, empty and filled tensors.
+"""Make constants, empty and filled tensors where they are needed.
 
-Rather than make the whole and slice it, each process makes its shard. A tensor that two users
-want in two shardings is made twice.
+Each process makes its shard directly, without slicing the whole. A tensor that two users want in
+different shardings is made twice.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from .local_types import local_type, tensor_type_of
 
 
 class LocalValues(Protocol):
-    """What a creation asks of the function that is being partitioned."""
+    """The queries of a creation to the partitioner of its function."""
 
     def scalar(self, original: SSAValue) -> SSAValue:
-        """A scalar of the original program in the local one."""
+        """Return the local value of a scalar of the source program."""
         ...
 
     def local_size(
@@ -48,17 +48,17 @@ class LocalValues(Protocol):
         sharding: Sharding | None,
         emitter: Emitter | None = None,
     ) -> IndexOrInt:
-        """The size of a dimension of the local shard."""
+        """Return the size of a dimension of the local shard."""
         ...
 
     def global_size(self, original: SSAValue, dimension: int) -> IndexOrInt:
-        """The size of a dimension of the whole tensor."""
+        """Return the size of a dimension of the whole tensor."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """A tensor that an operation makes of nothing (or of a scalar), and where it is annotated."""
+    """A tensor that an operation makes from nothing or a scalar, with its annotated sharding."""
 
     result: SSAValue
     operation: Operation
@@ -66,12 +66,12 @@ class Creation:
     sharding: Sharding | None = None
 
     def annotated(self, sharding: Sharding | None) -> Creation:
-        """The same, said to be placed."""
+        """Return the creation with another annotated sharding."""
         return Creation(self.result, self.operation, self.emitter, sharding)
 
 
 def emit_creation(local: LocalValues, creation: Creation, target: Sharding | None) -> SSAValue:
-    """The shard of a creation under a sharding; made once in the block of the creation."""
+    """Return the shard of a creation under a sharding, emitted once in the creation's block."""
     if target is not None:
         target = target.without_partials()
     emitter = creation.emitter
@@ -109,7 +109,7 @@ def _again(
     operands: list[SSAValue],
     result_type: TensorType[Attribute],
 ) -> SSAValue:
-    """The operation with other operands and another type."""
+    """Emit the operation with other operands and another type."""
     made = rebuilt(operation, operands, [result_type])
     made.location = operation.location
     made.results[0].name_hint = operation.results[0].name_hint
@@ -117,7 +117,7 @@ def _again(
 
 
 def _sizes(local: LocalValues, creation: Creation, target: Sharding | None) -> list[IndexOrInt]:
-    """The local sizes of a creation, with halos."""
+    """Return the local sizes of a creation, with halos."""
     emitter = creation.emitter
     whole = tensor_type_of(creation.result)
     sizes: list[IndexOrInt] = []
@@ -132,7 +132,7 @@ _VALUE_NAMES = {"arith.constant": "value", "tosa.const": "values"}
 
 
 def splat_of(operation: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
-    """The attribute of a constant all of whose elements are equal."""
+    """Return the attribute of a splat constant; `None` for other operations."""
     name = _VALUE_NAMES.get(operation.name)
     if name is None:
         return None
@@ -144,7 +144,7 @@ def splat_of(operation: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] 
 
 
 def _element_of_splat(splat: DenseIntOrFPElementsAttr[AnyDenseElement]) -> Operation:
-    """The element that a constant is full of, as a constant of its own."""
+    """Return the element of a splat as a scalar constant."""
     element = splat.get_element_type()
     if not isinstance(element, ComplexType):
         return arith.ConstantOp(splat.get_attrs()[0])

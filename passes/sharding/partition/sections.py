@@ -1,8 +1,8 @@
-"""What a process reads of a tensor that is another one, padded or cut: it is read of that one.
+"""Fetch sections of a padded or sliced tensor from its source.
 
-A convolution that reads rows 3 to 9 of an image with a row of padding before it reads rows 2 to 8
-of the image. To split the padded image and to read of its parts would move rows twice: to where
-they are after the padding, and from there to where windows need them.
+A convolution that reads rows 3 to 9 of an image that was padded by one row reads rows 2 to 8 of the
+image. Fetching from the split padded image would move rows twice: once to where padding puts them,
+once to where windows need them.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ PADDING = ("static_low", "static_high")
 def fetch_sections(
     partitioner: Partitioner, original: SSAValue, sharding: Sharding, sections: Sequence[Section]
 ) -> SSAValue:
-    """The part of a tensor that this process reads.
+    """Return the sections of a tensor that this process reads.
 
-    `sharding` is how the tensor is split along the other dimensions, and along those of the
-    sections by their axes.
+    `sharding` gives the split along the other dimensions; along those of the sections, it has their
+    axes.
     """
     operation = original.owner
     while isinstance(operation, Operation) and operation.name == SHARD:
@@ -52,7 +52,7 @@ def fetch_sections(
 
 
 def cut_from(original: SSAValue, dimension: int) -> tuple[SSAValue, int]:
-    """The tensor that one is cut out of along a dimension alone, and from which element on."""
+    """Return the tensor that `original` slices along `dimension` alone, and the offset."""
     first = 0
     while isinstance(operation := original.owner, Operation):
         if operation.name == "tensor.extract_slice":
@@ -77,9 +77,10 @@ def cut_from(original: SSAValue, dimension: int) -> tuple[SSAValue, int]:
 def _shifted_reads(
     operation: Operation, sharding: Sharding, sections: Sequence[Section]
 ) -> dict[int, Window] | None:
-    """What a padded or cut tensor is of its source, by the dimensions of known sections.
+    """Return the windows of a padded or sliced tensor into its source, by dimension.
 
-    `None` if it is neither, or is shifted along another split dimension.
+    Only dimensions of `sections` have one. Returns `None` if the tensor is neither padded nor
+    sliced, if a window is not known statically, or if another split dimension is padded or sliced.
     """
     if operation.name == "tensor.pad":
         low, high = (integers(operation, name) or () for name in PADDING)
@@ -117,7 +118,7 @@ def _fetched(
     sections: Sequence[Section],
     windows: Mapping[int, Window],
 ) -> SSAValue:
-    """The part of the source that sections of the result are made of."""
+    """Fetch the part of the source that the sections of the result consist of."""
     inner = [
         replace(
             section,
@@ -131,7 +132,7 @@ def _fetched(
 def _local_shape(
     original: SSAValue, sharding: Sharding, sections: Sequence[Section]
 ) -> list[int | None]:
-    """The extents of what each process reads, `None` where they are not the same."""
+    """Return the extents of the section that each process reads; `None` where they differ."""
     extents = list(shape_of(local_type(tensor_type_of(original), sharding)))
     for section in sections:
         lengths = {max(end - start, 0) for start, end in section.intervals or ()}
@@ -146,7 +147,7 @@ def _padded(
     sections: Sequence[Section],
     windows: Mapping[int, Window],
 ) -> SSAValue:
-    """Sections of a padded tensor: what they have of the source, padded."""
+    """Return sections of a padded tensor: sections of the source, padded."""
     emitter, result = partitioner.emitter, operation.results[0]
     source = _fetched(partitioner, operation, sharding, sections, windows)
     low, high = slice_lists(operation, _scalars(partitioner, operation), PADDING)
@@ -170,7 +171,7 @@ def emit_padding(
     starts: Sequence[IndexOrInt],
     extents: Sequence[int | None],
 ) -> SSAValue:
-    """A local `tensor.pad` by some widths, whose result begins at `starts` in the whole one."""
+    """Emit a local `tensor.pad` whose result begins at `starts` in the whole result."""
     values = [split_list(each)[1] for each in widths]
     properties = dict(operation.properties)
     properties |= zip(PADDING, map(index_array, widths), strict=True)
@@ -184,7 +185,7 @@ def emit_padding(
 
 
 def shift_body(partitioner: Partitioner, made: Operation, starts: Sequence[IndexOrInt]) -> None:
-    """Let a body that is given local indices compute with those in the whole tensor."""
+    """Shift the index arguments of a body so that it computes with indices in the whole tensor."""
     block = made.regions[0].blocks[0]
     for argument, start in zip(block.args, starts, strict=True):
         if argument.first_use is not None:
@@ -198,8 +199,7 @@ def _cut(
     sections: Sequence[Section],
     windows: Mapping[int, Window],
 ) -> SSAValue:
-    """Sections of a tensor that is cut out of another: of what they are, dimensions that are not
-    split are cut."""
+    """Return sections of a slice: fetch sections of its source, then slice the other dimensions."""
     source = _fetched(partitioner, operation, sharding, sections, windows)
     sizes = {
         dimension: partitioner.emitter.dimension(source, dimension)
@@ -216,5 +216,5 @@ def _cut(
 
 
 def _scalars(partitioner: Partitioner, operation: Operation) -> list[SSAValue]:
-    """The numbers that an operation is given beside its source."""
+    """Return the local values of an operation's scalar operands."""
     return [partitioner.scalar(operand) for operand in operation.operands[1:]]

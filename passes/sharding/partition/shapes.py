@@ -1,4 +1,4 @@
-"""Operations that spell out the shape of their result, or make tensors of nothing."""
+"""Partition operations that state the shape of their result, or create tensors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _create(partitioner: Partitioner, operation: Operation) -> None:
 
 @partition("arith.constant", "tosa.const")
 def constant(partitioner: Partitioner, operation: Operation) -> None:
-    """Constants of scalars stay; those of tensors are sliced, or made smaller."""
+    """Record a tensor constant as a creation; scalar constants are copied."""
     if ranked(operation.results[0]) is None:
         run_whole(partitioner, operation)
     else:
@@ -43,7 +43,7 @@ def constant(partitioner: Partitioner, operation: Operation) -> None:
 
 @partition("tensor.empty", "tensor.splat", "bufferization.alloc_tensor")
 def sized(partitioner: Partitioner, operation: Operation) -> None:
-    """Each process makes a tensor of the size of its shard."""
+    """Record the tensor as a creation: each process makes one of the size of its shard."""
     result = operation.results[0]
     shape = tensor_shape(result)
     first = 1 if operation.name == "tensor.splat" else 0
@@ -60,7 +60,7 @@ def sized(partitioner: Partitioner, operation: Operation) -> None:
 
 @partition("linalg.fill")
 def fill(partitioner: Partitioner, operation: Operation) -> None:
-    """A filled tensor has nothing of its destination but the size."""
+    """Record the result as a creation: only the size of the destination matters."""
     value, destination = operation.operands[0], operation.operands[-1]
     if len(operation.operands) != 2 or ranked(value) is not None or not operation.results:
         by_rule(partitioner, operation)
@@ -73,7 +73,7 @@ def fill(partitioner: Partitioner, operation: Operation) -> None:
 
 @partition("tensor.dim")
 def dimension(partitioner: Partitioner, operation: Operation) -> None:
-    """The size of the whole tensor, as the program around means it."""
+    """Return the size of the whole tensor, as the source program means it."""
     source = operation.operands[0]
     index = constant_integer(operation.operands[1])
     shape = tensor_shape(source)
@@ -88,7 +88,7 @@ def dimension(partitioner: Partitioner, operation: Operation) -> None:
 def expand_shape(
     partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> Operation:
-    """Output sizes are those of the shard."""
+    """Emit an expansion with the sizes of the shard."""
     operation, emitter = spread.operation, partitioner.emitter
     whole, groups = tensor_type_of(operation.results[0]), reassociation(operation)
     assert groups is not None
@@ -106,7 +106,7 @@ def expand_shape(
         if after != DYNAMIC_INDEX:
             continue
         if sharding.dimension_axes[dimension] or size is None:
-            # Only a dimension that is alone in its group can have shards of several sizes.
+            # Only a dimension that is alone in its group can have shards of different sizes.
             size = emitter.index(emitter.dimension(operands[0], group_of[dimension]))
         sizes.append(size)
     properties = {
@@ -118,7 +118,7 @@ def expand_shape(
 
 @partition("tensor.reshape")
 def reshape(partitioner: Partitioner, operation: Operation) -> None:
-    """The shape operand becomes the shape of the shard."""
+    """Partition a reshape; the shape operand becomes that of the shard."""
     whole = ranked(operation.results[0])
     if whole is None or not whole.has_static_shape():
         run_whole(partitioner, operation)
@@ -139,7 +139,7 @@ def _reshape(partitioner: Partitioner, spread: OpSharding, operands: list[SSAVal
 def tosa_reshape(
     partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> Operation:
-    """The shape operand becomes the shape of the shard."""
+    """Emit a reshape whose shape operand is that of the shard."""
     whole, maker = tensor_type_of(spread.operation.results[0]), operands[1].owner
     assert isinstance(maker, Operation)
     extents = local_type(whole, spread.result_shardings[0]).get_shape()

@@ -1,4 +1,4 @@
-"""Operations whose first operand is shifted against the result: sections of it are fetched."""
+"""Partition operations whose first operand is shifted against the result, by fetching sections."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ from .sections import fetch_sections
 from .slice_exchange import Interval, Padding, Section
 
 Read = Callable[[int, int, int], Interval]
-"""`read(dimension, start, end)`: what an interval of the result is made from, in the operand."""
+"""Return the operand interval that result interval [start, end) of a dimension needs.
+
+The arguments are dimension, start and end.
+"""
 
 EmitShifted = Callable[[Partitioner, OpSharding, list[SSAValue]], SSAValue]
-"""Emits what gives a process's part of the result from its sections and other operands."""
+"""Emit a process's part of the result, given its section of the first operand and the others."""
 
 
 def windows_by_dimension(spread: OpSharding, operand: int = 0) -> dict[int, Window]:
-    """What is read of the dimensions of an operand, where its rule says so."""
+    """Return the windows in the rule of an operation, by dimension of the operand."""
     return {each.dimension: each for each in spread.rule.windows if each.operand == operand}
 
 
@@ -39,11 +42,11 @@ class Shift:
     dimension: int
     axes: Axes
     parts: list[Interval]
-    """What the processes along the axes make of the result."""
+    """The interval of the result that each process along the axes computes."""
 
 
 def shifts(spread: OpSharding) -> list[Shift]:
-    """The split dimensions of the first operand that are shifted against the result."""
+    """Return the split dimensions of the first operand that are shifted against the result."""
     found: list[Shift] = []
     for dimension, factors in enumerate(spread.rule.operands[0]):
         for number in factors:
@@ -61,9 +64,9 @@ def with_sections(
     emit: EmitShifted,
     read: Read | None = None,
 ) -> None:
-    """Spread an operation whose first operand is shifted against its only result.
+    """Partition an operation whose first operand is shifted against its only result.
 
-    What it reads is what its rule says, if not `read`.
+    `read` overrides the windows of the operation's rule.
     """
     spread = choose(partitioner, operation)
     if spread is None or not spread.is_split:
@@ -81,7 +84,7 @@ def with_sections(
 
 
 def with_sections_of(*names: str) -> Callable[[EmitShifted], EmitShifted]:
-    """Register what emits operations of these names, as `with_sections` has it emitted."""
+    """Register the decorated function as the `emit` of `with_sections` for these operations."""
 
     def register(emit: EmitShifted) -> EmitShifted:
         partition(*names)(partial(with_sections, emit=emit))
@@ -93,14 +96,14 @@ def with_sections_of(*names: str) -> Callable[[EmitShifted], EmitShifted]:
 def operands_with_sections(
     partitioner: Partitioner, spread: OpSharding, sections: list[Section]
 ) -> list[SSAValue]:
-    """Sections of the first operand, and the shards of the others."""
+    """Fetch the sections of the first operand, and the shards of the others."""
     first, *others = zip(spread.operation.operands, spread.operand_shardings, strict=True)
     source = fetch_sections(partitioner, *first, sections)
     return [source, *(partitioner.value(*other) for other in others)]
 
 
 def paddings_of(spread: OpSharding) -> list[Padding]:
-    """What processes add to their sections where windows reach beyond the operand."""
+    """Return the padding that processes add to their sections where windows exceed the operand."""
     windows = windows_by_dimension(spread)
     paddings: list[Padding] = []
     for shift in shifts(spread):

@@ -1,4 +1,4 @@
-"""What partitioned functions take and return, so that callers can follow."""
+"""Determine the shardings of arguments and results of partitioned functions, for their callers."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ..annotations.access import SHARD, GridTable, annotation_of
 
 
 class Annotations:
-    """What annotations say, each read once for tensors of one shape."""
+    """Parsed annotations, cached for tensors of the same type."""
 
     def __init__(self) -> None:
         self._grids = GridTable()
         self._known: dict[tuple[SSAValue, int, bool], tuple[Sharding, bool]] = {}
 
     def of(self, operation: Operation) -> tuple[Sharding, bool]:
-        """The sharding that a `shard.shard` gives, and whether it speaks about users.
+        """Return the sharding of a `shard.shard`, and whether it is for users.
 
-        Raises OperationError where the sharding does not suit the tensor.
+        Raises OperationError if the sharding does not fit the tensor.
         """
         tensor, described = operation.operands
         key = (described, id(tensor.type), "annotate_for_users" in operation.properties)
@@ -45,7 +45,7 @@ class Annotations:
         return found
 
     def wanted(self, value: SSAValue) -> Sharding | None:
-        """The sharding that is asked of a value: of its producer, else of a user."""
+        """Return the annotated sharding of a value: the producer's, else a user's, else `None`."""
         for_users: Sharding | None = None
         for use in value.uses:
             if use.operation.name == SHARD and use.index == 0:
@@ -57,7 +57,7 @@ class Annotations:
 
 
 def without_single_axes(sharding: Sharding) -> Sharding:
-    """The same sharding without the axes along which there is one process."""
+    """Return the sharding without axes of extent 1. Shardings with halos are not changed."""
     single = {axis for axis in sharding.used_axes if sharding.grid.shape[axis] == 1}
     if not single or sharding.halos:
         return sharding
@@ -82,7 +82,7 @@ Shardings = tuple[Sharding | None, ...]
 class Signature:
     """The shardings of a function's arguments and results; `None` stands for the whole value.
 
-    `results` is `None` until the function is emitted, or called before that.
+    `results` is `None` until the function is emitted, or a call needs them before that.
     """
 
     arguments: Shardings
@@ -90,9 +90,9 @@ class Signature:
 
 
 class Signatures:
-    """The functions of a module and how they are split.
+    """The functions of a module and their signatures.
 
-    `global_abi`: public functions keep their types, and split and join their values inside.
+    With `global_abi`, public functions keep their types, and split and gather values inside.
     """
 
     def __init__(self, module: ModuleOp, global_abi: bool) -> None:
@@ -124,7 +124,7 @@ class Signatures:
         self._known: dict[FuncOp, Signature] = {}
 
     def callee(self, operation: Operation) -> FuncOp | None:
-        """The function that a `func.call` calls."""
+        """Return the callee of a `func.call`; `None` for other operations or unknown functions."""
         if operation.name != "func.call":
             return None
         symbol = operation.get_attr_or_prop("callee")
@@ -135,7 +135,7 @@ class Signatures:
         return next((each for each in found if each is not None), None)
 
     def in_call_order(self) -> Sequence[FuncOp]:
-        """The functions to rewrite, callees before callers as far as there is such an order."""
+        """Return the functions to rewrite, callees before callers except for recursion."""
         return [
             function
             for function in self._calls.callees_first()
@@ -143,7 +143,7 @@ class Signatures:
         ]
 
     def of(self, function: FuncOp) -> Signature:
-        """The signature of a function, decided when it is first asked for."""
+        """Return the signature of a function, determined on the first query."""
         found = self._known.get(function)
         if found is None:
             types = function.function_type
@@ -159,9 +159,9 @@ class Signatures:
         return self._global_abi and visibility(function) == "public"
 
     def results_of(self, function: FuncOp) -> Shardings:
-        """The shardings of the results of a function that is called, maybe before it is emitted.
+        """Return the shardings of a called function's results.
 
-        Where it is not emitted yet, its first `return` decides by the annotations there.
+        If the function is not emitted yet, the annotations at its first `return` determine them.
         """
         signature = self.of(function)
         if signature.results is None:
@@ -174,9 +174,9 @@ class Signatures:
         return None if shard is None else self.annotations.of(shard)[0].without_partials()
 
     def _annotated_as(self, argument: SSAValue) -> Sharding | None:
-        """What annotations say of an argument: as it comes in, else as a user wants it.
+        """Return the annotated sharding of an argument: as it comes in, else as a user wants it.
 
-        Halos are not handed in: they are fetched inside.
+        Callers do not pass halos: they are fetched inside.
         """
         wanted = self.annotations.wanted(argument)
         return None if wanted is None else replace(wanted, partials=(), halos=())

@@ -1,8 +1,7 @@
-"""Sections: the part of a split dimension that a process reads, owned by itself and by others.
+"""Fetch sections: parts of a split dimension that a process reads, owned by it and by others.
 
-Where the neighbours own what is missing, borders are exchanged; where others do, pieces are sent
-from process to process. If neither is less than to gather the dimension, that is done. The section
-is then cut out.
+Missing elements come by a halo exchange with neighbours, or in pieces from other processes. If
+neither sends less than an all-gather, the dimension is gathered. The section is then sliced out.
 """
 
 from __future__ import annotations
@@ -29,26 +28,27 @@ from .partitioner import Partitioner, shape
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What the processes along some axes read of one dimension."""
+    """The parts of one dimension that the processes along some axes read."""
 
     dimension: int
     axes: Axes
     intervals: Sequence[Interval] | None
-    """What each of them reads, in their order, if it is known now: nothing, where the end is not
-    behind the start."""
+    """The interval that each process reads, in their order; `None` if unknown at compile time. It
+    is empty if the end is not behind the start.
+    """
     at_run_time: Callable[[SSAValue], tuple[IndexOrInt, IndexOrInt]] | None = None
-    """Otherwise: where this process's section of a whole dimension begins, and its length."""
+    """Without `intervals`: emit start and length of this process's section in the dimension."""
 
 
 def fetch_held_sections(
     partitioner: Partitioner, original: SSAValue, sharding: Sharding, sections: Sequence[Section]
 ) -> SSAValue:
-    """The part of a tensor that this process reads, from where the tensor is held.
+    """Return the sections of a tensor that this process reads, fetched from the tensor itself.
 
-    `sharding` is how the tensor is split along the other dimensions, and along those of the
-    sections by their axes.
+    `sharding` gives the split along the other dimensions; along those of the sections, it has their
+    axes.
     """
-    # What is read is split otherwise than where it is read: as it is held, if along these axes.
+    # Offsets of the sections do not apply to the source; it keeps those in which it is held.
     offsets = list(sharding.offsets or (None,) * sharding.rank)
     held = partitioner.sharding_of(original)
     for section in sections:
@@ -64,7 +64,7 @@ def fetch_held_sections(
     present = _gathered(sharding, {d for d, way in ways.items() if way is None})
     whole = _gathered(sharding, set(ways))
     if whole != present and partitioner.is_known(original, whole):
-        # Somebody else needs all of it.
+        # The gathered tensor is available already, since another user needs it.
         ways, present = dict.fromkeys(ways), whole
     value = partitioner.demand(original, present)
     for section in sections:
@@ -73,19 +73,19 @@ def fetch_held_sections(
 
 
 def _gathered(sharding: Sharding, dimensions: set[int]) -> Sharding:
-    """The sharding with some dimensions whole on each process."""
+    """Return the sharding with some dimensions gathered."""
     axes = tuple(
         () if dimension in dimensions else split
         for dimension, split in enumerate(sharding.dimension_axes)
     )
-    # What waits for a reduction moves as any other element does.
+    # Partial values are moved like others, so pending reductions are kept.
     return replace(sharding, dimension_axes=axes)
 
 
 def _way(
     original: SSAValue, sharding: Sharding, section: Section
 ) -> HaloWidths | SliceExchange | None:
-    """What to exchange for a section, `None` where the dimension is to be gathered."""
+    """Return what to exchange for a section; `None` if the dimension is to be gathered."""
     size = shape(original)[section.dimension]
     if size is None or section.intervals is None:
         return None
@@ -101,7 +101,7 @@ def _cut(
     section: Section,
     way: HaloWidths | SliceExchange | None,
 ) -> SSAValue:
-    """Fetch what is missing along one dimension where it is split, and cut the section out."""
+    """Fetch missing elements along one split dimension, and slice out the section."""
     emitter, dimension = partitioner.emitter, section.dimension
     intervals = section.intervals
     if isinstance(way, SliceExchange):
@@ -137,7 +137,7 @@ def _cut(
 def cut_out(
     emitter: Emitter, value: SSAValue, dimension: int, first: IndexOrInt, length: IndexOrInt
 ) -> SSAValue:
-    """A part of one dimension of a local tensor."""
+    """Slice one dimension of a local tensor."""
     held = tensor_type_of(value)
     rank = held.get_num_dims()
     offsets: list[IndexOrInt] = [0] * rank
@@ -149,20 +149,20 @@ def cut_out(
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """What the processes along some axes add to their sections of one dimension."""
+    """The padding that the processes along some axes add to their sections of one dimension."""
 
     dimension: int
     axes: Axes
     widths: Sequence[tuple[int, int]]
-    """Before and after the section, for each of them."""
+    """The (low, high) padding of each process."""
     sizes: Sequence[int | None]
-    """The extents with the padding, `None` if known at run time only."""
+    """The extents including padding; `None` if known only at run time."""
 
 
 def padded(
     emitter: Emitter, value: SSAValue, grid: Grid, paddings: Sequence[Padding], filler: SSAValue
 ) -> SSAValue:
-    """A local tensor with padding of a scalar around it."""
+    """Pad a local tensor with a scalar."""
     if all(width == (0, 0) for padding in paddings for width in padding.widths):
         return value
     held = tensor_type_of(value)
@@ -186,7 +186,7 @@ def _with_halos(
     dimension: int,
     halo: tuple[int, int],
 ) -> SSAValue:
-    """The value with borders of its neighbours along one dimension."""
+    """Add halos from the neighbours along one dimension."""
     if halo == (0, 0):
         return value
     tensor_type = tensor_type_of(value)

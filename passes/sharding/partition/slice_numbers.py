@@ -1,4 +1,4 @@
-"""The numbers of slice operations: offsets, sizes and strides, known and computed ones mixed."""
+"""Rewrite offsets, sizes and strides of slice operations, static and dynamic ones mixed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def slice_with(
     sizes: Mapping[int, IndexOrInt],
     offsets: Mapping[int, IndexOrInt] | None = None,
 ) -> tuple[dict[str, Attribute], list[SSAValue]]:
-    """The properties and operands of a slice operation with other sizes and offsets.
+    """Return the properties and operands of a slice operation with some sizes and offsets replaced.
 
-    `dynamic` are its operands after the first `tensors`; what is new is given by dimension.
+    `dynamic` are its operands after the first `tensors`; replacements are given by dimension.
     """
     lists = slice_lists(operation, dynamic)
     for held, changed in zip(lists, (offsets or {}, sizes), strict=False):
@@ -42,6 +42,6 @@ def slice_with(
 def slice_lists(
     operation: Operation, dynamic: Sequence[SSAValue], names: Sequence[str] = SLICE_LISTS
 ) -> list[list[IndexOrInt]]:
-    """Lists of numbers, with values in the place of their marks: offsets, sizes and strides."""
+    """Return offsets, sizes and strides as lists, with values in place of dynamic markers."""
     values = iter(dynamic)
     return [list(mixed_list(integers(operation, name) or (), values)) for name in names]

@@ -1,7 +1,7 @@
-"""Slices and padding: a process works on what its own part of the result is made of.
+"""Partition slices and padding: a process works on the source of its own part of the result.
 
-A dimension that is taken whole is taken whole of the shard. Of one that is shifted against the
-result, by an offset or by padding, the process fetches the section that it needs.
+A dimension that is taken completely is taken from the shard alone. If a dimension is shifted
+against the result, by an offset or by padding, the process fetches the section that it needs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .slice_numbers import slice_lists, slice_with
 def extract_slice(
     partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
 ) -> SSAValue:
-    """Dimensions that are taken whole are taken whole of the shard."""
+    """Emit a slice of the local section; owners broadcast single selected elements."""
     offsets: dict[int, IndexOrInt] = {}
     sizes: dict[int, IndexOrInt] = {}
     emitter = partitioner.emitter
@@ -52,7 +52,7 @@ def extract_slice(
         limits = shard_offsets(factor.size, spread.loop_sharding(number), 0)
         owner = bisect_right(limits, place) - 1
         owners[spread.axes(number)] = owner
-        # The others take some element as well, of which nothing comes.
+        # The other processes take any element; only the owner's is broadcast.
         places = [min(place - limits[owner], end - start - 1) for start, end in pairwise(limits)]
         position = emitter.position(spread.grid, spread.axes(number))
         offsets[dimension], sizes[dimension] = emitter.element(places, position), 1
@@ -67,7 +67,7 @@ def extract_slice(
 
 
 def _selected(spread: OpSharding) -> dict[int, tuple[int, int]]:
-    """Split dimensions of which one element is taken: by what factor, and which."""
+    """Return split dimensions from which one element is selected: its factor and index."""
     offsets = integers(spread.operation, "static_offsets") or ()
     return {
         dimension: (factors[0], offsets[dimension])
@@ -78,7 +78,7 @@ def _selected(spread: OpSharding) -> dict[int, tuple[int, int]]:
 
 @with_sections_of("tensor.pad")
 def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
-    """The padding of a split dimension belongs to the processes at its ends."""
+    """Emit local padding; only processes at the ends of a split dimension add padding."""
     emitter, operation = partitioner.emitter, spread.operation
     low, high = slice_lists(operation, operands[1:], PADDING)
     for padding in paddings_of(spread):
@@ -91,7 +91,7 @@ def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) 
     ):
         start: IndexOrInt = 0
         if axes:
-            # A dimension without padding is as long as the source's.
+            # A dynamic dimension has no padding, so it is as long as the source's.
             total = (
                 partitioner.global_size(operation.operands[0], dimension) if size is None else size
             )
@@ -103,7 +103,7 @@ def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) 
 
 @local_part("tensor.generate")
 def generate(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> Operation:
-    """The body computes an element from its place in the whole tensor."""
+    """Emit a local `tensor.generate` whose body gets indices in the whole tensor."""
     result = spread.operation.results[0]
     whole = tensor_type_of(result)
     sharding = spread.result_shardings[0]

@@ -1,4 +1,4 @@
-"""Structured linalg operations: loops split over processes, windows fetched from neighbours."""
+"""Partition structured linalg operations: split loops, and fetch windows from other processes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .windows import fetch_windows, local_maps, loop_start, windows_of
 
 @partition(ANY_STRUCTURED)
 def structured(partitioner: Partitioner, operation: Operation) -> None:
-    """Each process runs its part of the loops."""
+    """Partition a structured operation so that each process runs its part of the loops."""
     view = structured_view(operation)
     lookup = find_lookup(partitioner, operation)
     grid = None if lookup is None else lookup.sharding.grid
@@ -85,7 +85,11 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
 
 
 def _sums_rows(spread: OpSharding, lookup: Lookup | None) -> bool:
-    """Whether a table is read where it is: no loop is split as it is, and it sends less."""
+    """Return whether a table is looked up where it is held.
+
+    This requires that no loop is split along the table's axes, and that it sends less than a
+    gather.
+    """
     if (
         lookup is None
         or not lookup.axes
@@ -110,7 +114,7 @@ def _record_output_sizes(partitioner: Partitioner, operation: Operation, inputs:
 
 
 def _input(partitioner: Partitioner, spread: OpSharding, index: int, value: SSAValue) -> SSAValue:
-    """An input as this process reads it, with what it needs of its neighbours."""
+    """Return a local input, with elements of neighbours that its windows need."""
     if ranked(value) is None:
         return partitioner.scalar(value)
     windows = windows_of(spread, index)
@@ -127,7 +131,7 @@ def _neutral(
     index: int,
     combiner: Combiner,
 ) -> SSAValue:
-    """A local destination of neutral elements."""
+    """Return a local destination filled with neutral elements."""
     tensor_type = tensor_type_of(value)
     sharding = spread.result_shardings[index]
     found = local_type(tensor_type, sharding)
@@ -149,7 +153,7 @@ def _add_initial_value(
     init: SSAValue,
     combiner: Combiner,
 ) -> None:
-    """Let the initial value take part, once, in the finished result."""
+    """Combine the finished result with the initial value, once."""
     result = operation.results[index]
     sharding = partitioner.sharding_of(result)
     finished = None if sharding is None else sharding.without_partials()
@@ -159,7 +163,7 @@ def _add_initial_value(
 
 
 def _shift_indices(partitioner: Partitioner, spread: OpSharding, made: Operation) -> None:
-    """`linalg.index` counts the whole loop: add where this process's part begins."""
+    """Shift `linalg.index` by the start of this process's part of the loop."""
     for inner in tuple(walk(made)):
         held = attribute(inner, "dim")
         if inner.name != "linalg.index" or inner.parent_op() is not made:

@@ -1,4 +1,4 @@
-"""`tosa` operations that move elements, convolutions and poolings, each on its own part."""
+"""Partition `tosa` operations that move elements, convolutions and poolings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .slice_exchange import Interval, Padding, cut_out, padded
 
 @with_sections_of("tosa.slice")
 def slice_(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
-    """Of a dimension that is cut, a process fetches what its part of the result is made of."""
+    """Emit a slice of the local section."""
     emitter, operation = partitioner.emitter, spread.operation
     whole = tensor_type_of(operation.results[0])
     sharding = spread.result_shardings[0]
@@ -39,7 +39,7 @@ def slice_(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue
         zip(shape(operation.results[0]), sharding.dimension_axes, strict=True)
     ):
         if axes:
-            # The section, or all of a shard.
+            # Take the whole section or shard.
             offsets[dimension] = 0
             sizes.append(emitter.dimension(operands[0], dimension))
         else:
@@ -50,12 +50,12 @@ def slice_(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue
 
 @with_sections_of("tosa.pad")
 def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
-    """The padding of a split dimension belongs to the processes at its ends."""
+    """Emit local padding; only processes at the ends of a split dimension add padding."""
     emitter, operation = partitioner.emitter, spread.operation
     widths = constant_shape(operation, 1)
     whole = tensor_type_of(operation.results[0])
     if widths is None:
-        # No dimension that may be padded is split.
+        # Without known widths, no dimension that may be padded is split.
         return emitter.append(copy_local(partitioner, spread, operands)).results[0]
     paddings = paddings_of(spread)
     split = {padding.dimension for padding in paddings}
@@ -74,19 +74,19 @@ def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) 
 
 @with_sections_of("tosa.reverse")
 def reverse(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
-    """A part of the result is what lies as far from the other end, reversed."""
+    """Emit a reversal of the section at the mirrored position."""
     made = copy_local(partitioner, spread, operands)
     return partitioner.emitter.append(made).results[0]
 
 
 def _slidings(operation: Operation) -> dict[int, Sliding]:
-    """How windows slide, by the dimension of the image."""
+    """Return the sliding windows, by dimension of the image."""
     return dict(enumerate(sliding(operation) or (), 1))
 
 
 @with_sections_of("tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d", "tosa.max_pool2d")
 def window(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
-    """Padding is made before the operation, of what changes nothing."""
+    """Emit an operation on explicitly padded sections, without padding of its own."""
     operation = spread.operation
     paddings = paddings_of(spread)
     emitter = partitioner.emitter
@@ -103,7 +103,7 @@ def window(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue
 
 
 def _filler(emitter: Emitter, operation: Operation, operands: Sequence[SSAValue]) -> SSAValue:
-    """What padding is made of: what is below all else, or what counts as zero."""
+    """Return the padding value: the lowest number for maxima, zero or the zero point otherwise."""
     image = tensor_type_of(operands[0])
     element = image.element_type
     if operation.name == "tosa.max_pool2d":
@@ -115,7 +115,7 @@ def _filler(emitter: Emitter, operation: Operation, operands: Sequence[SSAValue]
 
 
 def _add_bias_once(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> None:
-    """Of the processes that each sum over some input channels, the first has the bias."""
+    """Zero the bias on all but the first of the processes that sum over input channels."""
     combiner = spread.combiners[0]
     if not spread.reduces or combiner is None:
         return
@@ -136,14 +136,17 @@ def _add_bias_once(partitioner: Partitioner, spread: OpSharding, operands: list[
 
 @dataclass(frozen=True, slots=True)
 class _Surplus:
-    """What one process makes of one dimension: more results than it keeps."""
+    """The interval of an image that one process reads, and the results that it makes of it.
+
+    It makes more results than it keeps.
+    """
 
     read: Interval
     made: Interval
 
 
 def _average(window: Sliding, total: int, start: int, end: int) -> _Surplus:
-    """So many results more that padding is read by those alone, but at the ends of the image."""
+    """Widen a result interval so that padding affects only dropped results, or the image's ends."""
     first = max(start - _rounded_up(window.before, window.stride), 0)
     last = min(end + _rounded_up(window.after, window.stride), total)
     length = (last - first - 1) * window.stride + window.reach - window.before - window.after
@@ -152,13 +155,13 @@ def _average(window: Sliding, total: int, start: int, end: int) -> _Surplus:
 
 
 def _rounded_up(number: int, divisor: int) -> int:
-    """number / divisor, rounded up."""
+    """Return number / divisor, rounded up."""
     return -(-number // divisor)
 
 
 @partition("tosa.avg_pool2d")
 def average(partitioner: Partitioner, operation: Operation) -> None:
-    """The divisor is the number of elements in a window that are not padding."""
+    """Partition an average pooling, whose divisor counts only elements that are no padding."""
     windows, totals = _slidings(operation), shape(operation.results[0])
 
     def surplus(dimension: int, start: int, end: int) -> _Surplus:
@@ -183,7 +186,7 @@ def _cut_from(
     made: Mapping[int, Sequence[Interval]],
     properties: Mapping[str, DenseArrayBase],
 ) -> SSAValue:
-    """Make some intervals of the result along the shifted dimensions, and keep one's own part."""
+    """Emit an operation for the result intervals `made`, and slice out this process's part."""
     emitter, operation = partitioner.emitter, spread.operation
     whole = tensor_type_of(operation.results[0])
     local = local_type(whole, spread.result_shardings[0])
@@ -215,7 +218,7 @@ def _cut_from(
 
 @partition("tosa.transpose_conv2d")
 def transposed(partitioner: Partitioner, operation: Operation) -> None:
-    """An element of the image adds to a window of the result."""
+    """Partition a transposed convolution: an image element adds to a window of the result."""
     windows, extents = _slidings(operation), shape(operation.operands[0])
 
     def read(dimension: int, start: int, end: int) -> Interval:
@@ -227,7 +230,7 @@ def transposed(partitioner: Partitioner, operation: Operation) -> None:
 
 
 def _added(window: Sliding, extent: int, start: int, end: int) -> Interval:
-    """The elements that add to a part of the result; one of no consequence if there are none."""
+    """Return the image interval that adds to a part of the result; at least one element."""
     first = _rounded_up(start - window.before - window.size + 1, window.stride)
     first = min(max(first, 0), extent - 1)
     last = (end - 1 - window.before) // window.stride + 1
@@ -253,7 +256,7 @@ def _emit_transposed(
 
 
 def _widened(window: Sliding, extent: int, shift: Shift) -> tuple[list[Interval], tuple[int, int]]:
-    """What each process makes of the result, and the padding of all with which they make it."""
+    """Return the result interval that each process makes, and the common padding to use for it."""
     reads = [_added(window, extent, start, end) for start, end in shift.parts]
     reached: list[Interval] = []
     for first, last in reads:

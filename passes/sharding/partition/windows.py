@@ -1,4 +1,4 @@
-"""Windows: what a process reads beyond its own shard when a loop of a stencil is split.
+"""Compute what a process reads beyond its own shard when a loop of a stencil is split.
 
 A dimension read at `3 * i + 2 * k + 1` with `i` split needs, for iterations [a, b) of `i`, the
 elements from `3 * a + 1` to the last that `k` reaches from `b - 1`.
@@ -29,19 +29,19 @@ from .slice_exchange import Interval, Section
 
 @dataclass(frozen=True, slots=True)
 class SummedLoops:
-    """A dimension read at a sum of loops, of which `leading` is split."""
+    """A dimension read at a linear combination of loops, of which `leading` is split."""
 
     dimension: int
     leading: int
     terms: dict[int, int]
-    """Loop to coefficient."""
+    """Coefficients by loop."""
     constant: int
     known: Window | None
-    """What the rule says is read, as far as sizes are known."""
+    """The window in the operation's rule; `None` if sizes are unknown."""
 
 
 def windows_of(spread: OpSharding, index: int) -> list[SummedLoops]:
-    """The dimensions of an input that a split loop and other loops read together."""
+    """Return the dimensions of an input that are read at a split loop combined with other loops."""
     view = structured_view(spread.operation)
     if view is None:
         return []
@@ -56,7 +56,7 @@ def windows_of(spread: OpSharding, index: int) -> list[SummedLoops]:
         if terms is None or not spread.axes(factors[0]):
             continue
         if spread.rule.factors[factors[0]].kind is FactorKind.PASS_THROUGH:
-            # The other loops have one iteration each: a process reads its own shard.
+            # The other loops have one iteration each, so a process reads only its own shard.
             continue
         constant = expression.eval([0] * indexing.num_dims, [])
         known = windows_by_dimension(spread, index).get(dimension)
@@ -65,7 +65,7 @@ def windows_of(spread: OpSharding, index: int) -> list[SummedLoops]:
 
 
 def local_maps(spread: OpSharding) -> dict[str, Attribute]:
-    """The properties of the local copy, whose windows are read from where its sections begin."""
+    """Return the properties of the local copy, with indexing maps relative to its sections."""
     properties = dict(spread.operation.properties)
     view = structured_view(spread.operation)
     if view is None or "indexing_maps" not in properties:
@@ -82,12 +82,12 @@ def local_maps(spread: OpSharding) -> dict[str, Attribute]:
 
 
 def _from_section(spread: OpSharding, window: SummedLoops) -> AffineExpr:
-    """What a window is read at, counted from the least that it reaches: without its constant."""
+    """Return a window's index expression relative to the lowest index that it reads."""
     expression: AffineExpr | None = None
     constant = 0
     for loop, coefficient in window.terms.items():
         if coefficient < 0:
-            # What is read backward is split evenly.
+            # Loops with a negative coefficient are split evenly.
             size = core_size(spread.rule.factors[loop].size, spread.loop_sharding(loop), 0)
             assert size is not None
             constant -= coefficient * (size - 1)
@@ -99,14 +99,14 @@ def _from_section(spread: OpSharding, window: SummedLoops) -> AffineExpr:
 
 
 def loop_start(partitioner: Partitioner, spread: OpSharding, loop: int) -> IndexOrInt:
-    """Where this process's part of a loop begins."""
+    """Return where this process's part of a loop begins."""
     return _loop_interval(partitioner, spread, loop)[0]
 
 
 def _loop_interval(
     partitioner: Partitioner, spread: OpSharding, loop: int
 ) -> tuple[IndexOrInt, IndexOrInt]:
-    """Where this process's part of a loop begins, and how many iterations it has."""
+    """Return where this process's part of a loop begins, and how many iterations it has."""
     if not spread.axes(loop):
         return 0, loop_size(partitioner, spread, loop)
     size = loop_size(partitioner, spread, loop)
@@ -114,7 +114,10 @@ def _loop_interval(
 
 
 def loop_size(partitioner: Partitioner, spread: OpSharding, loop: int) -> IndexOrInt:
-    """The number of iterations of a whole loop."""
+    """Return the number of iterations of a whole loop.
+
+    Raises ValueError if the size is dynamic and no tensor has it as a dimension.
+    """
     known = spread.rule.factors[loop].size
     if known is not None:
         return known
@@ -135,7 +138,7 @@ def fetch_windows(
     sharding: Sharding,
     windows: list[SummedLoops],
 ) -> SSAValue:
-    """The part of an operand that this process reads."""
+    """Return the sections of an operand that this process's windows read."""
     sections = [
         Section(
             window.dimension,
@@ -149,7 +152,7 @@ def fetch_windows(
 
 
 def _known_windows(spread: OpSharding, window: SummedLoops) -> list[Interval] | None:
-    """What each part of the leading loop reads; `None` if not known now."""
+    """Return the interval that each part of the leading loop reads; `None` if unknown."""
     iterations = spread.rule.factors[window.leading].size
     if window.known is None or iterations is None or not spread.grid.is_static:
         return None
@@ -160,7 +163,7 @@ def _known_windows(spread: OpSharding, window: SummedLoops) -> list[Interval] | 
 def _dynamic_window(
     partitioner: Partitioner, spread: OpSharding, value: SSAValue, window: SummedLoops
 ) -> tuple[IndexOrInt, IndexOrInt]:
-    """Where the window begins in a whole dimension, and its length, computed at run time."""
+    """Emit the start of the section in the whole dimension, and its length."""
     emitter = partitioner.emitter
     start, iterations = _loop_interval(partitioner, spread, window.leading)
     stride = window.terms[window.leading]
@@ -175,7 +178,7 @@ def _dynamic_window(
                 low = emitter.subtract(low, reach)
     first = emitter.add(emitter.multiply(start, stride), low)
     length = emitter.add(emitter.multiply(emitter.subtract(iterations, 1), stride), span)
-    # A process without iterations reads nothing, and its place may be beyond the end.
+    # A process without iterations reads nothing, but its start must be within bounds.
     length = emitter.maximum(emitter.multiply(length, emitter.minimum(iterations, 1)), 0)
     room = emitter.subtract(emitter.dimension(value, window.dimension), length)
     return emitter.minimum(first, room), length

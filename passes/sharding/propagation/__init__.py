@@ -1,1 +1,1 @@
-"""From annotations to a sharding of every operand and result."""
+"""Propagate annotations to a sharding of every operand and result."""

@@ -1,4 +1,4 @@
-"""Which functions of a module exchange tensors with annotated ones, and who calls whom."""
+"""Find the functions that exchange tensors with annotated ones, and their calls."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ CALL = "func.call"
 
 
 class CallGraph:
-    """The functions with bodies of a module, nested modules included.
+    """The functions with bodies of a module, including those of nested modules.
 
-    `active` are those that hold an annotation, and those that call or are called by active ones,
-    in program order; all of them with `everything`.
+    `active` lists those that contain an annotation, or are connected to such a function by calls,
+    in program order; with `everything` it lists all of them.
     """
 
     def __init__(self, module: Operation, *, everything: bool = False) -> None:
@@ -42,19 +42,19 @@ class CallGraph:
         self.active = [function for function in bodies if connected.find(function) in reached]
 
     def callee_of(self, call: Operation) -> Operation | None:
-        """The function with a body that a call calls."""
+        """Return the callee of a call; `None` if it has no body here."""
         callee = call.properties.get("callee")
         if not isinstance(callee, SymbolRefAttr):
             return None
         return self._functions.get(callee.string_value())
 
     def first_call_of(self, function: Operation) -> Operation | None:
-        """The first call of an active function."""
+        """Return the first call of a function; `None` if there is none."""
         return self._first_calls.get(function)
 
 
 def _functions_in(operation: Operation) -> Iterator[Operation]:
-    """The functions with bodies in a module and in modules inside of it, in program order."""
+    """Yield the functions with bodies in a module and its nested modules, in program order."""
     for block in inner_blocks(operation):
         for inner in block.ops:
             if inner.name != FUNCTION:
@@ -64,7 +64,7 @@ def _functions_in(operation: Operation) -> Iterator[Operation]:
 
 
 def _operations_in(function: Operation) -> Iterator[Operation]:
-    """The operations of a function, in no order that matters, but for bodies of linalg."""
+    """Yield a function's operations in any order, without bodies of linalg operations."""
     pending = list(function.regions)
     while pending:
         for block in pending.pop().blocks:

@@ -1,7 +1,7 @@
-"""Remarks that say, for every value, where it is and how it came to be there.
+"""Emit remarks that say, for every value, how it is sharded and why.
 
-`mesh-opt --remarks=sharding` prints one remark per tensor, with a note for each axis: through
-which operation and which of its factors the axis came, at which stage and by which strategy.
+`mesh-opt --remarks=sharding` prints one remark per tensor, with a note for each axis: the operation
+and factors through which the axis was propagated, the stage and the strategy.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .graph import ShardingGraph
 from .tensor_shardings import TensorShardings
 
 CATEGORY = "sharding"
-"""The category of remarks about where tensors are."""
+"""The category of remarks about shardings."""
 
 
 def explain_shardings(graph: ShardingGraph) -> None:
-    """One remark per tensor that propagation knows something about."""
+    """Emit one remark per tensor that has a sharding after propagation."""
     for value, node in graph.values.items():
         grid, tensor = graph.grids[node], graph.tensors[node]
         operation = maker_of(value)
@@ -34,7 +34,7 @@ def explain_shardings(graph: ShardingGraph) -> None:
 
 
 def explain_resharding(shardings: TensorShardings) -> None:
-    """One remark per operand that loses, and one per operation that is not split at all."""
+    """Emit one remark per resharded operand, and one per operation without a factor rule."""
     for operation in shardings.whole:
         remark(CATEGORY, operation, "has no factor rule: its operands and results are replicated")
     for planned in shardings.planned:
@@ -81,7 +81,7 @@ def _notes_of(graph: ShardingGraph, node: int, origin: Origin) -> list[Note]:
 
 
 def _factors_of(relation: OperationNode, node: int, dimension: int) -> str:
-    """The factors of a dimension of a tensor at a relation, as text."""
+    """Return the factors of a tensor's dimension at a relation, as text."""
     slots = (*relation.operands, *relation.results)
     tensors = (*relation.rule.operands, *relation.rule.results)
     for slot, tensor in zip(slots, tensors, strict=True):

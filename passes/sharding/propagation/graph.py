@@ -1,13 +1,13 @@
-"""The tensors of annotated functions, and what ties them together, as a table without IR.
+"""Build a table of the tensors of annotated functions, and of the relations between them.
 
-Every tensor value is a node, and every operation with a factor rule relates the nodes at its
-operands and results. What a branch, a loop or a call carries from one place to another is a
-data-flow edge: one node for all targets (block argument, result), and a relation by which the
-sources (initial value, yielded value) and the node tell each other.
+Every tensor value is a node, and every operation with a factor rule relates the nodes of its
+operands and results. Values that branches, loops and calls forward are data-flow edges: all targets
+(block argument, result) share one node, and an identity relation connects it with the sources
+(initial value, yielded value).
 
-Values that cost nothing to make anew for each use (constants, `tensor.empty`, fills and what is
-computed from them alone) are *free*: they are no nodes, since one of them may well serve two
-operations that want it in two ways.
+Values that are cheap to rematerialise for each use (constants, `tensor.empty`, fills and values
+computed from these alone) are *free*: they have no node, since two uses may want them in different
+shardings.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ from .call_graph import CallGraph
 
 
 class EntryKind(Enum):
-    """How an operation takes part."""
+    """How an operation takes part in propagation."""
 
     RULED = auto()
     """By its factor rule."""
     FREE = auto()
-    """As the maker of a free value: whatever its users want."""
+    """It makes a free value, in any sharding that a user wants."""
     WHOLE = auto()
-    """Nothing is known of it: it gets and makes whole tensors."""
+    """It has no rule: its operands and results are replicated."""
     ANNOTATION = auto()
     """It is a `shard.shard`."""
     EDGE = auto()
-    """Its operands are sources of data-flow edges, or leave the function."""
+    """Its operands are sources of data-flow edges, or results of the function."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An operand that a data-flow edge, or the end of a function, takes its value from.
+    """An operand that is the source of a data-flow edge, or a result of the function.
 
-    `target` is a value at the other end (`None` where nothing in the program is).
+    `target` is a value at the other end; `None` if no value of the program is.
     """
 
     index: int
     target: SSAValue | None
     rule: FactorRule | None = None
-    """How operand and target are split alike, where they are not the same in all dimensions."""
+    """Relates operand and target if they do not correspond in all dimensions."""
 
 
 @dataclass(slots=True)
@@ -71,22 +71,22 @@ class Entry:
     annotation: Annotation | None = None
     sources: tuple[Source, ...] = ()
     captures: tuple[tuple[Operation, int], ...] = ()
-    """Operands inside its regions that are tensors from outside."""
+    """Operands inside the operation's regions that are tensors from outside."""
     in_parallel: bool = False
-    """It is in a loop whose iterations may run in any order: no collective can be with it."""
+    """Whether it is in a loop whose iterations may run in any order: no collectives inside."""
 
 
 @dataclass(slots=True)
 class ShardingGraph:
-    """The table, and how it belongs to the program."""
+    """The table of tensors and relations, with its connection to the program."""
 
     values: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """The node of each tensor value that is not free."""
     tensors: list[TensorNode] = field(default_factory=list[TensorNode])
     grids: list[Grid | None] = field(default_factory=list["Grid | None"])
-    """The grid of each node, `None` as long as nobody said which."""
+    """The grid of each node; `None` as long as it is unknown."""
     pinned: dict[int, Annotation] = field(default_factory=dict[int, Annotation])
-    """Nodes about which the program says something explicitly."""
+    """Nodes with an explicit annotation."""
     entries: list[Entry] = field(default_factory=list[Entry])
     operations: list[OperationNode] = field(default_factory=list[OperationNode])
     origins: list[Operation] = field(default_factory=list[Operation])
@@ -95,27 +95,25 @@ class ShardingGraph:
 
     @property
     def annotations(self) -> dict[Operation, Annotation]:
-        """What annotations say, by operation."""
+        """All annotations, by operation."""
         found = ((entry.operation, entry.annotation) for entry in self.entries)
         return {operation: each for operation, each in found if each is not None}
 
     def is_free(self, value: SSAValue) -> bool:
-        """Whether a tensor value is made anew for each use."""
+        """Return whether a tensor value is rematerialised for each use."""
         return value not in self.values
 
 
 def build_graph(module: Operation, *, everything: bool = False) -> ShardingGraph:
-    """The graph of all functions of a module that have annotations or exchange tensors with such.
+    """Build the graph of all functions that have annotations, or are connected to such by calls.
 
-    With `everything` it is that of all functions.
-
-    Raises OperationError where an annotation is wrong or two contradict each other.
+    With `everything`, include all functions. Raises OperationError for invalid annotations.
     """
     return _Builder(module, everything).build()
 
 
 def is_tensor(value: SSAValue) -> bool:
-    """Whether a value is a ranked tensor."""
+    """Return whether a value is a ranked tensor."""
     return isinstance(value.type, TensorType)
 
 
@@ -124,7 +122,7 @@ def _has_tensors(operation: Operation) -> bool:
 
 
 def identity_rule(shape: Shape, sources: int) -> FactorRule:
-    """The rule of an edge: every source and the target are split alike."""
+    """Return the rule of an edge: every source and the target are split alike."""
     dimensions = tuple((dimension,) for dimension in range(len(shape)))
     return FactorRule(tuple(map(Factor, shape)), (dimensions,) * sources, (dimensions,))
 
@@ -170,7 +168,7 @@ class _Builder:
     # Nodes.
 
     def _add_node(self, value: SSAValue) -> None:
-        """Make a node for a tensor value that has none yet."""
+        """Add a node for a tensor value that has none."""
         value_type = value.type
         if isinstance(value_type, TensorType) and value not in self._graph.values:
             self._graph.values[value] = len(self._graph.tensors)
@@ -178,7 +176,7 @@ class _Builder:
             self._graph.grids.append(None)
 
     def _share_node(self, value: SSAValue, target: SSAValue) -> None:
-        """Let a value have the node of an edge's target."""
+        """Let a value share the node of an edge's target."""
         if is_tensor(target):
             self._add_node(target)
             self._graph.values[value] = self._graph.values[target]
@@ -200,7 +198,7 @@ class _Builder:
         tensor.priorities = annotation.priorities
         self._graph.grids[node] = annotation.sharding.grid
 
-    # The walk.
+    # Traversal.
 
     def _region(self, region: Region) -> None:
         for block in region.blocks:
@@ -243,7 +241,7 @@ class _Builder:
         )
 
     def _all_pass_through(self, rule: FactorRule) -> bool:
-        # The cache of rules keeps one object for each.
+        # The rule cache keeps one object per rule, so identities are stable keys.
         known = self._pass_through.get(id(rule))
         if known is None:
             known = all(factor.kind is FactorKind.PASS_THROUGH for factor in rule.factors)
@@ -262,7 +260,7 @@ class _Builder:
         )
 
     def _captures(self, operation: Operation) -> tuple[tuple[Operation, int], ...]:
-        """Operands inside an operation's regions that are tensors from outside."""
+        """Return the operands inside an operation's regions that are tensors from outside."""
         if not body_matters(operation):
             return ()
         found: list[tuple[Operation, int]] = []
@@ -296,7 +294,7 @@ class _Builder:
         self._graph.entries.append(Entry(operation, EntryKind.EDGE, sources=tuple(sources)))
 
     def _hand(self, operation: Operation) -> None:
-        """An operation hands operands on. A loop's results have the nodes of its arguments."""
+        """Add edges for forwarded operands. A loop's results share the nodes of its arguments."""
         targets = {
             first + index: value
             for first, inputs in forwards(operation)
@@ -332,7 +330,7 @@ class _Builder:
                 self._sources(insertion, [Source(0, output.argument, rule)])
 
     def _branches(self, operation: Operation) -> None:
-        """An operation whose results are what one of its regions yields."""
+        """Add an operation whose results are those that one of its regions yields."""
         for result in operation.results:
             self._add_node(result)
         self._sources(operation, ())
@@ -359,7 +357,7 @@ class _Builder:
     def _results_of(
         self, function: Operation, stand_ins: Sequence[SSAValue]
     ) -> list[SSAValue | None]:
-        """Values whose nodes are a called function's results: those of its first call."""
+        """Return the values whose nodes are a function's results: the results of its first call."""
         known = self._function_results.get(function)
         if known is None:
             known = [value if is_tensor(value) else None for value in stand_ins]
@@ -383,7 +381,7 @@ class _Builder:
         )
 
     def _nothing(self, operation: Operation) -> None:
-        """Shardings, and terminators that their parents have dealt with, take no part."""
+        """Skip an operation: shardings, and terminators that their parents handle."""
 
     # Relations.
 
@@ -410,7 +408,7 @@ class _Builder:
             )
 
     def _relate_captures(self, operation: Operation, rule: FactorRule) -> None:
-        """Results are split as the tensors that a body reads along its loops."""
+        """Relate results to tensors that the body reads with the loops' indices."""
         for tensor, loops in reads_along_loops(operation, rule).items():
             found = self._rules.intern(read_rule(tensor, loops, rule))
             self._add_relation(operation, found, [tensor], operation.results)

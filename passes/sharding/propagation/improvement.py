@@ -1,9 +1,9 @@
-"""Improves the shardings: where contractions leave their results elsewhere, others may follow.
+"""Improve shardings by propagating again from the actual results of contractions.
 
-Propagation does not see sizes. When an operation is then planned by cost, its result may come
-out split in another way than propagation expected, and each later operation would bring it back.
-Here such results are taken as given, propagation is done anew with them, and the result is
-kept if it does no more work and sends fewer bytes.
+Propagation does not see sizes. When an operation is planned by cost, its result may be split
+differently than propagation expected, and each later operation would reshard it. Here such results
+are fixed, propagation is repeated with them, and the outcome is kept if it sends fewer bytes and
+does not do disproportionately more work.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ PREFERENCES = tuple(
     for weigh in (False, True)
     for move in (False, True)
 )
-"""The ways in which candidates are tried, the plainest first."""
+"""The preferences with which candidates are planned, the simplest first."""
 
 ROUNDS = 4
-"""How many candidates are tried at most, each with more results taken as given."""
+"""Maximum number of candidates per preference, each with more fixed results."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """What is known of each tensor of a graph, to be restored later."""
+    """A snapshot of a graph's tensors and grids."""
 
     tensors: tuple[tuple[DimensionAxes, tuple[bool, ...], tuple[Origin, ...]], ...]
     grids: tuple[Grid | None, ...]
 
     @staticmethod
     def of(graph: ShardingGraph) -> TableState:
-        """The state of a graph."""
+        """Return a snapshot of a graph."""
         return TableState(
             tuple((each.axes, each.open_dimensions, tuple(each.origins)) for each in graph.tensors),
             tuple(graph.grids),
         )
 
     def restore(self, graph: ShardingGraph) -> None:
-        """Bring a graph back to this state."""
+        """Restore a graph to this snapshot."""
         for tensor, (axes, open_dimensions, origins) in zip(
             graph.tensors, self.tensors, strict=True
         ):
@@ -62,7 +62,7 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """The shardings of a program, what they cost, and the table that they follow."""
+    """The shardings of a program, their cost, and the table that they follow."""
 
     assigner: ShardingAssigner
     shardings: TensorShardings
@@ -72,28 +72,29 @@ class _Candidate:
 
     @staticmethod
     def of(graph: ShardingGraph, preference: Preference) -> _Candidate:
-        """Place everything in a graph as it is now."""
+        """Plan all operations of a graph in its current state."""
         assigner = ShardingAssigner(graph, complete=False, preference=preference)
         shardings = assigner.assign()
         work, bytes_sent = shardings_cost(shardings)
         return _Candidate(assigner, shardings, work, bytes_sent, TableState.of(graph))
 
     def betters(self, other: _Candidate) -> bool:
-        """Fewer bytes, and not so much more work that it outweighs them."""
+        """Return whether this sends fewer bytes, and no more work outweighs them."""
         return self.bytes_sent < other.bytes_sent and self.cost < other.cost
 
     @property
     def cost(self) -> float:
-        """What is sent, and the work in the same units."""
+        """The bytes sent, and the work in the same units."""
         return self.bytes_sent + BYTES_PER_POINT * self.work
 
 
 def best_shardings(
     graph: ShardingGraph, start: TableState, propagate: Callable[[], None]
 ) -> tuple[ShardingAssigner, TensorShardings]:
-    """The shardings of a propagated graph, or better ones.
+    """Return the shardings of a propagated graph, or better ones if some are found.
 
-    `start` is the table before propagation, `propagate` propagates over the graph as it is.
+    `start` is the table before propagation; `propagate` propagates over the graph in its current
+    state. The graph is left in the state that the result follows.
     """
     assigner = ShardingAssigner(graph, complete=False)
     shardings = assigner.assign()
@@ -117,7 +118,7 @@ def _improvements(
     propagate: Callable[[], None],
     preference: Preference,
 ) -> Iterator[_Candidate]:
-    """Candidates in which ever more results of contractions are taken as given."""
+    """Yield candidates in which more and more results of contractions are fixed."""
     given: dict[int, tuple[DimensionAxes, Grid]] = {}
     for _ in range(ROUNDS):
         candidate = _Candidate.of(graph, preference)
@@ -137,7 +138,7 @@ def _improvements(
 def _moved_results(
     graph: ShardingGraph, shardings: TensorShardings
 ) -> dict[int, tuple[DimensionAxes, Grid]]:
-    """The nodes of contractions' results that are not where the table has them."""
+    """Return the nodes of contraction results whose planned sharding is not that of the table."""
     moved: dict[int, tuple[DimensionAxes, Grid]] = {}
     for planned in shardings.planned:
         results = planned.entry.operation.results
@@ -153,7 +154,7 @@ def _moved_results(
 
 
 def shardings_cost(shardings: TensorShardings) -> tuple[float, float]:
-    """The work of each process, in loop iterations, and the bytes that it sends."""
+    """Return the work of each process, in loop iterations, and the bytes that it sends."""
     work, sent = 0.0, 0.0
     for planned in shardings.planned:
         work += _work(planned)
@@ -167,9 +168,9 @@ def shardings_cost(shardings: TensorShardings) -> tuple[float, float]:
 
 
 def _resharding(value: SSAValue, held: Sharding, uses: Sequence[ShardedUse]) -> float:
-    """What it takes to bring a value to all shardings that its users want."""
+    """Return the bytes sent to reshard a value to all shardings that its users want."""
     extents, whole = known_extents(held.grid.shape), ((),) * held.rank
-    # On its way to another grid a value is whole on every process.
+    # On its way to another grid a value is replicated.
     all_wanted = {
         use.sharding.dimension_axes if use.sharding.grid == held.grid else whole for use in uses
     }
@@ -192,7 +193,7 @@ def _rule(planned: PlannedOperation) -> FactorRule:
 
 
 def _finishing(planned: PlannedOperation, shardings: TensorShardings) -> float:
-    """What it takes to finish an operation's reductions."""
+    """Return the bytes sent to finish an operation's reductions."""
     chosen = planned.sharding
     if not chosen.reduced:
         return 0.0

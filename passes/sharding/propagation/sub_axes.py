@@ -1,8 +1,8 @@
-"""Lets a program use parts of grid axes, by annotating it on a finer grid.
+"""Support sub-axes by moving the annotations of a program to a finer grid.
 
 Reshaping 8 rows that are split along an axis of extent 4 into 2 x 4 splits the first of the two
-dimensions along half of the axis. MLIR's `shard` cannot say half an axis, but the same devices
-are also a grid of 2 x 2, and on that grid it is a whole axis.
+dimensions along half of the axis. MLIR's `shard` dialect cannot express half an axis, but the same
+devices also form a grid of 2 x 2, on which it is a whole axis.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from .graph import ShardingGraph
 
 
 def refinement_for(graph: ShardingGraph, grid: Grid) -> Refinement | None:
-    """The finer grid on which all reshapes of a graph can be followed, `None` if not needed."""
+    """Return the finer grid that the reshapes of a graph need; `None` if there is none."""
     rules = {id(node.rule): node.rule for node in graph.operations}
     refinement = Refinement.cut(grid, needed_cuts(grid, rules.values()))
     return None if refinement.is_trivial else refinement
 
 
 def refine_nodes(graph: ShardingGraph, refinement: Refinement) -> None:
-    """Express what is known of the tensors on a grid by the axes of the finer grid."""
+    """Convert the axes of all tensors on the coarse grid to axes of the finer grid."""
     for index, tensor in enumerate(graph.tensors):
         if graph.grids[index] == refinement.coarse:
             tensor.axes = refinement.refine_all(tensor.axes)
 
 
 def coarsen_nodes(graph: ShardingGraph, refinement: Refinement) -> bool:
-    """Express the tensors on a grid by its own axes again; whether all of them could be.
+    """Convert the axes of all tensors back to the coarse grid; return whether that is possible.
 
-    Where not, the table is left as it is.
+    If it is not, the table is not changed.
     """
     nodes = [index for index, grid in enumerate(graph.grids) if grid == refinement.coarse]
     coarse = {index: refinement.coarsen_all(graph.tensors[index].axes) for index in nodes}
@@ -54,7 +54,7 @@ def coarsen_nodes(graph: ShardingGraph, refinement: Refinement) -> bool:
         tensor.origins = [
             replace(origin, before=before, after=after)
             for origin in tensor.origins
-            # An axis that came in parts is not explained.
+            # Axes that were propagated in parts are not explained.
             if (before := refinement.coarsen_all(origin.before)) is not None
             and (after := refinement.coarsen_all(origin.after)) is not None
         ]
@@ -83,7 +83,8 @@ def annotate_on_finer_grid(graph: ShardingGraph, refinement: Refinement) -> None
 def define_finer_grid(user: Operation, coarse_name: str, fine: Grid) -> str:
     """Define a finer grid of the same processes beside `coarse_name`, and return its name.
 
-    What was defined before is found again. `user` is an operation that sees the coarse grid.
+    An equal grid that was defined earlier is reused. `user` is an operation that sees the coarse
+    grid. Raises ValueError if the coarse grid is not found.
     """
     coarse = find_visible_symbol(user, grid_reference(coarse_name))
     block = None if coarse is None else coarse.parent
@@ -96,7 +97,7 @@ def define_finer_grid(user: Operation, coarse_name: str, fine: Grid) -> str:
     }
     grid = GridOp("x", fine.shape)
     if DEVICES in coarse.attributes:
-        # The same processes in the same order.
+        # Both grids have the same processes in the same order.
         grid.attributes[DEVICES] = coarse.attributes[DEVICES]
     names = coarse.attributes.get(AXIS_NAMES)
     listed = cast("ArrayAttr[Attribute]", names).data if isinstance(names, ArrayAttr) else ()

@@ -1,8 +1,8 @@
-"""From the table of shardings to one of every operand and result.
+"""Derive the sharding of every operand and result from the table of propagated shardings.
 
-Operation by operation in program order: how its operands come is known, how its results are
-wanted the table says, and `sharding.op_sharding` chooses along which axes it is computed. Then free
-values are made the way their users want them, from the last to the first.
+Operations are visited in program order: the shardings of their operands are known, the table gives
+the wanted shardings of results, and `sharding.op_sharding` chooses the axes along which to compute.
+Free values are then made in the shardings that their users want, from the last to the first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 
 @dataclass(slots=True)
 class ShardedUse:
-    """An operand, and how its operation wants it. `anchor`: the operation to reshard before."""
+    """An operand and the sharding in which its operation wants it.
+
+    `anchor` is the operation before which it is resharded.
+    """
 
     operation: Operation
     index: int
@@ -43,7 +46,7 @@ class ShardedUse:
 
 @dataclass(frozen=True, slots=True)
 class PlannedOperation:
-    """An operation with a rule, and how it is computed on a grid."""
+    """An operation with a rule, and the sharding chosen for it on a grid."""
 
     entry: Entry
     sharding: FactorSharding
@@ -55,22 +58,22 @@ class TensorShardings:
     """The sharding of every operand and result."""
 
     definitions: dict[SSAValue, Sharding] = field(default_factory=dict[SSAValue, Sharding])
-    """How producers leave values; free values are not among them."""
+    """The shardings in which producers leave values, without free values."""
     uses: dict[SSAValue, list[ShardedUse]] = field(default_factory=dict[SSAValue, list[ShardedUse]])
-    """How users want values, in program order."""
+    """The shardings in which users want values, in program order."""
     free: list[Entry] = field(default_factory=list[Entry])
-    """The makers of free values, in program order."""
+    """The producers of free values, in program order."""
     whole: list[Operation] = field(default_factory=list[Operation])
-    """Operations of which nothing is known, and which are not split therefore."""
+    """Operations without a rule, which are replicated."""
     planned: list[PlannedOperation] = field(default_factory=list[PlannedOperation])
-    """How operations with a rule are computed, in program order."""
+    """The shardings chosen for operations with a rule, in program order."""
 
 
 class ShardingAssigner:
-    """Places everything that a graph relates to a known sharding, or everything there is.
+    """Assigns a sharding to everything that is related to a known sharding.
 
-    With `complete`, what nobody said anything about is replicated; without, it stays open.
-    `preference` is that of `choose_op_sharding`.
+    With `complete`, everything else is replicated; otherwise it is left without a sharding.
+    `preference` is passed to `choose_op_sharding`.
     """
 
     def __init__(
@@ -96,7 +99,7 @@ class ShardingAssigner:
         )
 
     def assign(self) -> TensorShardings:
-        """The shardings of the whole graph."""
+        """Return the shardings of the whole graph."""
         for value, node in self._graph.values.items():
             if not isinstance(value.owner, Operation):
                 self._define_by_table(value, node)
@@ -114,10 +117,10 @@ class ShardingAssigner:
                     self._assigned.free.append(entry)
         return self._assigned
 
-    # What is known.
+    # Known shardings.
 
     def sharding(self, grid: Grid, axes: DimensionAxes) -> Sharding:
-        """The sharding without halos, offsets and partial sums, one object for each."""
+        """Return the unique object for a sharding without halos, offsets and partial results."""
         key = (grid.name, axes)
         found = self._shardings.get(key)
         if found is None:
@@ -125,7 +128,7 @@ class ShardingAssigner:
         return found
 
     def _intern(self, sharding: Sharding) -> Sharding:
-        """The one object that stands for all shardings equal to this one."""
+        """Return the unique object that represents all shardings equal to this one."""
         return self._interned.setdefault(sharding, sharding)
 
     def _by_table(self, node: int) -> Sharding | None:
@@ -148,9 +151,9 @@ class ShardingAssigner:
             self._assigned.definitions[value] = sharding
 
     def _as_annotated_for_users(self, value: SSAValue, sharding: Sharding) -> Sharding:
-        """With the halos and offsets that all users are annotated to want, if they are alike.
+        """Add the halos and offsets on which the annotations of all users agree.
 
-        An annotation for users of a value without one for its producer speaks for both.
+        An annotation for users also applies to the producer if that has no annotation.
         """
         wanted: Sharding | None = None
         for use in value.uses:
@@ -184,7 +187,7 @@ class ShardingAssigner:
     ) -> None:
         self._wanted.setdefault(value, []).append(ShardedUse(operation, index, sharding, anchor))
         if value not in self._assigned.definitions and value in self._graph.values:
-            # Nobody splits it, and now somebody wants to know: it is whole everywhere.
+            # No sharding was requested so far: it is replicated.
             self._assigned.definitions[value] = self._replicated(value, sharding.grid)
 
     def _remember_copy(self, value: SSAValue, axes: DimensionAxes) -> None:
@@ -198,7 +201,7 @@ class ShardingAssigner:
             self._use(inner, index, self._replicated(value, grid), entry.operation)
 
     def _grid_at(self, operation: Operation) -> Grid | None:
-        """The grid on which an operation is computed: the first that a tensor of it is on."""
+        """Return the grid on which an operation runs: the first grid of one of its tensors."""
         definitions, values, grids = (
             self._assigned.definitions,
             self._graph.values,
@@ -213,7 +216,7 @@ class ShardingAssigner:
                 return grids[node]
         return self._default_grid if self._complete else None
 
-    # One kind of operation after the other.
+    # Kinds of operations.
 
     def _ruled(self, entry: Entry) -> None:
         operation, rule = entry.operation, entry.rule
@@ -239,9 +242,9 @@ class ShardingAssigner:
         self._captured(entry, grid)
 
     def _chosen(self, entry: Entry, rule: FactorRule, grid: Grid) -> FactorSharding:
-        """The sharding of an operation, chosen once for all that look and come alike."""
+        """Return the sharding of an operation, cached for equal rules, operands and results."""
         operation = entry.operation
-        # Shardings are one object each, so identities tell them apart.
+        # Shardings are interned, so identities distinguish them.
         definitions, values = self._assigned.definitions, self._graph.values
         key = (
             id(rule),
@@ -278,17 +281,17 @@ class ShardingAssigner:
         return chosen
 
     def _is_demanded(self, value: SSAValue) -> bool:
-        """Whether the program says how users are to see a value."""
+        """Return whether an annotation prescribes how the users of a value see it."""
         pinned = self._graph.pinned.get(self._graph.values[value])
         return pinned is not None and pinned.for_users and pinned.result is value
 
     def _state_of(self, node: int) -> tuple[object, ...]:
-        """What a sharding depends on of a node that a result has."""
+        """Return the properties of a result's node on which the choice depends."""
         graph = self._graph
         return graph.tensors[node].axes, node in graph.pinned, id(graph.grids[node])
 
     def _incoming(self, value: SSAValue, grid: Grid, sharers: int) -> PlannedTensor:
-        """How an operand comes, which `sharers` operations like this one have."""
+        """Return the state of an operand that `sharers` operations of this rule read."""
         sharding = self._assigned.definitions.get(value)
         if not is_tensor(value) or value not in self._graph.values:
             return PlannedTensor(None)
@@ -302,13 +305,14 @@ class ShardingAssigner:
         )
 
     def _outgoing(self, value: SSAValue, grid: Grid) -> PlannedTensor:
-        """How a result is wanted."""
+        """Return the sharding in which a result is wanted."""
         node = self._graph.values.get(value)
         if node is None:
             return PlannedTensor(None)
         width = element_bytes(value)
         if self._graph.grids[node] != grid:
-            # Nobody has asked for it to be split, so to split it is not for nothing.
+            # No sharding is requested; any split counts as a deviation from replication, which
+            # costs bytes.
             return PlannedTensor(((),) * rank_of(value), False, width)
         return PlannedTensor(self._graph.tensors[node].axes, node in self._graph.pinned, width)
 
@@ -325,7 +329,7 @@ class ShardingAssigner:
         sharding = tensor_sharding(grid, factors, chosen.assignment)
         if not sharding.offsets:
             return self._intern(sharding)
-        # A slice is a part of a dimension: what the whole one's shards are does not hold for it.
+        # If the dimension is a slice of the factor, the offsets of the whole do not apply to it.
         offsets = tuple(
             limits if limits is None or size in (None, limits[-1]) else None
             for limits, size in zip(sharding.offsets, tensor_shape(value) or (), strict=True)
@@ -371,19 +375,22 @@ class ShardingAssigner:
                 seen = seen_through(source.rule, sharding)
                 sharding = self.sharding(seen.grid, seen.dimension_axes)
                 if operation.name != INSERTION:
-                    # The output of a loop has the shape of what comes in, and stays so placed.
+                    # A loop's output has the shape of the incoming value, and keeps its sharding.
                     self._assigned.definitions[target] = sharding
             if sharding is None and self._complete and self._default_grid is not None:
                 sharding = self._replicated(value, self._default_grid)
             if sharding is not None:
-                # Nothing but insertions may stand where an insertion is.
+                # Only insertions are allowed beside an insertion, so reshard before the parent.
                 anchor = operation.parent_op() if operation.name == INSERTION else None
                 self._use(operation, source.index, sharding, anchor)
 
     # Free values.
 
     def operands_of_free(self, entry: Entry, wanted: Sharding) -> Sequence[tuple[int, Sharding]]:
-        """How the maker of a free value needs its tensor operands for a result wanted so."""
+        """Return the shardings of its operands that the producer of a free value needs.
+
+        `wanted` is the sharding of the result; the pairs are (operand index, sharding).
+        """
         rule = entry.rule
         assert rule is not None
         found = self._free_operands.get((id(rule), id(wanted)))
@@ -395,7 +402,7 @@ class ShardingAssigner:
                 for operand in rule.operands
             ]
             self._free_operands[id(rule), id(wanted)] = found
-        # Operations share a rule that take a scalar and a tensor without dimensions.
+        # Scalar operands and rank-0 tensors look alike to a rule; only tensors have shardings.
         return [
             (index, found[index])
             for index, value in enumerate(entry.operation.operands)
@@ -404,5 +411,5 @@ class ShardingAssigner:
 
 
 def rank_of(value: SSAValue) -> int:
-    """The rank of a ranked tensor."""
+    """Return the rank of a ranked tensor; 0 for other values."""
     return len(tensor_shape(value) or ())

@@ -1,1 +1,1 @@
-"""Factor rules of operations, one file per dialect."""
+"""Factor rules of operations, in files by dialect."""

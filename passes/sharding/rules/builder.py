@@ -1,4 +1,4 @@
-"""Helpers with which the rules are written: shapes, attributes, and a builder of rules."""
+"""Helpers for writing factor rules: shapes, attributes, and a builder of rules."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from ....sharding.sharding import ReductionKind
 
 
 def integer(operation: Operation, name: str) -> int | None:
-    """The value of an integer attribute, `None` where the operation has no such attribute."""
+    """Return the value of an integer attribute; `None` if the operation has no such attribute."""
     found = attribute(operation, name)
     return found.value.data if isinstance(found, IntegerAttr) else None
 
 
 def integers(operation: Operation, name: str) -> tuple[int, ...] | None:
-    """The values of a dense integer array attribute, `None` where there is no such attribute."""
+    """Return the values of a dense integer array attribute; `None` if it is missing."""
     found = attribute(operation, name)
     if not isinstance(found, DenseArrayBase):
         return None
@@ -40,12 +40,11 @@ def _nothing(value: SSAValue) -> list[DimensionFactors]:
 
 
 class RuleBuilder:
-    """Collects the factors of one operation and how its operands and results are made of them.
+    """Builds the factor rule of one operation.
 
-    Operands and results that are never mentioned take part in nothing: they are `()` in every
-    dimension, which means that each process needs or makes the whole of them.
-
-    Methods raise IndexError for operands, results or dimensions that the operation does not have.
+    Operands and results that are never mentioned have no factors in any dimension, so each process
+    needs or makes the whole of them. Methods raise IndexError for operands, results or dimensions
+    that the operation does not have.
     """
 
     def __init__(self, operation: Operation) -> None:
@@ -61,10 +60,10 @@ class RuleBuilder:
         reductions: tuple[ReductionKind | None, ...] = (),
         shards: Shards | None = None,
     ) -> int:
-        """Add a factor and return its index. `size` is negative, as in a type, or `None` where it
-        is not known.
+        """Add a factor and return its index.
 
-        Shards of what passes through may be empty, if `shards` does not say otherwise, others not.
+        `size` is negative, as in a type, or `None` if it is unknown. By default, shards of a
+        pass-through factor may be empty, and those of other factors may not.
         """
         if shards is None:
             shards = Shards.ANY if kind is FactorKind.PASS_THROUGH else Shards.FILLED
@@ -73,15 +72,15 @@ class RuleBuilder:
         return len(self._factors) - 1
 
     def reduction(self, size: int | None, *kinds: ReductionKind) -> int:
-        """Add a reduction factor; `kinds` has one entry per result."""
+        """Add a reduction factor and return its index; `kinds` has one entry per result."""
         return self.factor(size, FactorKind.REDUCTION, kinds)
 
     def operand(self, index: int, dimension: int, *factors: int) -> None:
-        """Say of what factors a dimension of an operand is made, major to minor."""
+        """Set the factors of one dimension of an operand, major to minor."""
         self._operands[index][dimension] = factors
 
     def result(self, index: int, dimension: int, *factors: int) -> None:
-        """Say of what factors a dimension of a result is made, major to minor."""
+        """Set the factors of one dimension of a result, major to minor."""
         self._results[index][dimension] = factors
 
     def shared(
@@ -94,30 +93,33 @@ class RuleBuilder:
         result: int | None = None,
         shards: Shards | None = None,
     ) -> None:
-        """Add a factor that a dimension of an operand is and one of the result, by default its."""
+        """Add a factor for a dimension of an operand and, by default, the same of the result."""
         factor = self.factor(size, kind, shards=shards)
         self.operand(operand, dimension, factor)
         self.result(0, dimension if result is None else result, factor)
 
     def whole(self, dimension: int, before: int | None, after: int | None) -> None:
-        """Say that a dimension of the first operand, and that of the result, are needed whole."""
+        """Add separate NEED_REPLICATION factors for a dimension of the first operand and result.
+
+        `before` and `after` are the extents of the two.
+        """
         self.operand(0, dimension, self.factor(before, FactorKind.NEED_REPLICATION))
         self.result(0, dimension, self.factor(after, FactorKind.NEED_REPLICATION))
 
     def operand_dimensions(self, index: int, dimensions: Sequence[DimensionFactors]) -> None:
-        """Say of what factors all dimensions of an operand are made."""
+        """Set the factors of all dimensions of an operand."""
         self._operands[index] = list(dimensions)
 
     def result_dimensions(self, index: int, dimensions: Sequence[DimensionFactors]) -> None:
-        """Say of what factors all dimensions of a result are made."""
+        """Set the factors of all dimensions of a result."""
         self._results[index] = list(dimensions)
 
     def window(self, window: Window) -> None:
-        """Say what is read of a dimension of an operand along its permutation factor."""
+        """Add the window of an operand's dimension along its permutation factor."""
         self._windows.append(window)
 
     def build(self) -> FactorRule:
-        """The rule. Raises ValueError where a dimension has a factor that was never added."""
+        """Return the rule. Raises ValueError if a dimension has a factor that was never added."""
         operands: list[TensorFactors] = [tuple(dimensions) for dimensions in self._operands]
         results: list[TensorFactors] = [tuple(dimensions) for dimensions in self._results]
         return FactorRule(
@@ -128,13 +130,13 @@ class RuleBuilder:
 def elementwise_rule(
     operation: Operation, count: int | None = None, per_channel: Sequence[int] = ()
 ) -> FactorRule | None:
-    """The rule of an operation that computes each result element from those at the same place.
+    """Return the rule of an operation that is elementwise, with broadcasts.
 
-    An operand may have extent 1 where the result has more (it is broadcast along that
-    dimension), or lack the dimensions of the result entirely when it is of rank 0. Operands that
-    are not tensors play no part, and scalar operations have no factors. `None` where the ranks do
-    not fit. Of the operands only the first `count` take part, if it is given; those of
-    `per_channel` are lists along the result's last dimension.
+    An operand may have extent 1 where the result has more (it is broadcast along that dimension),
+    and operands of rank 0 have no factors. Operands that are not tensors are ignored, and scalar
+    operations have no factors. Only the first `count` operands take part, if it is given; operands
+    listed in `per_channel` are vectors along the result's last dimension. Returns `None` if ranks
+    differ.
     """
     builder = RuleBuilder(operation)
     shapes = [tensor_shape(result) for result in operation.results]
@@ -167,16 +169,17 @@ def elementwise_rule(
 
 
 Read = tuple[int, int]
-"""The element of the operand that the first of the result is, and the step to the next."""
+"""(first, stride): result element `i` is operand element `first + i * stride`."""
 
 
 def same_rank_rule(
     operation: Operation, passes: Sequence[bool], reads: Sequence[Read | None] = ()
 ) -> FactorRule | None:
-    """The rule of one tensor made from one of the same rank: some dimensions pass through.
+    """Return the rule of an operation whose first operand and result have the same rank.
 
-    Of the others some are read at other places, from which element on and in what strides `reads`
-    tells; the factor of these is the result's extent. The rest is needed whole.
+    Dimensions for which `passes` is true pass through. Others with known extents and an entry in
+    `reads` are permutations whose factor has the result's extent; the rest need replication.
+    Returns `None` if ranks differ.
     """
     before, after = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if before is None or after is None or not len(before) == len(after) == len(passes):

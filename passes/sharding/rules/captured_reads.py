@@ -1,8 +1,8 @@
-"""Tensors from outside that a body reads along its loops, as if they were operands.
+"""Analyse tensors from outside that a body reads along its loops, as if they were operands.
 
 A body that reads `tensor.extract %table[%row, %j]` with `%j = linalg.index 1` reads dimension 1 of
-the table along loop 1: a process that runs a part of the loop needs that part of the dimension.
-One that reads at `%j - 3`, as bodies do that join tensors, needs a part that is shifted.
+the table along loop 1: a process that runs a part of the loop needs that part of the dimension. A
+body that reads at `%j - 3`, as concatenations do, needs a shifted part.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ....sharding.factors import Factor, FactorKind, FactorRule
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """A dimension that is read at `loop + low` to `loop + high`, where it is read at all."""
+    """A dimension that is only read at indices from `loop + low` to `loop + high`."""
 
     loop: int
     low: int = 0
     high: int = 0
     is_exact: bool = False
-    """It is read at the loop's index, and as long as the loop."""
+    """Whether it is read at the loop's index alone and has the loop's extent."""
 
     def joined(self, other: Along | None) -> Along | None:
-        """What covers this read and another one, `None` if they follow different loops."""
+        """Return the union of this read and another one; `None` if they follow different loops."""
         if other is None or other.loop != self.loop:
             return None
         return Along(self.loop, min(self.low, other.low), max(self.high, other.high))
@@ -41,9 +41,10 @@ Loops = tuple[Along | None, ...]
 
 
 def reads_along_loops(operation: Operation, rule: FactorRule) -> dict[SSAValue, Loops]:
-    """The tensors that the body of a `linalg.generic` only reads at places, and along which loops.
+    """Return the tensors that the body of a `linalg.generic` reads along loops, with these loops.
 
-    Those of which no dimension is read along a loop are left out.
+    Tensors are left out if the body uses them in other ways than `tensor.extract`, or reads no
+    dimension along a loop.
     """
     if operation.name != "linalg.generic":
         return {}
@@ -71,7 +72,7 @@ def reads_along_loops(operation: Operation, rule: FactorRule) -> dict[SSAValue, 
 
 
 def _checked(loops: Loops, shape: Shape, rule: FactorRule) -> Loops:
-    """The dimensions of which a process needs a part that is like its part of the loop."""
+    """Keep only dimensions that are worth splitting like the loop along which they are read."""
     result: list[Along | None] = []
     for place, extent in zip(loops, shape, strict=True):
         if place is None:
@@ -83,18 +84,18 @@ def _checked(loops: Loops, shape: Shape, rule: FactorRule) -> Loops:
         elif size is not None and extent is not None and 2 * extent >= size:
             result.append(place)
         else:
-            # What is much shorter than the loop is not worth to be split like it.
+            # A dimension much shorter than the loop is not worth splitting.
             result.append(None)
     return tuple(result)
 
 
 def _place_of(index: SSAValue, operation: Operation) -> Along | None:
-    """The loop and the distance from it at which an index reads."""
+    """Return the loop and the constant distance from it at which an index reads, or `None`."""
     counter, distance = loop_index(index)
     owner = made_by(counter, "linalg.index")
     if owner is None:
         return None
-    # Branches may ask for a loop's index too, but a nested operation has loops of its own.
+    # Branches may use the index of an enclosing loop, but a nested operation has its own loops.
     scopes = enclosing(owner.parent_op())
     around = next((scope for scope in scopes if scope.name.startswith("linalg.")), None)
     held = attribute(owner, "dim")
@@ -104,7 +105,7 @@ def _place_of(index: SSAValue, operation: Operation) -> Along | None:
 
 
 def loop_index(index: SSAValue) -> tuple[SSAValue, int]:
-    """The value that constants are added to, `%i` of `%i + 1 - 3`, and their sum."""
+    """Decompose an index into a value and a constant: `%i + 1 - 3` into `%i` and -2."""
     distance = 0
     while (owner := made_by(index, "arith.addi", "arith.subi")) is not None:
         left, right = owner.operands
@@ -120,7 +121,7 @@ def loop_index(index: SSAValue) -> tuple[SSAValue, int]:
 
 
 def read_rule(tensor: SSAValue, loops: Loops, rule: FactorRule) -> FactorRule:
-    """What a tensor that is read along loops has in common with the operation's results."""
+    """Return the rule that relates a tensor read along loops to the operation's results."""
     factors = list(rule.factors)
     dimensions: list[tuple[int, ...]] = []
     for place, extent in zip(loops, tensor_shape(tensor) or (), strict=True):

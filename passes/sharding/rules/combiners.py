@@ -1,8 +1,8 @@
-"""How the partial results of a reduction combine: which operation, which collective, from what.
+"""Recognise how partial results of a reduction combine: by which operation, and which collective.
 
-A reduction's body computes `combine(accumulator, element)`. Where `combine` is one associative
+A reduction's body computes `combine(accumulator, element)`. If `combine` is one associative
 operation (or a chain of the same), partial results of several processes are combined by that
-operation too, and its neutral element starts every accumulation but one.
+operation as well, and its neutral element initialises every accumulation but one.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from ....sharding.sharding import ReductionKind
 from .variadic_reductions import joint_combiner
 
 Neutral = Callable[[Attribute], int | float]
+"""Return the neutral element for an element type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Combiner:
-    """What combines two partial results.
+    """An operation that combines two partial results.
 
     - `operation`: the name of the scalar operation `operation(a, b)`;
-    - `kind`: the collective reduction that does the same (for unsigned minimum and maximum, with
-      the sign bit flipped), or `GENERIC` where none does (`maxnumf` and `minnumf`, which drop
-      NaNs): then gather the partial results and combine them with `operation`;
-    - `neutral(element_type)`: the value that changes nothing, as a Python number.
+    - `kind`: the equivalent collective reduction (for unsigned minimum and maximum, with the sign
+      bit flipped). It is `GENERIC` if there is none (`maxnumf` and `minnumf`, which drop NaNs):
+      then partial results are gathered and combined with `operation`;
+    - `neutral(element_type)`: the neutral element, as a Python number.
     """
 
     operation: str
@@ -86,17 +87,17 @@ _ON_BITS = {
     "arith.xori": ReductionKind.BITWISE_XOR,
     "arith.maxui": ReductionKind.BITWISE_OR,
     "arith.minui": ReductionKind.BITWISE_AND,
-    # A set bit is -1 where bits have a sign.
+    # As a signed number, a set bit is -1.
     "arith.maxsi": ReductionKind.BITWISE_AND,
     "arith.minsi": ReductionKind.BITWISE_OR,
 }
-"""Reductions of `i1`, whose arithmetic is modulo two."""
+"""Kinds of reductions of `i1`, whose arithmetic is modulo two."""
 
 JOINT = Combiner("", ReductionKind.GENERIC, _always(0))
-"""Stands for what combines this result together with others: see `variadic_reductions.py`."""
+"""Stands for the joint combination of several results: see `variadic_reductions.py`."""
 
 _COMBINERS = {name: Combiner(f"arith.{name}", kind, neutral) for name, kind, neutral in _ROWS}
-"""Associative and commutative scalar operations of `arith`, without the dialect's prefix."""
+"""Associative and commutative scalar operations of `arith`, by name without the dialect."""
 
 _INVERSES = {"arith.subf": "addf", "arith.subi": "addi"}
 """`accumulator - x` adds `-x`: partial results combine by addition."""
@@ -106,7 +107,7 @@ _WIDTH_CHANGES = frozenset(
 )
 
 _MODULAR = frozenset({"addi", "muli", "andi", "ori", "xori"})
-"""Combiners whose lowest bits depend on the lowest bits of their operands only."""
+"""Combiners whose lowest result bits depend only on the lowest bits of their operands."""
 
 _FLOAT_SELECTS = {
     **dict.fromkeys((2, 3, 9, 10), "maxnumf"),  # ogt oge ugt uge
@@ -118,16 +119,16 @@ _INTEGER_SELECTS = {
     **dict.fromkeys((6, 7), "minui"),  # ult ule
     **dict.fromkeys((8, 9), "maxui"),  # ugt uge
 }
-"""What `select(cmp(a, b), a, b)` computes, by the comparison's predicate."""
+"""The combiner that `select(cmp(a, b), a, b)` computes, by the comparison's predicate."""
 
 
 def _opposite(name: str) -> str:
-    """`minsi` of `maxsi` and the like."""
+    """Return the opposite combiner: `minsi` for `maxsi`, and so on."""
     return ("min" if name.startswith("max") else "max") + name[3:]
 
 
 def _select_combiner(select: Operation) -> tuple[str, SSAValue, SSAValue] | None:
-    """`select(a < b, a, b)` and its relatives as (combiner, a, b)."""
+    """Match `select(a < b, a, b)` and its variants as (combiner, a, b)."""
     condition, chosen, other = select.operands
     compare = condition.owner
     if not isinstance(compare, Operation):
@@ -147,7 +148,7 @@ def _select_combiner(select: Operation) -> tuple[str, SSAValue, SSAValue] | None
 
 
 def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...]] | None:
-    """The combiner that makes a value, and the operands through which a chain may go on."""
+    """Return the combiner that makes a value, and operands through which a chain may continue."""
     owner = value.owner
     if not isinstance(owner, Operation):
         return None
@@ -164,7 +165,7 @@ def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...]] | None:
 
 
 def _through_width_changes(value: SSAValue, passed: list[Attribute]) -> SSAValue:
-    """The value before conversions of the same number to another width; notes its types."""
+    """Return the value before changes of width; append the types passed to `passed`."""
     while isinstance(owner := value.owner, Operation) and owner.name in _WIDTH_CHANGES:
         passed.append(value.type)
         value = owner.operands[0]
@@ -172,10 +173,11 @@ def _through_width_changes(value: SSAValue, passed: list[Attribute]) -> SSAValue
 
 
 def _same_at_width(combiner: str, accumulator: Attribute, passed: Sequence[Attribute]) -> bool:
-    """Whether a chain through other widths combines as it would in the accumulator's type.
+    """Return whether a chain through other widths combines as it would in the accumulator's type.
 
-    Sums, products and bitwise operations of integers do modulo the narrowest type on the way;
-    an order does not, since what is cut off counts. Floats are only rounded otherwise.
+    Sums, products and bitwise operations on integers are computed modulo the narrowest type on the
+    way; minimum and maximum are not, since dropped bits affect the order. Floats differ only in
+    rounding.
     """
     if isinstance(accumulator, AnyFloat) or all(other == accumulator for other in passed):
         return True
@@ -184,7 +186,7 @@ def _same_at_width(combiner: str, accumulator: Attribute, passed: Sequence[Attri
 
 
 def _depends_on(value: SSAValue, argument: SSAValue, block: Block) -> bool:
-    """Whether a value of a body is computed from one of its arguments."""
+    """Return whether a value of a body is computed from one of its arguments."""
     pending, seen = [value], set[Operation]()
     while pending:
         current = pending.pop()
@@ -198,8 +200,11 @@ def _depends_on(value: SSAValue, argument: SSAValue, block: Block) -> bool:
 
 
 def _where_not_skipped(value: SSAValue, accumulator: SSAValue, block: Block) -> SSAValue | None:
-    """The value that `select(taken, value, accumulator)` or its inverse gives for elements that it
-    does not skip: these leave the accumulator as it is. `None` for other values."""
+    """Return `value` of `select(taken, value, accumulator)` or its inverse, else `None`.
+
+    Skipped elements leave the accumulator unchanged. The condition must not depend on the
+    accumulator.
+    """
     if (select := made_by(value, "arith.select")) is None:
         return None
     taken, *branches = select.operands
@@ -210,10 +215,10 @@ def _where_not_skipped(value: SSAValue, accumulator: SSAValue, block: Block) -> 
 
 
 def body_combiner(block: Block, accumulator: SSAValue, result: SSAValue) -> Combiner | None:
-    """The combiner of a body that computes `result` from `accumulator` and elements.
+    """Return the combiner of a body that computes `result` from `accumulator` and elements.
 
-    Follows the chain of one combining operation from the yielded value to the accumulator;
-    nothing else may read the accumulator. `None` where the body is no such chain.
+    The body must be a chain of one combining operation from the yielded value to the accumulator,
+    which has no other use. Returns `None` otherwise.
     """
     passed: list[Attribute] = []
     value, found = _through_width_changes(result, passed), None
@@ -268,7 +273,7 @@ _NAMED: dict[str, Callable[[Attribute], str]] = {
     "tosa.reduce_all": lambda _: "andi",
     "tosa.reduce_any": lambda _: "ori",
 }
-"""Reductions whose combiner follows from the operation's name and the result's element type."""
+"""Combiners of named reductions, by the element type of the result."""
 
 _WITHOUT_NANS = {"maximumf": "maxnumf", "minimumf": "minnumf"}
 
@@ -282,10 +287,11 @@ _ON_INTEGERS: dict[ReductionKind, str] = {
 
 
 def with_declared_kinds(operation: Operation, rule: FactorRule) -> FactorRule:
-    """A rule of another package with the collectives that do what its kinds say.
+    """Replace the reductions in a rule from another package by those that collectives compute.
 
-    There is none for a generic kind, and the kinds of one result are those of the first factor:
-    maxima of sums are no sums of maxima.
+    Generic kinds become `None`. So do kinds that differ from the kind of the first factor of the
+    same result, since a maximum of sums is not a sum of maxima. Reductions of `i1` become bitwise
+    ones.
     """
     first: dict[int, ReductionKind] = {}
 
@@ -310,9 +316,9 @@ def with_declared_kinds(operation: Operation, rule: FactorRule) -> FactorRule:
 
 
 def combiner_of(operation: Operation, result: int) -> Combiner | None:
-    """What combines partial values of a result of a reduction split over processes.
+    """Return the combiner of partial values of a result of a reduction.
 
-    `None` where the operation does not reduce, or where its body is no combination by one
+    Returns `None` if the operation does not reduce, or if its body is not a combination by one
     associative operation (`c * x + x`): then it cannot be split along a reduction.
     """
     found = _combiner_of(operation, result)
@@ -340,7 +346,7 @@ def _combiner_of(operation: Operation, result: int) -> Combiner | None:
 
 
 def _own_combiner(view: StructuredView, result: int) -> Combiner | None:
-    """The combiner of one result that does not depend on other results."""
+    """Return the combiner of one result that does not depend on other results."""
     body = view.body
     terminator = body.last_op
     if terminator is None or len(terminator.operands) <= result:

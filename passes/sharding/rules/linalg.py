@@ -32,9 +32,9 @@ from .registry import dialect_rule, sharding_rule
 
 
 def linear_terms(expression: AffineExpr) -> dict[int, int] | None:
-    """`3 * d0 + d2 + 5` as `{0: 3, 2: 1}`: loop to coefficient, constants dropped.
+    """Return `3 * d0 + d2 + 5` as `{0: 3, 2: 1}`: loop to coefficient, without the constant.
 
-    `None` for an expression with symbols, divisions or remainders.
+    Returns `None` for an expression with symbols, divisions or remainders.
     """
     match expression:
         case AffineConstantExpr():
@@ -60,7 +60,7 @@ def linear_terms(expression: AffineExpr) -> dict[int, int] | None:
 
 @dataclass(slots=True)
 class _Loops:
-    """What is known of the loops while the maps are read."""
+    """Properties of the loops, collected while indexing maps are read."""
 
     iterators: tuple[IteratorType, ...]
     extents: Shape
@@ -72,8 +72,10 @@ class _Loops:
     def dimension(
         self, expression: AffineExpr, extent: int | None, *, is_written: bool
     ) -> DimensionFactors:
-        """The factors of a dimension that is read, or written, at an affine expression of the
-        loops. A window is read only: what no iteration writes belongs to none of them.
+        """Return the factors of a dimension that is accessed at an affine expression of the loops.
+
+        Only inputs have windows: elements of an output that no iteration writes belong to none of
+        them.
         """
         if isinstance(expression, AffineDimExpr):
             return (expression.position,)
@@ -83,7 +85,8 @@ class _Loops:
             return ()
         moving = {d: c for d, c in terms.items() if c != 0 and self.extents[d] != 1}
         if not moving:
-            # At most one element is read along each of these loops: nothing to split.
+            # Each of these loops reads at most one element along the dimension: there is nothing to
+            # split.
             self.whole |= {d for d in terms if self.extents[d] != 1}
             return ()
         if len(moving) == 1:
@@ -97,17 +100,17 @@ class _Loops:
             or is_written
             or any(moving[d] < 0 and self.extents[d] is None for d in moving)
         ):
-            # Where a window with an open extent begins would be known at run time only.
+            # The start of a window with an unknown extent would be known only at run time.
             self.whole |= moving.keys()
             return ()
         self.windowed.add(leading)
         return (leading,)
 
     def _leading(self, moving: Mapping[int, int]) -> int | None:
-        """The loop along which windows slide: it is split.
+        """Return the loop along which windows slide, and which may be split, or `None`.
 
-        Of the gradient of a convolution's kernel that is a longer one than those of the result: a
-        loop over the image, whose partial sums are added.
+        This is a parallel loop unless a reduction loop is longer. The gradient of a convolution's
+        kernel is such a case: the loop over the image is split, and partial sums are added.
         """
         parallel = [d for d in moving if self.iterators[d] is IteratorType.PARALLEL]
         leading = max(parallel, key=lambda d: abs(moving[d]) * (self.extents[d] or 1), default=None)
@@ -125,7 +128,7 @@ class _Loops:
 def _factor(
     operation: Operation, view: StructuredView, loops: _Loops, loop: int, written: list[set[int]]
 ) -> Factor:
-    """The factor of one loop, given the loops that each result's map mentions."""
+    """Return the factor of one loop; `written` has the loops in each result's indexing map."""
     size = loops.extents[loop]
     if loop in loops.whole:
         return Factor(size, FactorKind.NEED_REPLICATION)
@@ -155,7 +158,7 @@ def _dimensions(
     )
     seen: set[int] = set()
     for factors in dimensions:
-        # A diagonal: the same process cannot hold one block of both dimensions.
+        # A diagonal: one process cannot hold the same block of both dimensions.
         loops.whole |= seen & set(factors)
         seen |= set(factors)
     return dimensions
@@ -164,7 +167,7 @@ def _dimensions(
 def _windows(
     loops: _Loops, view: StructuredView, tensors: Sequence[TensorFactors]
 ) -> tuple[Window, ...]:
-    """What is read of inputs' dimensions at a sum of loops, as far as the extents are known."""
+    """Return the windows of input dimensions read at sums of loops, if extents are known."""
     found: list[Window] = []
     for index, value in enumerate(view.inputs):
         shape = tensor_shape(value) or ()
@@ -188,7 +191,7 @@ def _windows(
 
 @dialect_rule("linalg")
 def structured_rule(operation: Operation) -> FactorRule | None:
-    """The rule of a structured operation on tensors, `None` for any other operation."""
+    """Return the rule of a structured operation on tensors; `None` for any other operation."""
     view = structured_view(operation)
     if view is None:
         return None
@@ -217,7 +220,7 @@ def structured_rule(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("linalg.softmax")
 def softmax(operation: Operation) -> FactorRule | None:
-    """Rows are independent of each other; each is needed whole."""
+    """Return the rule of a softmax: the normalised dimension is needed whole."""
     shape, normalised = tensor_shape(operation.operands[0]), integer(operation, "dimension")
     if shape is None or normalised is None or not operation.results:
         return None
@@ -236,10 +239,11 @@ def softmax(operation: Operation) -> FactorRule | None:
 def _packing_rule(
     operation: Operation, plain: Shape | None, packed: Shape | None, *, packs: bool
 ) -> FactorRule | None:
-    """The rule of `pack` and `unpack`, which have the same two sides.
+    """Return the rule of `pack` or `unpack`, which have the same two sides.
 
-    A tiled dimension is made of a count of tiles and a tile, if tiles fill it exactly; tiles
-    stay whole, so that blocks of the plain tensor are whole tiles. Otherwise it needs replication.
+    If tiles fill a tiled dimension exactly, it has the factors tile count and tile. Tiles are not
+    split, so shards of the plain tensor consist of whole tiles. Otherwise the dimension needs
+    replication.
     """
     positions = integers(operation, "inner_dims_pos")
     tiles = integers(operation, "static_inner_tiles")
@@ -276,13 +280,13 @@ def _packing_rule(
 
 @sharding_rule("linalg.pack")
 def pack(operation: Operation) -> FactorRule | None:
-    """From plain to packed."""
+    """Return the rule from plain to packed."""
     plain, packed = (tensor_shape(operand) for operand in operation.operands[:2])
     return _packing_rule(operation, plain, packed, packs=True)
 
 
 @sharding_rule("linalg.unpack")
 def unpack(operation: Operation) -> FactorRule | None:
-    """From packed to plain."""
+    """Return the rule from packed to plain."""
     packed, plain = (tensor_shape(operand) for operand in operation.operands[:2])
     return _packing_rule(operation, plain, packed, packs=False)

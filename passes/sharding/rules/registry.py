@@ -1,4 +1,4 @@
-"""Which operation has which factor rule: one table from operation name to function."""
+"""Register the factor rules of operations by name."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .builder import elementwise_rule
 from .combiners import with_declared_kinds
 
 RuleFunction = Callable[[Operation], FactorRule | None]
-"""Gives an operation's rule, or `None` where this particular operation has none."""
+"""Return an operation's rule, or `None` if this particular operation has none."""
 
 AnyRuleFunction = TypeVar("AnyRuleFunction", bound=Callable[[Any], FactorRule | None])
-"""A rule function, which may say of which class its operations are."""
+"""A rule function, whose parameter may be a specific operation class."""
 
 _RULES: dict[str, RuleFunction] = {}
 _DIALECT_RULES: dict[str, RuleFunction] = {}
@@ -36,7 +36,7 @@ _MODULES = {
     "tensor": ("tensor", "tensor", "tensor"),
     "tosa": ("tosa", "tosa", "tosa_windows"),
 }
-"""The files of this folder that hold the rules of a dialect."""
+"""The files of this folder that define the rules of each dialect."""
 
 _loaded: set[str] = set()
 
@@ -44,7 +44,7 @@ _loaded: set[str] = set()
 def sharding_rule(*names: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
     """Register the decorated function as the rule of the operations of these names.
 
-    Raises ValueError where a name already has another rule.
+    Raises ValueError if a name already has another rule.
     """
 
     def register(function: AnyRuleFunction) -> AnyRuleFunction:
@@ -59,7 +59,7 @@ def sharding_rule(*names: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
 def dialect_rule(dialect: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
     """Register the decorated function for all operations of a dialect without a rule of their own.
 
-    Raises ValueError where the dialect already has such a rule.
+    Raises ValueError if the dialect already has such a rule.
     """
 
     def register(function: AnyRuleFunction) -> AnyRuleFunction:
@@ -71,13 +71,13 @@ def dialect_rule(dialect: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
 
 
 def _register(table: dict[str, RuleFunction], name: str, function: RuleFunction) -> bool:
-    """Whether the function is the rule of a name: the only one that was ever given."""
+    """Register a function under a name; return whether no other function was registered before."""
     used = guarded("rule", _checked(function)) if is_foreign(function.__module__) else function
     return unwrap(table.setdefault(name, used)) is unwrap(function)
 
 
 def _checked(function: RuleFunction) -> RuleFunction:
-    """The function, with a ValueError for a rule that is not about the operation."""
+    """Wrap a rule function with a check that the rule fits the operation. It raises ValueError."""
 
     @wraps(function)
     def call(operation: Operation) -> FactorRule | None:
@@ -119,7 +119,7 @@ def _check(operation: Operation, rule: FactorRule) -> None:
 def _check_extent(
     rule: FactorRule, name: str, extent: int | None, factors: DimensionFactors
 ) -> None:
-    """What only passes through a dimension, or is summed along it, has the dimension's extent."""
+    """Check that pass-through and reduction factors of a dimension multiply to its extent."""
     found = [rule.factors[factor] for factor in factors]
     sizes = [factor.size for factor in found if factor.size is not None]
     if extent is None or not found or len(sizes) < len(found):
@@ -145,11 +145,11 @@ def _touches_no_tensor(operation: Operation) -> bool:
 
 
 def factor_rule(operation: Operation) -> FactorRule | None:
-    """The factor rule of an operation.
+    """Return the factor rule of an operation.
 
-    The rule has one entry per operand and per result, in the operation's order; a value that is
-    not a ranked tensor has the empty tuple. An operation that touches no tensor has the rule
-    without factors. `None`: nothing is known, so every operand and result is to be replicated.
+    The rule has one entry per operand and per result, in the operation's order; a value that is not
+    a ranked tensor has an empty entry. An operation without tensors has a rule without factors.
+    Returns `None` if nothing is known, so that all operands and results must be replicated.
     """
     name = operation.name
     function = _RULES.get(name)
@@ -182,5 +182,5 @@ MATH = """
 
 @sharding_rule(*(f"arith.{name}" for name in ARITH), *(f"math.{name}" for name in MATH))
 def elementwise(operation: Operation) -> FactorRule | None:
-    """Each dimension of the result is one factor, shared with every operand."""
+    """Return the rule in which dimensions of the result are factors that all operands share."""
     return elementwise_rule(operation)

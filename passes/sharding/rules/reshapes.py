@@ -1,9 +1,9 @@
-"""The rule of a reshape, from the shapes alone.
+"""Derive the rule of a reshape from its shapes.
 
-Both shapes are walked from the major end, and a common factor is cut off as long as it uses up
-one of the two extents: `[8] -> [2, 4]` has the factors 2 and 4. Where it does not, as in
-`[6, 4] -> [4, 6]`, blocks of one side straddle those of the other, and all that follows needs
-replication.
+Both shapes are traversed from the major end, and a common factor is split off as long as it
+exhausts one of the two extents: `[8] -> [2, 4]` has the factors 2 and 4. Where it does not, as in
+`[6, 4] -> [4, 6]`, blocks of one side straddle those of the other, and all remaining dimensions
+need replication.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from .builder import RuleBuilder
 def common_factors(
     before: tuple[int, ...], after: tuple[int, ...]
 ) -> tuple[list[int], list[DimensionFactors], list[DimensionFactors], set[int]]:
-    """Sizes of the factors, how both shapes are made of them, and those that do not align.
+    """Return the sizes of the factors, the factors of both shapes, and the misaligned factors.
 
-    A factor that does not align stands for all that is left of a dimension where the two sides
-    have no common divisor.
+    A misaligned factor is the rest of a dimension from which no common divisor can be split off.
     """
     sizes: list[int] = []
     left: list[list[int]] = [[] for _ in before]
@@ -48,7 +47,7 @@ def common_factors(
                 continue
         common = gcd(left_over, right_over)
         if common == 1 or (common not in (left_over, right_over)):
-            # Blocks of one side would straddle those of the other from here on.
+            # From here on, blocks of one side would straddle those of the other.
             misaligned |= _close(before, after, i, j, left_over, right_over, sizes, left, right)
             break
         left[i].append(len(sizes))
@@ -72,7 +71,7 @@ def _close(
     left: list[list[int]],
     right: list[list[int]],
 ) -> set[int]:
-    """Give every dimension from here on a factor of its own, which cannot be split."""
+    """Give every dimension from here on its own factor, and return these factors as misaligned."""
     added: set[int] = set()
     for shape, sides, start, rest in ((before, left, i, left_over), (after, right, j, right_over)):
         for dimension in range(start, len(shape)):
@@ -85,10 +84,10 @@ def _close(
 
 
 def reshape_rule(operation: Operation) -> FactorRule | None:
-    """The rule of an operation that reshapes its first operand into its first result.
+    """Return the rule of an operation that reshapes its first operand into its first result.
 
-    Leading dimensions that are equal on both sides pass through even when unknown at compile
-    time; what follows an unknown extent that differs does not.
+    With dynamic extents, equal static leading dimensions pass through, and the others need
+    replication. Returns `None` for unranked tensors.
     """
     before, after = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if before is None or after is None:
@@ -110,7 +109,7 @@ def reshape_rule(operation: Operation) -> FactorRule | None:
 
 
 def _dynamic(builder: RuleBuilder, before: Shape, after: Shape) -> None:
-    """Equal known leading extents pass through, the rest needs replication."""
+    """Let equal static leading extents pass through; the rest needs replication."""
     passing = True
     for dimension in range(max(len(before), len(after))):
         old = before[dimension] if dimension < len(before) else None

@@ -1,4 +1,4 @@
-"""Factor rules of a module, each worked out once for operations that look the same."""
+"""Cache the factor rules of a module for operations that look the same."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from ....sharding.factors import FactorRule
 from .registry import factor_rule
 
 OWN_BODIES = frozenset({"linalg.generic", "linalg.map", "linalg.reduce"})
-"""Operations of linalg with a body of their own; the others' follow from their names and types."""
+"""Linalg operations with a body of their own; the others' bodies follow from names and types."""
 
 
 def body_matters(operation: Operation) -> bool:
-    """Whether an operation has regions that its name and types do not determine."""
+    """Return whether an operation has regions that its name and types do not determine."""
     if not operation.regions:
         return False
     return operation.name in OWN_BODIES or not operation.name.startswith("linalg.")
 
 
 class OperationKeys:
-    """Keys of operations: equal keys mean that they do the same to tensors of the same types.
+    """Keys of operations: operations with equal keys do the same to tensors of the same types.
 
-    Attributes and types are numbered by value, so that what passes have made anew counts as equal,
-    and each object is hashed once. Where operands come from does not count.
+    Attributes and types are numbered by value, so equal objects that passes have created count as
+    equal, and each object is hashed once. The producers of operands do not matter.
     """
 
     def __init__(self) -> None:
         self._number = AttributeNumbers().number
 
     def __call__(self, operation: Operation) -> tuple[object, ...]:
-        """The key of an operation as it is now."""
+        """Return the key of an operation in its current state."""
         number = self._number
         return (
             operation.name,
@@ -48,7 +48,7 @@ class OperationKeys:
         )
 
     def _body(self, operation: Operation) -> tuple[object, ...]:
-        """What a body computes, up to the names of its values."""
+        """Return a key of a body, independent of the names of its values."""
         numbers: dict[SSAValue, int] = {}
         key: list[object] = []
         for block in inner_blocks(operation):
@@ -68,7 +68,7 @@ class OperationKeys:
 
 
 class RuleCache:
-    """Gives equal rules as one object, so that what is derived from a rule can be kept too."""
+    """Returns equal rules as one object, so that derived data can be cached by identity."""
 
     def __init__(self) -> None:
         self._key = OperationKeys()
@@ -76,13 +76,13 @@ class RuleCache:
         self._interned: dict[FactorRule, FactorRule] = {}
 
     def intern(self, rule: FactorRule) -> FactorRule:
-        """The one object that stands for all rules equal to this one."""
+        """Return the unique object that represents all rules equal to this one."""
         return self._interned.setdefault(rule, rule)
 
     def rule_of(self, operation: Operation) -> FactorRule | None:
-        """The rule of an operation, as `factor_rule` gives it."""
+        """Return the rule of an operation, as `factor_rule` does."""
         key = self._key(operation)
-        # Hashing the key takes longest, so it is looked up once.
+        # Hashing the key dominates the time, so the key is looked up once, with a sentinel.
         known = self._by_operation.get(key, self)
         if isinstance(known, RuleCache):
             rule = factor_rule(operation)

@@ -1,8 +1,7 @@
-"""How the shared outputs of a `scf.forall` and what its iterations put into them are split alike.
+"""Relate the shared outputs of an `scf.forall` to the slices that its iterations insert.
 
-Each iteration puts slices into an output. A dimension that every slice covers whole is split as
-that of the slices; along the others an iteration may write anywhere, so they are whole on each
-process while the loop runs.
+A dimension that every inserted slice covers completely is split like that of the slices. Along the
+others an iteration may write anywhere, so they are replicated while the loop runs.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ INSERTION = "tensor.parallel_insert_slice"
 class SharedOutput:
     """One output of a loop.
 
-    - `argument`: the output inside of the loop;
+    - `argument`: the block argument of the output inside the loop;
     - `whole`: for each dimension whether every insertion covers it;
     - `insertions`: the `tensor.parallel_insert_slice` operations into it.
     """
@@ -38,19 +37,19 @@ class SharedOutput:
     insertions: tuple[Operation, ...]
 
     def rule(self) -> FactorRule:
-        """The rule by which the tensor that comes in and the result are split alike."""
+        """Return the rule that relates the initial tensor and the result."""
         shape = tensor_shape(self.argument) or ()
         return _rule(shape, shape, tuple(range(len(shape))), self.whole)
 
     def insertion_rule(self, insertion: Operation) -> FactorRule:
-        """The rule by which what is inserted and the result are split alike."""
+        """Return the rule that relates the source of an insertion and the result."""
         source, shape = tensor_shape(insertion.operands[0]) or (), tensor_shape(self.argument) or ()
         kept = kept_dimensions(integers(insertion, "static_sizes") or (), source)
         return _rule(source, shape, kept or (None,) * len(shape), self.whole)
 
 
 def shared_outputs(loop: Operation) -> list[SharedOutput]:
-    """The outputs of a `scf.forall`, in the order of its results."""
+    """Return the outputs of an `scf.forall`, in the order of its results."""
     block = loop.regions[0].blocks[0]
     terminator = block.last_op
     inserted: dict[SSAValue, list[Operation]] = {}
@@ -68,14 +67,14 @@ def shared_outputs(loop: Operation) -> list[SharedOutput]:
 
 
 def seen_through(rule: FactorRule, target: Sharding) -> Sharding:
-    """How the operand of a rule is split where its result is split so."""
+    """Return the sharding of a rule's operand that corresponds to a sharding of its result."""
     extents = known_extents(target.grid.shape)
     axes = project(rule.results[0], target.dimension_axes, rule, extents).axes
     return Sharding(target.grid, back(rule.operands[0], axes, rule, extents))
 
 
 def _covered(insertion: Operation, shape: Shape) -> list[bool]:
-    """The dimensions of an output that an insertion writes whole, and has itself."""
+    """Return which dimensions of an output an insertion covers, and its source has as well."""
     sizes = integers(insertion, "static_sizes")
     source = tensor_shape(insertion.operands[0])
     whole = whole_dimensions(insertion, shape)
@@ -88,7 +87,10 @@ def _covered(insertion: Operation, shape: Shape) -> list[bool]:
 def _rule(
     source: Shape, target: Shape, positions: Sequence[int | None], whole: Sequence[bool]
 ) -> FactorRule:
-    """A rule of one operand and one result; `positions`: where the result's dimensions are."""
+    """Return a rule of one operand and one result.
+
+    `positions[d]` is the operand's dimension that corresponds to dimension `d` of the result.
+    """
     factors: list[Factor] = []
     operand: list[tuple[int, ...]] = [()] * len(source)
     result: list[tuple[int, ...]] = []

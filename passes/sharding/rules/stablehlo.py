@@ -1,4 +1,4 @@
-"""Rules of the operations of StableHLO that the conversion keeps: matrices of a batch are apart."""
+"""Rules of StableHLO operations that are not converted: only batch dimensions can be split."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .builder import RuleBuilder
 from .registry import sharding_rule
 
 _MATRIX = 2
-"""Dimensions of a matrix."""
+"""Number of dimensions of a matrix."""
 
 
 @sharding_rule("stablehlo.cholesky", "stablehlo.triangular_solve")
@@ -28,7 +28,7 @@ def _transforms(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("stablehlo.custom_call")
 def _call(operation: Operation) -> FactorRule | None:
-    """JAX says of its calls of LAPACK how many dimensions are those of a batch."""
+    """Return the rule of a LAPACK call, for which JAX gives the number of batch dimensions."""
     told = operation.attributes.get("mhlo.frontend_attributes")
     count = told.data.get("num_batch_dims") if isinstance(told, DictionaryAttr) else None
     if not isinstance(count, StringAttr) or not count.data.isdecimal():
@@ -37,8 +37,10 @@ def _call(operation: Operation) -> FactorRule | None:
 
 
 def _batched(operation: Operation, count: int) -> FactorRule | None:
-    """The first dimensions of all tensors belong together, `None` where they do not fit; the others
-    are needed whole."""
+    """Return the rule in which the first `count` dimensions of all tensors pass through.
+
+    The other dimensions are needed whole. Returns `None` if the batch dimensions differ.
+    """
     values = (*operation.operands, *operation.results)
     shapes = [tuple((tensor_shape(value) or ())[:count]) for value in values]
     if count < 1 or len(set(shapes)) != 1 or len(shapes[0]) != count:

@@ -1,4 +1,4 @@
-"""Rules of `tensor` operations: whole tensors, reshapes, slices, insertions and padding."""
+"""Rules of `tensor` operations: creations, reshapes, slices, insertions and padding."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ _WHOLE = FactorKind.NEED_REPLICATION
 
 @sharding_rule("tensor.empty", "tensor.generate", "tensor.splat", "bufferization.alloc_tensor")
 def made(operation: Operation) -> FactorRule | None:
-    """Each dimension of the result is one factor, shared with a tensor to copy if there is one."""
+    """Return the elementwise rule: each dimension of the result is one factor.
+
+    A tensor to copy, if there is one, has the same factors.
+    """
     return elementwise_rule(operation)
 
 
 @sharding_rule("tensor.cast", "tensor.bitcast")
 def cast_rule(operation: Operation) -> FactorRule | None:
-    """The dimensions stay; one side may know an extent that the other does not."""
+    """Return the rule of a cast: dimensions pass through, whichever side knows their extents."""
     return same_rank_rule(operation, [True] * len(tensor_shape(operation.operands[0]) or ()))
 
 
 @sharding_rule("tensor.dim", "tensor.rank")
 def size(operation: Operation) -> FactorRule | None:
-    """Sizes are those of the whole tensor, however it is split."""
+    """Return a rule in which the operand may be split: sizes are those of the whole tensor."""
     shape = tensor_shape(operation.operands[0])
     if shape is None:
         return None
@@ -42,7 +45,7 @@ def size(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tensor.extract", "tensor.from_elements", "tensor.insert")
 def element(operation: Operation) -> FactorRule | None:
-    """Single elements are read or written, at places that are known only at run time."""
+    """Return a rule without splits: single elements are accessed at dynamic places."""
     builder = RuleBuilder(operation)
     for index, operand in enumerate(operation.operands):
         for dimension, extent in enumerate(tensor_shape(operand) or ()):
@@ -54,14 +57,15 @@ def element(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tensor.concat")
 def concat(operation: Operation) -> FactorRule | None:
-    """All dimensions pass through; along the one that is joined, elements change places."""
+    """Return the rule of a concatenation along the attribute `dim`."""
     return concat_rule(operation, integer(operation, "dim"))
 
 
 def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
-    """The rule of joining all operands along a dimension.
+    """Return the rule of a concatenation of all operands along a dimension.
 
-    Its extents must be known for it to be split: operands are then shifted against the result.
+    Along the joined dimension the operands are shifted against the result; it can be split only if
+    all extents are static. The other dimensions pass through.
     """
     shape = tensor_shape(operation.results[0])
     if shape is None or joined is None:
@@ -70,7 +74,7 @@ def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
     extents = [(tensor_shape(operand) or shape)[joined] for operand in operation.operands]
     for dimension, extent in enumerate(shape):
         if dimension == joined and extent is not None and None not in extents:
-            # The factor is what is joined: the operands are shorter.
+            # The factor has the extent of the result; the operands are windows of it.
             factor = builder.factor(extent, FactorKind.PERMUTATION)
             builder.result(0, dimension, factor)
             start = 0
@@ -92,10 +96,11 @@ def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
 
 @sharding_rule("tensor.gather")
 def gather(operation: Operation) -> FactorRule | None:
-    """Rows of indices pass through, and so do the dimensions of the source that are not looked up.
+    """Return the rule of a gather.
 
-    The result has the indices' dimensions but the last, then those of the source; the dimensions
-    looked up have extent 1 there, or are left out.
+    The batch dimensions of the indices pass through, and so do the dimensions of the source that
+    are not gathered. The result has the indices' dimensions except for the last, then those of the
+    source; the gathered dimensions have extent 1 there, or are left out.
     """
     source, indices = (tensor_shape(operand) for operand in operation.operands[:2])
     looked_up = integers(operation, "gather_dims")
@@ -119,7 +124,7 @@ def gather(operation: Operation) -> FactorRule | None:
 
 
 def reassociation(operation: Operation) -> list[list[int]] | None:
-    """The groups of expanded dimensions, one per collapsed dimension."""
+    """Return the groups of expanded dimensions, one per collapsed dimension."""
     if attribute(operation, "reassociation") is None:
         return None
     return [list(group) for group in integer_lists(operation, "reassociation")]
@@ -127,7 +132,7 @@ def reassociation(operation: Operation) -> list[list[int]] | None:
 
 @sharding_rule("tensor.collapse_shape", "tensor.expand_shape")
 def regrouped(operation: Operation) -> FactorRule | None:
-    """Each expanded dimension is a factor, each collapsed one its group's."""
+    """Return the rule with a factor per expanded dimension; collapsed ones are groups of them."""
     collapses = operation_name(operation) == "tensor.collapse_shape"
     expanded = operation.operands[0] if collapses else operation.results[0]
     shape, groups = tensor_shape(expanded), reassociation(operation)
@@ -144,14 +149,15 @@ def regrouped(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tensor.reshape")
 def reshape(operation: Operation) -> FactorRule | None:
-    """What the shapes before and after have in common."""
+    """Return the rule that follows from the two shapes."""
     return reshape_rule(operation)
 
 
 def whole_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
-    """Which dimensions of a tensor of shape `full` a slice takes whole.
+    """Return which dimensions of a tensor of shape `full` a slice covers completely.
 
-    As many elements as there are can only begin at 0, also where the offset is a value.
+    A slice as long as the dimension can only begin at 0, also if the offset is dynamic. Returns
+    `None` if the operation is no slice.
     """
     offsets = integers(operation, "static_offsets")
     sizes = integers(operation, "static_sizes")
@@ -165,10 +171,10 @@ def whole_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
 
 
 def kept_dimensions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | None] | None:
-    """For each dimension that a slice is taken of, its position in the slice's type.
+    """Return for each dimension of a slice its position in the slice's type.
 
-    `None` for a dimension of size 1 that a rank-reducing slice drops; `None` altogether where
-    the shapes do not fit. Sizes known at run time are negative in `sizes`, `None` in the shape.
+    The position of a dimension of size 1 that a rank-reducing slice drops is `None`. Returns `None`
+    if the shapes do not fit. Dynamic sizes are negative in `sizes`, `None` in `slice_shape`.
     """
     kept = rank_reduction.kept_dimensions(
         sizes, [-1 if size is None else size for size in slice_shape]
@@ -180,9 +186,10 @@ def kept_dimensions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | No
 
 @sharding_rule("tensor.extract_slice")
 def extract_slice(operation: Operation) -> FactorRule | None:
-    """Dimensions of the source pass through to the result, shifted if a part of them is taken.
+    """Return the rule of a slice.
 
-    Of one of which a single element is taken, at a place that is known, who has it sends it.
+    Dimensions that are covered completely pass through; others are shifted if the slice is static.
+    If a single element at a static offset is taken, its owner broadcasts it.
     """
     source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     sizes, offsets = integers(operation, "static_sizes"), integers(operation, "static_offsets")
@@ -203,7 +210,7 @@ def extract_slice(operation: Operation) -> FactorRule | None:
             builder.operand(0, dimension, builder.factor(extent, FactorKind.SELECTION))
             continue
         if position is not None and extent is not None and min(first, size, stride) >= 0:
-            # The factor is the part that is taken: the source is longer.
+            # The factor has the extent of the slice; the source is longer.
             builder.shared(dimension, size, FactorKind.PERMUTATION, result=position)
             builder.window(Window(0, dimension, extent, stride, first))
             continue
@@ -214,18 +221,18 @@ def extract_slice(operation: Operation) -> FactorRule | None:
 
 
 def _is_known(*numbers: int | None) -> bool:
-    """Whether numbers are known before the program runs: marks of others are negative."""
+    """Return whether all numbers are static; markers of dynamic ones are negative."""
     return all(number is not None and number >= 0 for number in numbers)
 
 
 LARGE = 2
-"""What covers less than one in so many elements of a destination is not split for it."""
+"""A source that covers less than 1 / LARGE of the destination is not split."""
 
 
 def fetched_part(operation: Operation, dimension: int) -> tuple[int, int, int] | None:
-    """Offset, size and stride of what is written of a dimension by who fetches it.
+    """Return offset, size and stride of the part of a dimension that processes fetch and write.
 
-    `None` if one of them is known at run time only, or if it is little.
+    Returns `None` if one of them is dynamic, or if the part is small.
     """
     extent = (tensor_shape(operation.operands[1]) or ())[dimension]
     offsets, sizes = integers(operation, "static_offsets"), integers(operation, "static_sizes")
@@ -240,11 +247,11 @@ def fetched_part(operation: Operation, dimension: int) -> tuple[int, int, int] |
 
 @sharding_rule("tensor.insert_slice")
 def insert_slice(operation: Operation) -> FactorRule | None:
-    """Dimensions of the destination that are written whole are shared by all three tensors.
+    """Return the rule of an insertion.
 
-    Of one that is written in part a process writes what lies in its own shard. If it is known
-    what that is, and not little, the source is shifted against the destination; otherwise all of
-    it is needed.
+    Destination dimensions that are written completely are shared by all three tensors. Of one that
+    is written in part, each process writes the part in its own shard. If that part is static and
+    not small, the source is shifted against the destination; otherwise the source is needed whole.
     """
     source, destination = (tensor_shape(operand) for operand in operation.operands[:2])
     sizes, strides = integers(operation, "static_sizes"), integers(operation, "static_strides")
@@ -277,7 +284,7 @@ def insert_slice(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tensor.pad")
 def pad(operation: Operation) -> FactorRule | None:
-    """Dimensions without padding pass through; others are shifted."""
+    """Return the rule of padding: padded dimensions are shifted, others pass through."""
     low, high = integers(operation, "static_low"), integers(operation, "static_high")
     if low is None or high is None:
         return None

@@ -1,4 +1,4 @@
-"""Rules of `tosa` operations: elementwise, reductions, products, and those that move elements."""
+"""Rules of `tosa` operations: elementwise, reductions, products, and data movement."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ ELEMENTWISE = """
     reciprocal rsqrt select sigmoid sin sub tan tanh
 """.split()
 LEADING_OPERANDS = {"mul": 2, "negate": 1, "rescale": 1, "table": 1}
-"""Elementwise operations whose further operands (shifts, zero points, tables) are needed whole."""
+"""Elementwise operations, with their number of elementwise operands; further operands (shifts, zero
+points, tables) are needed whole.
+"""
 REDUCTIONS = "all any max min prod product sum".split()
 
 
 @sharding_rule(*(f"tosa.{name}" for name in ELEMENTWISE))
 def elementwise(operation: Operation) -> FactorRule | None:
-    """Each dimension is one factor; operands of extent 1 there are broadcast."""
+    """Return the elementwise rule; operands of extent 1 are broadcast."""
     return elementwise_rule(operation)
 
 
 @sharding_rule(*(f"tosa.{name}" for name in LEADING_OPERANDS))
 def elementwise_with_parameters(operation: Operation) -> FactorRule | None:
-    """Elementwise in the leading operands only; what is given per channel follows the channels."""
+    """Return the elementwise rule of the leading operands, and of per-channel parameters."""
     count = LEADING_OPERANDS[operation.name.removeprefix("tosa.")]
     per_channel = operation.name == "tosa.rescale" and integer(operation, "per_channel")
     return elementwise_rule(operation, count, per_channel=(1, 2) if per_channel else ())
@@ -43,7 +45,7 @@ def elementwise_with_parameters(operation: Operation) -> FactorRule | None:
 
 @sharding_rule(*(f"tosa.reduce_{name}" for name in REDUCTIONS))
 def reduce(operation: Operation) -> FactorRule | None:
-    """The dimension `axis` is reduced to extent 1; every other one passes through."""
+    """Return the rule of a reduction of dimension `axis` to extent 1; others pass through."""
     shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
     combiner = combiner_of(operation, 0)
     if shape is None or axis is None or combiner is None or not 0 <= axis < len(shape):
@@ -59,7 +61,7 @@ def reduce(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tosa.matmul")
 def matmul(operation: Operation) -> FactorRule | None:
-    """`([b, m, k], [b, k, n]) -> ([b, m, n])`; the zero points are needed whole."""
+    """Return the rule `([b, m, k], [b, k, n]) -> ([b, m, n])`; zero points are needed whole."""
     left, right = tensor_shape(operation.operands[0]), tensor_shape(operation.operands[1])
     result = tensor_shape(operation.results[0])
     combiner = combiner_of(operation, 0)
@@ -83,7 +85,7 @@ _WHOLE = FactorKind.NEED_REPLICATION
 
 @sharding_rule("tosa.transpose")
 def transpose(operation: Operation) -> FactorRule | None:
-    """Dimension `d` of the result is dimension `perms[d]` of the operand."""
+    """Return the rule of a transpose: dimension `d` of the result is dimension `perms[d]`."""
     shape, permutation = tensor_shape(operation.operands[0]), integers(operation, "perms")
     if shape is None or permutation is None:
         return None
@@ -96,18 +98,18 @@ def transpose(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tosa.reshape")
 def reshape(operation: Operation) -> FactorRule | None:
-    """What the shapes before and after have in common."""
+    """Return the rule that follows from the two shapes."""
     return reshape_rule(operation)
 
 
 @sharding_rule("tosa.concat")
 def concat(operation: Operation) -> FactorRule | None:
-    """All dimensions pass through; along the one that is joined, elements change places."""
+    """Return the rule of a concatenation along the attribute `axis`."""
     return concat_rule(operation, integer(operation, "axis"))
 
 
 def constant_shape(operation: Operation, operand: int) -> tuple[int, ...] | None:
-    """The numbers of a `!tosa.shape` operand that is a constant."""
+    """Return the values of a constant `!tosa.shape` operand; `None` if it is not constant."""
     maker = operation.operands[operand].owner
     values = attribute(maker, "values") if isinstance(maker, Operation) else None
     is_dense = isinstance(values, DenseIntOrFPElementsAttr)
@@ -116,7 +118,7 @@ def constant_shape(operation: Operation, operand: int) -> tuple[int, ...] | None
 
 @sharding_rule("tosa.pad")
 def pad(operation: Operation) -> FactorRule | None:
-    """Dimensions without padding pass through; others are shifted."""
+    """Return the rule of padding: padded dimensions are shifted, others pass through."""
     padding = constant_shape(operation, 1)
     rank = len(tensor_shape(operation.operands[0]) or ())
     if padding is None or len(padding) != 2 * rank:
@@ -127,7 +129,7 @@ def pad(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tosa.slice")
 def slice_(operation: Operation) -> FactorRule | None:
-    """Dimensions that are taken whole pass through; others are shifted."""
+    """Return the rule of a slice: dimensions that it does not cover completely are shifted."""
     shape, starts = tensor_shape(operation.operands[0]), constant_shape(operation, 1)
     result = tensor_shape(operation.results[0])
     if shape is None or result is None:
@@ -143,7 +145,7 @@ def slice_(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tosa.tile")
 def tile(operation: Operation) -> FactorRule | None:
-    """Dimensions that are not repeated pass through."""
+    """Return the rule of a tiling: dimensions that are not repeated pass through."""
     shape, multiples = tensor_shape(operation.operands[0]), constant_shape(operation, 1)
     if shape is None:
         return None
@@ -152,7 +154,7 @@ def tile(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tosa.reverse")
 def reverse(operation: Operation) -> FactorRule | None:
-    """Dimensions that are not reversed pass through; along the other, elements change places."""
+    """Return the rule of a reversal: one dimension is permuted, others pass through."""
     shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
     if shape is None or axis is None:
         return None
@@ -162,7 +164,7 @@ def reverse(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tosa.argmax")
 def argmax(operation: Operation) -> FactorRule | None:
-    """The searched dimension is needed whole, and is not in the result."""
+    """Return the rule of an argmax: the searched dimension is needed whole, and dropped."""
     shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
     if shape is None or axis is None:
         return None
@@ -177,7 +179,7 @@ def argmax(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tosa.gather")
 def gather(operation: Operation) -> FactorRule | None:
-    """`([n, whole, c], [n, w]) -> ([n, w, c])`."""
+    """Return the rule `([n, whole, c], [n, w]) -> ([n, w, c])`."""
     values, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if values is None or result is None:
         return None
@@ -192,7 +194,7 @@ def gather(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tosa.scatter")
 def scatter(operation: Operation) -> FactorRule | None:
-    """`([n, whole, c], [n, whole], [n, whole, c]) -> ([n, whole, c])`."""
+    """Return the rule `([n, whole, c], [n, whole], [n, whole, c]) -> ([n, whole, c])`."""
     values, rows = tensor_shape(operation.operands[0]), tensor_shape(operation.operands[1])
     if values is None or rows is None:
         return None

@@ -1,8 +1,8 @@
-"""Rules of `tosa` convolutions and poolings: images are split by batch, by channel and by place.
+"""Rules of `tosa` convolutions and poolings, which are split by batch, channels and space.
 
-Windows slide along the dimensions between the batch and the channels. A process that computes a
-part of the result there needs a section of the image that others may own; the padding belongs
-to those at its ends. A sum over input channels can be split, if the bias is added once.
+Windows slide along the dimensions between batch and channels. A process that computes a part of the
+result there needs a section of the image that other processes may own; padding is added by the
+processes at the ends. A sum over input channels can be split if the bias is added once.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _WHOLE = FactorKind.NEED_REPLICATION
 
 @dataclass(frozen=True, slots=True)
 class Sliding:
-    """How windows slide along one dimension of an image, in elements.
+    """The windows along one dimension of an image, in elements.
 
-    Window `i` reads the image at `i * stride - before + k * dilation`, for `k` below `size`.
+    Window `i` reads the image at `i * stride - before + k * dilation` for `k` in `[0, size)`.
     """
 
     size: int
@@ -35,24 +35,24 @@ class Sliding:
 
     @property
     def reach(self) -> int:
-        """From the first element of a window to behind its last."""
+        """The distance from the first element of a window to the end of its last."""
         return (self.size - 1) * self.dilation + 1
 
     def reads(self, operand: int, dimension: int, extent: int) -> Window:
-        """What a window reads of a dimension of the image, whose extent is `extent`."""
+        """Return the `Window` of a dimension of the image with this extent."""
         return Window(operand, dimension, extent, self.stride, -self.before, self.reach)
 
     @property
     def stays(self) -> bool:
-        """Whether window `i` is element `i`."""
+        """Whether window `i` is just element `i`."""
         return (self.size, self.stride, self.before, self.after) == (1, 1, 0, 0)
 
 
 def sliding(operation: Operation) -> list[Sliding] | None:
-    """How windows slide along each dimension between batch and channels.
+    """Return the windows along each dimension between batch and channels; `None` if unknown.
 
-    For a transposed convolution: how the windows of the result do, in which an element of the
-    image counts; there `before` and `after` add to the result. `None` where it is not known.
+    For a transposed convolution these are windows of the result, to which one element of the image
+    contributes; `before` and `after` then extend the result.
     """
     sizes = _window_sizes(operation)
     strides = integers(operation, "stride")
@@ -80,7 +80,7 @@ def _window_sizes(operation: Operation) -> Shape | None:
 
 
 def _images(builder: RuleBuilder, operation: Operation, image: Shape, result: Shape) -> None:
-    """Say what an image and a result have in common, apart from the channels."""
+    """Add the factors that image and result share, apart from the channels."""
     builder.shared(0, image[0] if result[0] is None else result[0])
     windows = sliding(operation)
     for dimension in range(1, len(image) - 1):
@@ -98,7 +98,7 @@ def _images(builder: RuleBuilder, operation: Operation, image: Shape, result: Sh
 
 @sharding_rule("tosa.conv2d", "tosa.conv3d", "tosa.transpose_conv2d")
 def convolution(operation: Operation) -> FactorRule | None:
-    """Image `[n, ..., i]`, weight `[o, ..., i]`, bias `[o]`, result `[n, ..., o]`."""
+    """Return the rule: image `[n, ..., i]`, weight `[o, ..., i]`, bias `[o]` -> `[n, ..., o]`."""
     image, weight, bias = (tensor_shape(operand) for operand in operation.operands[:3])
     result, combiner = tensor_shape(operation.results[0]), combiner_of(operation, 0)
     if image is None or weight is None or bias is None or result is None or combiner is None:
@@ -121,7 +121,10 @@ def convolution(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tosa.depthwise_conv2d")
 def depthwise(operation: Operation) -> FactorRule | None:
-    """Image `[n, h, w, c]`, weight `[y, x, c, m]`, bias `[c m]`, result `[n, h, w, c m]`."""
+    """Return the rule of a depthwise convolution.
+
+    Image `[n, h, w, c]`, weight `[y, x, c, m]`, bias `[c m]`, result `[n, h, w, c m]`.
+    """
     image, weight, bias = (tensor_shape(operand) for operand in operation.operands[:3])
     result = tensor_shape(operation.results[0])
     if image is None or weight is None or bias is None or result is None:
@@ -140,7 +143,7 @@ def depthwise(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tosa.avg_pool2d", "tosa.max_pool2d")
 def pooling(operation: Operation) -> FactorRule | None:
-    """Batch and channels are independent of each other."""
+    """Return the rule of a pooling: batch and channels pass through."""
     image, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if image is None or result is None or len(image) != len(result):
         return None
@@ -152,7 +155,7 @@ def pooling(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("tosa.resize")
 def resize(operation: Operation) -> FactorRule | None:
-    """As pooling, but the whole of an image is needed: what is read is given by an operand."""
+    """Return the rule of a resize: images are needed whole, as windows depend on an operand."""
     image, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if image is None or result is None or len(image) != 4 or len(result) != 4:
         return None

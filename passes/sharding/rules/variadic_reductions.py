@@ -1,10 +1,10 @@
-"""Reductions whose results combine together: the largest element and its place, and the like.
+"""Recognise reductions whose results combine jointly, such as a maximum and its index.
 
-A body is understood where each result is its accumulator or a candidate, by comparisons between
-the two: `select(a > b, a, b)` and `select(a > b, i, j)`. What such a body computes depends only on
-how the numbers of each result are ordered. So it is tried on all pairs and triples of a few
-numbers, NaN among them: it can be split where it is associative, and where the initial value may
-take part again without changing anything. Shards combine in their order.
+In such a body each result is either its accumulator or a candidate, chosen by comparisons between
+the two: `select(a > b, a, b)` and `select(a > b, i, j)`. The outcome depends only on the order of
+the numbers of each result. So the body is evaluated on all pairs and triples of a few numbers,
+including NaN. It can be split if it is associative, and if the initial value may take part again
+without changing the result. Shards are combined in order.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from ....dialects.linalg.structured_view import StructuredView
 from ....ir.attribute_access import attribute
 
 MANY = 3
-"""More results than this are not tried: the triples become too many."""
+"""Maximum number of results; with more there are too many triples to evaluate."""
 
 _FLOATS = (nan, 0.0, 1.0, 2.0)
 _INTEGERS = (-1, 0, 1)
-"""As many as can be told apart in a comparison of three; as unsigned numbers, -1 is the largest."""
+"""Enough numbers to realise every order of three; as unsigned numbers, -1 is the largest."""
 
 _BIT = IntegerType(1)
 
@@ -36,10 +36,10 @@ Numbers = tuple[Number, ...]
 
 @dataclass(frozen=True, slots=True)
 class JointCombiner:
-    """What combines the partial results of all results of a reduction.
+    """The combination of the partial results of all results of a reduction.
 
-    `operations` compute `results` from `accumulators` and `candidates`, one for each result. The
-    candidates are computed from elements and loop indices alone.
+    `operations` compute `results` from `accumulators` and `candidates`, of which there is one per
+    result. Candidates are computed from elements and loop indices alone.
     """
 
     candidates: tuple[SSAValue, ...]
@@ -49,12 +49,12 @@ class JointCombiner:
 
 
 def joint_combiner(view: StructuredView) -> JointCombiner | None:
-    """The joint combiner of a reduction's body, `None` where it is not known to be one."""
+    """Return the joint combiner of a reduction's body; `None` if it is not known to be one."""
     terminator = view.body.last_op
     count = len(view.outputs)
     loops = [kind for kind in view.iterators if kind.name == "REDUCTION"]
     if terminator is None or not 1 < count <= MANY or len(loops) != 1:
-        # With several loops, the order of the shards would not be that of the elements.
+        # With several reduction loops, the order of shards is not that of the elements.
         return None
     accumulators = tuple(view.body.args[len(view.inputs) :])
     results = tuple(terminator.operands)
@@ -77,7 +77,7 @@ def _combining(
         if chosen is None or not isinstance(accumulator.type, AnyFloat | IntegerType):
             return None
         candidates.append(chosen)
-    # Comparisons of candidates alone, `x != x`, belong to the combination too.
+    # Comparisons of candidates alone, such as `x != x`, belong to the combination as well.
     known = {*accumulators, *candidates}
     needed: list[Operation] = []
     for operation in body.ops:
@@ -95,7 +95,7 @@ def _combining(
 def _is_within(
     operation: Operation, pairs: list[set[SSAValue]], results: tuple[SSAValue, ...]
 ) -> bool:
-    """Whether an operation compares what belongs to one result, or combines conditions."""
+    """Return whether an operation compares numbers of one result, or combines conditions."""
     if operation.name == "arith.select":
         return operation.results[0] in results or operation.results[0].type == _BIT
     if operation.name in _COMPARING:
@@ -104,7 +104,7 @@ def _is_within(
 
 
 def _chosen(result: SSAValue, accumulator: SSAValue, dependent: set[SSAValue]) -> SSAValue | None:
-    """What a result is if it is not its accumulator."""
+    """Return the alternative to the accumulator in a result, or `None`."""
     owner = result.owner
     if not isinstance(owner, Operation) or not (
         owner.name == "arith.select" or owner.name in _LARGER
@@ -115,10 +115,11 @@ def _chosen(result: SSAValue, accumulator: SSAValue, dependent: set[SSAValue]) -
 
 
 def _splits(combiner: JointCombiner) -> bool:
-    """Whether shards may be reduced apart, each from the initial value, and then combined.
+    """Return whether shards may be reduced separately and then combined.
 
-    With `f` for the body, `s` for an initial value, and `a` and `b` for what may come of it, it
-    takes `f(a, s) = a` and `f(a, f(b, x)) = f(f(a, b), x)`.
+    Each shard starts from the initial value. With `f` for the body, `s` for an initial value, and
+    `a` and `b` for values reachable from it, this requires `f(a, s) = a` and `f(a, f(b, x)) =
+    f(f(a, b), x)`.
     """
     domains = [
         _FLOATS if isinstance(value.type, AnyFloat) else _INTEGERS
@@ -144,7 +145,7 @@ def _splits(combiner: JointCombiner) -> bool:
 def _reached(
     start: Numbers, items: list[Numbers], table: dict[tuple[Numbers, Numbers], Numbers]
 ) -> list[Numbers]:
-    """What elements can make of an initial value."""
+    """Return all values that the reduction can reach from an initial value."""
     found = {start: None}
     pending = [start]
     while pending:
@@ -177,7 +178,7 @@ def _plain(number: Number) -> Number:
 
 
 def _evaluate(combiner: JointCombiner, held: Numbers, given: Numbers) -> Numbers | None:
-    """The combination of accumulators and candidates, `None` where an operation is not known."""
+    """Evaluate the combination on numbers; `None` for an unsupported operation."""
     values: dict[SSAValue, Number] = dict(zip(combiner.accumulators, held, strict=True))
     values |= dict(zip(combiner.candidates, given, strict=True))
     for operation in combiner.operations:
@@ -190,7 +191,7 @@ def _evaluate(combiner: JointCombiner, held: Numbers, given: Numbers) -> Numbers
 
 
 _ORDERS: tuple[Callable[[Number, Number], bool], ...] = (eq, gt, ge, lt, le, ne)
-"""What the float predicates 1 to 6 ask of numbers; 8 to 13 also hold for NaNs."""
+"""Comparisons of the float predicates 1 to 6 (ordered); 8 to 13 also hold for NaNs (unordered)."""
 _INTEGER_ORDERS: tuple[Callable[[Number, Number], bool], ...] = (eq, ne, lt, le, gt, ge)
 
 
@@ -256,7 +257,7 @@ _LARGER: dict[str, Callable[[Operation, list[Number]], Number | None]] = {
     "arith.maxsi": lambda _, operands: max(operands),
     "arith.minsi": lambda _, operands: min(operands),
 }
-"""Operations that give one of their operands."""
+"""Operations that return one of their operands."""
 
 _EVALUATED: dict[str, Callable[[Operation, list[Number]], Number | None]] = {
     **_LARGER,

@@ -1,1 +1,1 @@
-"""From programs to what `sharding/search` decides, and back to annotations."""
+"""Convert programs to search problems (`sharding/search`), and solutions to annotations."""

@@ -1,4 +1,4 @@
-"""What annotations make of a program: propagated, partitioned, and counted."""
+"""Evaluate annotations of a program: propagate, partition, and count the cost."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ from ..shard_simplify import ShardSimplifyPass
 from ..sharding_propagation import ShardingPropagationPass
 
 WHO = "shard-search"
+"""The source of annotations in error messages."""
 _PASSES = (ShardingPropagationPass, ShardCompletePass, ShardPartitionPass, ShardSimplifyPass)
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerAnnotation:
-    """How the producer of a value leaves it."""
+    """The sharding in which the producer of a value leaves it."""
 
     value: SSAValue
     axes: DimensionAxes
@@ -38,7 +39,7 @@ class ProducerAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class OperandAnnotation:
-    """How an operation wants an operand."""
+    """The sharding in which an operation wants an operand."""
 
     operation: Operation
     index: int
@@ -50,22 +51,22 @@ Annotation = ProducerAnnotation | OperandAnnotation
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What is to be as little as possible, and what a device has."""
+    """The quantity to minimise, and the memory limit of a device in bytes."""
 
     machine: Machine
     by_time: bool = True
     memory: float | None = None
 
     def score(self, cost: Cost) -> float:
-        """What a program costs: seconds, or bytes sent with work in the same units."""
+        """Return the cost of a program: seconds, or bytes sent with work in the same units."""
         return cost.seconds if self.by_time else cost.sent + BYTES_PER_POINT * cost.work / 2
 
     def fits(self, cost: Cost) -> bool:
-        """Whether the program has enough memory."""
+        """Return whether the program fits into memory."""
         return self.memory is None or cost.peak <= self.memory
 
     def rank(self, cost: Cost) -> tuple[float, float, float]:
-        """What programs are compared by: whether they fit, then what they cost."""
+        """Return the sort key of programs: excess memory first, then score, then memory."""
         over = 0.0 if self.fits(cost) else float(cost.peak)
         return over, self.score(cost), float(cost.peak)
 
@@ -76,9 +77,10 @@ def annotate(
     values: dict[SSAValue, SSAValue],
     operations: dict[Operation, Operation],
 ) -> None:
-    """Write annotations into a program whose values stand for those that they name.
+    """Insert annotations into a copy of the program that they refer to.
 
-    Raises OperationError.
+    `values` and `operations` map the originals to their copies. Raises OperationError if an
+    annotation does not fit or duplicates one.
     """
     listed = list(annotations)
     for each in listed:
@@ -91,7 +93,7 @@ def annotate(
 
 
 class Evaluator:
-    """Partitions copies of a program with annotations, and counts what they cost."""
+    """Partitions annotated copies of a program, and counts their costs."""
 
     def __init__(self, context: Context, module: ModuleOp, grid: str, objective: Objective) -> None:
         self._context, self._module, self._grid = context, module, grid
@@ -100,15 +102,15 @@ class Evaluator:
         self._originals = list(module.walk())
         self._is_annotated = any(each.name == SHARD for each in self._originals)
         self.seconds = 0.0
-        """What the evaluations took so far."""
+        """Total seconds spent on evaluations."""
 
     @property
     def count(self) -> int:
-        """How many programs were partitioned."""
+        """The number of programs that were partitioned."""
         return len(self._known)
 
     def cost(self, annotations: Sequence[Annotation]) -> Cost | None:
-        """The cost of a program; `None` if it cannot be partitioned so."""
+        """Return the cost of the program with annotations; `None` if it cannot be partitioned."""
         key = tuple(annotations)
         if key not in self._known:
             start = time.monotonic()
@@ -122,7 +124,7 @@ class Evaluator:
 
     def _evaluate(self, annotations: Sequence[Annotation]) -> Cost:
         if not annotations and not self._is_annotated:
-            # Each device computes all of it.
+            # Without annotations each device computes the whole program.
             return program_cost(self._module, self._objective.machine)
         values: dict[SSAValue, SSAValue] = {}
         copy = self._module.clone(values)
@@ -134,7 +136,10 @@ class Evaluator:
 
 
 def program_cost(module: ModuleOp, machine: Machine) -> Cost:
-    """What one call of each public function costs one device. Raises MachineError."""
+    """Return what one call of each public function costs one device.
+
+    Raises MachineError if a grid is larger than the machine.
+    """
     total = Cost()
     names = {
         root_symbol(operation, "sym_name")

@@ -1,9 +1,9 @@
-"""The search on one grid: the integer program proposes, partitioned programs decide.
+"""Search on one grid: the integer program proposes plans, partitioned programs decide.
 
-The integer program knows each operation alone; what propagation, partitioning and simplification
-make of a plan is only known when they have run. So the plan that it finds is written as few, more
-and all annotations, each of these programs is partitioned and counted, the best is kept, and it is
-bettered by changing and dropping one annotation after the other as long as that is affordable.
+The integer program models each operation alone. The effect of propagation, partitioning and
+simplification on a plan is known only after they have run. So the plan is written with few, more
+and all annotations, each of these programs is partitioned and its cost counted, and the best is
+kept. It is then improved by changing and dropping single annotations within a budget.
 """
 
 from __future__ import annotations
@@ -31,45 +31,46 @@ from .plans import Key, Plan, annotations_of, enough_of
 from .problem_of import SearchedProgram, searched_program
 
 WORTHWHILE = 0.9999
-"""By how much a plan must be better to replace another one, and not be mistaken for it."""
+"""A plan replaces another if its cost is below this multiple, to ignore rounding differences."""
 AS_PREDICTED = 1.0005
-"""A program that costs no more than so many times what the integer program says is good enough."""
+"""A program is good enough if its cost is at most this multiple of the integer program's."""
 EVALUATED_OPERATIONS = 400
-"""Operations of the programs that are partitioned to better a plan, all together."""
+"""Budget for improving a plan: total operations of the programs that are partitioned."""
 LEAST_EVALUATIONS = 8
+"""Minimum number of programs that may be partitioned to improve a plan."""
 PRUNED_OPERATIONS = 600
-"""Operations of the programs that are partitioned to drop annotations, all together."""
+"""Budget for dropping annotations: total operations of the programs that are partitioned."""
 MOST_PRUNED = 16
-"""How many of these programs there are at most."""
+"""Maximum number of programs that are partitioned to drop annotations."""
 SMALL = 12
-"""Operations of a program for which changes are tried even if all is as predicted."""
+"""Programs of at most this many operations are improved even if the cost is as predicted."""
 MEMORY_ROUNDS = 4
-"""How often the integer program is solved anew with less memory."""
+"""Maximum number of times the integer program is solved, each time with less memory."""
 
 
 @dataclass(slots=True)
 class Found:
-    """The outcome on one grid."""
+    """The outcome of the search on one grid."""
 
     extents: tuple[int, ...]
     plan: Plan
     cost: Cost
     before: Cost
-    """What the program costs as propagation alone places it."""
+    """The cost of the program with its own annotations only."""
     program: SearchedProgram
     solution: Solution | None
     variables: int
     evaluations: int
     savings: dict[Key, Cost] = field(default_factory=dict[Key, Cost])
-    """What the program costs without one of its annotations, as far as that was looked at."""
+    """The cost of the program without one of its annotations, where that was evaluated."""
 
     def annotations(self) -> list[Annotation]:
-        """The plan, as annotations of the program."""
+        """Return the plan as annotations of the program."""
         return list(annotations_of(self.program, self.plan))
 
 
 class GridSearch:
-    """Searches for a plan on a grid with such extents. `grid` is how annotations name it."""
+    """Searches for a plan on a grid with these extents; annotations name it `grid`."""
 
     def __init__(
         self,
@@ -98,10 +99,14 @@ class GridSearch:
                         known.append(axes)
 
     def search(self) -> Found:
-        """The best plan that is found. Raises OperationError for a program that has none."""
+        """Return the best plan found.
+
+        Raises OperationError if the program cannot be partitioned as it is annotated, and
+        MachineError if the grid is larger than the machine.
+        """
         before = self._cost({})
         if before is None:
-            # What is wrong with the annotations that the program has is for propagation to say.
+            # Propagation reports what is wrong with the existing annotations.
             raise OperationError(
                 self._program.graph.functions[0],
                 "cannot be partitioned as it is annotated; run 'spmd' on it to see why",
@@ -125,10 +130,10 @@ class GridSearch:
             savings,
         )
 
-    # By the integer program.
+    # Integer program.
 
     def _solve(self, before: Cost) -> tuple[Plan, Cost, Solution | None]:
-        """The best of what the integer program proposes, with ever less memory until it fits."""
+        """Return the best proposal of the integer program, with less memory until it fits."""
         best: Plan = {}
         cost, solution, memory = before, None, self._objective.memory
         if memory is not None and self._most_held() <= memory:
@@ -151,7 +156,7 @@ class GridSearch:
         return best, cost, solution
 
     def _most_held(self) -> float:
-        """The bytes on each device if nothing is split."""
+        """Return the peak bytes on each device if nothing is split."""
         tensors = self._program.problem.tensors
         return max(
             (
@@ -162,7 +167,7 @@ class GridSearch:
         )
 
     def _plans(self, solution: Solution) -> Iterator[Plan]:
-        """A solution with few, more and all of its annotations."""
+        """Yield a solution with few, more and all of its annotations."""
         problem, homes = self._program.problem, solution.homes()
         lies = homes | dict(self._moved(solution, homes))
         free = {
@@ -180,10 +185,11 @@ class GridSearch:
     def _moved(
         self, solution: Solution, homes: dict[int, DimensionAxes]
     ) -> Iterator[tuple[int, DimensionAxes]]:
-        """The results that lie elsewhere than an operation makes them, as it makes them.
+        """Yield results that the solution reshards after they are made, with the axes before that.
 
-        An annotation says how the producer leaves a value, and partitioning follows that even if
-        it moves the operands. So a result that is to be moved is annotated for its users.
+        Partitioning follows an annotation of the producer even if that moves the operands. So the
+        producer is annotated with the axes that the operation makes, and the users with those that
+        the solution wants.
         """
         for option in solution.options:
             for tensor, made in option.makes:
@@ -196,7 +202,7 @@ class GridSearch:
         homes: dict[int, DimensionAxes],
         lies: dict[int, DimensionAxes],
     ) -> Iterator[tuple[Key, DimensionAxes]]:
-        """The operands that operations want elsewhere than they lie."""
+        """Yield operands that operations want in another sharding than that of the tensor."""
         for decision, option in zip(self._decisions.all, solution.options, strict=True):
             wanted = dict(option.wants)
             for number in decision.operations:
@@ -218,10 +224,10 @@ class GridSearch:
                 break
         return best, cost
 
-    # By one change after the other.
+    # Local search.
 
     def _try_arguments(self, plan: Plan, cost: Cost) -> tuple[Plan, Cost]:
-        """Try all ways to place the arguments, if these are few."""
+        """Try all combinations of argument shardings, if they are within the budget."""
         tensors = [
             number
             for number in sorted(self._alternatives)
@@ -257,7 +263,7 @@ class GridSearch:
         return plan, cost
 
     def _prune(self, plan: Plan, cost: Cost) -> tuple[Plan, Cost, dict[Key, Cost]]:
-        """Drop annotations that change nothing; returns what the others save, too."""
+        """Drop annotations that change nothing; also return the cost without each of the others."""
         order = sorted(
             plan, key=lambda key: (self._is_argument(key), any(plan[key]), self._size(key), key)
         )

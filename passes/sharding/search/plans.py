@@ -1,9 +1,9 @@
-"""Plans: what is annotated in a searched program, and which annotations are enough.
+"""Define plans: which tensors and operands are annotated, and find sufficient annotations.
 
-Propagation makes up for most annotations of a plan. Which ones it does is found without IR, on the
-table of tensors and operations: tensors are pinned in the order of the program, each where
-propagation has come to something else so far, and then those are left out that later ones make up
-for. Of a product of `x` and `w` with a plan for all three tensors, `x [[0], []]` is enough.
+Propagation makes most annotations of a plan redundant. These are found without IR, on the table of
+tensors and operations: tensors are pinned in program order where propagation has not produced the
+planned sharding, and then those are dropped that later ones imply. For a product of `x` and `w`
+with a plan for all three tensors, `x [[0], []]` may be sufficient.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from .problem_of import SearchedProgram
 
 @dataclass(frozen=True, order=True, slots=True)
 class Key:
-    """What an annotation of a plan is about: a tensor, or (`slot` of) an operation's operand.
+    """The subject of an annotation: tensor `number`, or operand `slot` of operation `number`.
 
-    Both are those of the problem, which may stand for several of the program.
+    Numbers are those of the search problem, whose tensors and operations may represent several of
+    the program.
     """
 
     number: int
@@ -31,11 +32,11 @@ class Key:
 
 
 Plan = dict[Key, DimensionAxes]
-"""For tensors how they lie, for operands how they are wanted."""
+"""The shardings of tensors, and the shardings in which operands are wanted."""
 
 
 def annotations_of(program: SearchedProgram, plan: Plan) -> Iterator[Annotation]:
-    """A plan as annotations: of producers, and of operands."""
+    """Yield a plan as annotations of producers and of operands."""
     for node, tensor in enumerate(program.tensors):
         axes = plan.get(Key(tensor))
         if axes is not None and _can_annotate(program, node):
@@ -50,19 +51,19 @@ def annotations_of(program: SearchedProgram, plan: Plan) -> Iterator[Annotation]
 
 
 def _can_annotate(program: SearchedProgram, node: int) -> bool:
-    """Whether a node is the result of an operation or an argument, not what a block is given."""
+    """Return whether a node is an operation's result or a function's argument."""
     is_result = isinstance(program.values[node].owner, Operation)
     return is_result or program.problem.tensors[program.tensors[node]].is_argument
 
 
 def keys_of(program: SearchedProgram, key: Key) -> Sequence[int]:
-    """The nodes or relations of a program that a key of a plan stands for."""
+    """Return the nodes or relations of a program that a key represents."""
     numbers = program.tensors if key.slot < 0 else program.operations
     return [index for index, number in enumerate(numbers) if number == key.number]
 
 
 def enough_of(program: SearchedProgram, plan: Plan, extents: Sequence[int]) -> Plan:
-    """The annotations of tensors from which propagation finds all those of a plan."""
+    """Return annotations of tensors from which propagation derives all those of a plan."""
 
     def propagated(chosen: Plan) -> list[DimensionAxes]:
         return _propagated(program, chosen, extents)
@@ -84,7 +85,7 @@ def _first_difference(
     wanted: Sequence[DimensionAxes],
     plan: Plan,
 ) -> int | None:
-    """The first node that is in the plan, and is not as wanted."""
+    """Return the first node in the plan whose sharding is not the wanted one, or `None`."""
     for node, (one, other) in enumerate(zip(found, wanted, strict=True)):
         if one != other and Key(program.tensors[node]) in plan and _can_annotate(program, node):
             return node
@@ -94,7 +95,7 @@ def _first_difference(
 def _propagated(
     program: SearchedProgram, plan: Plan, extents: Sequence[int]
 ) -> list[DimensionAxes]:
-    """How the nodes of a program are split after propagation from a plan's tensors."""
+    """Return how the nodes of a program are split after propagation from a plan's tensors."""
     tensors: list[TensorNode] = []
     for node, known in enumerate(program.graph.tensors):
         axes = plan.get(Key(program.tensors[node]))

@@ -1,4 +1,4 @@
-"""From the table of tensors and operations (`ShardingGraph`) to what is searched."""
+"""Convert the table of tensors and operations (`ShardingGraph`) to a search problem."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..propagation.graph import EntryKind, ShardingGraph
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One operation of the program with its rule, and the nodes at its slots."""
+    """One relation of the graph with its cost properties, as in `SearchOperation`."""
 
     origin: Operation
     node: OperationNode
@@ -34,18 +34,18 @@ class Relation:
 
     @property
     def nodes(self) -> Iterator[int]:
-        """All nodes at its slots."""
+        """The nodes at all slots."""
         return (slot for slot in (*self.node.operands, *self.node.results) if slot is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchedProgram:
-    """A problem, and how it belongs to a graph."""
+    """A search problem, and its correspondence with a graph."""
 
     graph: ShardingGraph
     problem: Problem
     values: tuple[SSAValue, ...]
-    """For each node of the graph the value that stands for it."""
+    """For each node of the graph a value that represents it."""
     tensors: tuple[int, ...]
     """For each node of the graph the tensor of the problem."""
     relations: tuple[Relation, ...]
@@ -54,19 +54,19 @@ class SearchedProgram:
 
     @property
     def repetitions(self) -> int:
-        """How many operations are decided together with an earlier one."""
+        """The number of operations that are decided together with an earlier one."""
         return len(self.relations) - len(self.problem.operations)
 
 
 def searched_program(graph: ShardingGraph) -> SearchedProgram:
-    """What is searched of a graph, repeated layers once."""
+    """Return the search problem of a graph, with repeated layers represented once."""
     values = _values_of(graph)
     relations = tuple(_relations(graph))
     is_argument = [_is_argument(value) for value in values]
     looks = [_look(graph, relation) for relation in relations]
     first = repeated(looks, _reads(relations))
     tensors = _tied_tensors(relations, first, is_argument)
-    # Numbers without gaps, in program order.
+    # Number representatives consecutively, in program order.
     numbers = {root: number for number, root in enumerate(sorted(set(tensors)))}
     classes = tuple(numbers[root] for root in tensors)
     places = {index: number for number, index in enumerate(sorted(set(first)))}
@@ -80,7 +80,7 @@ def searched_program(graph: ShardingGraph) -> SearchedProgram:
 
 
 def _values_of(graph: ShardingGraph) -> tuple[SSAValue, ...]:
-    """For each node its first value: the result of who makes it, or an argument."""
+    """Return for each node its first value: the result of its producer, or an argument."""
     found: dict[int, SSAValue] = {}
     for value, node in graph.values.items():
         found.setdefault(node, value)
@@ -98,7 +98,7 @@ def _is_argument(value: SSAValue) -> bool:
 
 
 def _relations(graph: ShardingGraph) -> Iterator[Relation]:
-    """The operations with a rule in program order, and then edges and what is not split."""
+    """Yield operations with a rule in program order, then edges and replicated operations."""
     ruled = {
         entry.operation: entry.rule for entry in graph.entries if entry.kind is EntryKind.RULED
     }
@@ -141,7 +141,7 @@ def _moving(origin: Operation, node: OperationNode) -> Relation:
 
 
 def _whole(value: SSAValue) -> tuple[tuple[int, ...], ...]:
-    """A tensor none of whose dimensions takes part in anything."""
+    """Return the factors of a tensor none of whose dimensions can be split."""
     return ((),) * len(tensor_shape(value) or ())
 
 
@@ -152,7 +152,7 @@ def _static_shape(value: SSAValue) -> tuple[int, ...] | None:
 
 
 def _times(operation: Operation) -> int:
-    """How often an operation runs, as far as the loops around it tell."""
+    """Return how often an operation runs, given the trip counts of enclosing loops."""
     return prod(max(1, trip_count(loop)) for loop in enclosing(operation.parent_op()))
 
 
@@ -160,7 +160,7 @@ def _times(operation: Operation) -> int:
 
 
 def _look(graph: ShardingGraph, relation: Relation) -> Hashable:
-    """What is alike where operations repeat."""
+    """Return a key that is equal for operations that may be repetitions of each other."""
 
     def slot(node: int | None) -> Hashable:
         if node is None:
@@ -180,7 +180,7 @@ def _look(graph: ShardingGraph, relation: Relation) -> Hashable:
 
 
 def _reads(relations: tuple[Relation, ...]) -> list[list[int]]:
-    """For each relation the ones whose results it reads."""
+    """Return for each relation the relations whose results it reads."""
     makers: dict[int, int] = {}
     for index, relation in enumerate(relations):
         for node in relation.node.results:
@@ -195,9 +195,9 @@ def _reads(relations: tuple[Relation, ...]) -> list[list[int]]:
 def _tied_tensors(
     relations: Iterable[Relation], first: list[int], is_argument: list[bool]
 ) -> list[int]:
-    """For each node the first one that it is decided together with.
+    """Return for each node the first node that it is decided together with.
 
-    These are results of operations that stand for each other, and arguments that they read.
+    These are results of operations that are decided together, and arguments that they read.
     """
     relations = tuple(relations)
     tied = IntDisjointSet(size=len(is_argument))
@@ -212,7 +212,8 @@ def _tied_tensors(
         for position, (one, two) in enumerate(slots):
             if one is None or two is None:
                 continue
-            # The first layer may read an argument where others read what the one before made.
+            # The first layer may read an argument where later layers read the previous layer's
+            # result.
             if position < count and not (is_argument[one] and is_argument[two]):
                 continue
             tied.union_left(*sorted((tied[one], tied[two])))
@@ -295,7 +296,7 @@ def _live_points(
     classes: tuple[int, ...],
     is_argument: list[bool],
 ) -> Iterator[LivePoint]:
-    """At each operation the tensors that are made before and read later, and all arguments."""
+    """Yield the live tensors at each operation: made before and read later, and all arguments."""
     begin: dict[int, int] = {}
     end: dict[int, int] = {}
     for index, relation in enumerate(relations):

@@ -1,1 +1,1 @@
-"""What `shard-simplify` knows of collectives."""
+"""Rewrites of collectives for `shard-simplify`."""

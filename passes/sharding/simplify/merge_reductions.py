@@ -1,8 +1,8 @@
-"""Small all-reduces that are ready together become one, over their elements end to end.
+"""Merge small all-reduces that are ready at the same time into one.
 
-An all-reduce may wait until its result is first read. Those that wait at the same time over the
-same devices, for the same kind and element type, are merged: operands are flattened and joined,
-reduced at once, and cut apart again.
+An all-reduce can be delayed until its result is first read. Those that are pending at the same time
+over the same devices, with the same kind and element type, are merged: their operands are flattened
+and concatenated, reduced together, and split again.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from ..annotations.access import axes_of, grid_name, kind_of
 from ..partition.local_types import tensor_type_of
 
 Group = tuple[object, ...]
-"""What all-reduces that can be merged have in common."""
+"""The properties in which all-reduces must agree to be merged."""
 
 Emit = Callable[[Operation], SSAValue]
+"""Insert an operation and return its first result."""
 
 
 def merge_reductions(operation: Operation, merge_bytes: int) -> None:
@@ -74,7 +75,7 @@ def _group(operation: Operation) -> Group:
 
 
 def _merge(members: list[Operation], before: Operation) -> None:
-    """Emit one all-reduce before an operation in the place of several."""
+    """Replace several all-reduces by one, inserted before an operation."""
     if len(members) < 2:
         return
     builder = located_builder(InsertPoint.before(before), members[0])
@@ -109,7 +110,7 @@ def _merge(members: list[Operation], before: Operation) -> None:
 
 
 def _flatten(emit: Emit, value: SSAValue, held: TensorType[Attribute], size: int) -> SSAValue:
-    """The elements of a tensor end to end."""
+    """Return a tensor reshaped to one dimension."""
     rank, flat = held.get_num_dims(), TensorType(held.element_type, [size])
     if rank == 1:
         return value
@@ -120,7 +121,7 @@ def _flatten(emit: Emit, value: SSAValue, held: TensorType[Attribute], size: int
 
 
 def _unflatten(emit: Emit, value: SSAValue, held: TensorType[Attribute]) -> SSAValue:
-    """The elements as a tensor of another shape."""
+    """Return a one-dimensional tensor reshaped to another type."""
     rank = held.get_num_dims()
     if rank == 1:
         return value
