@@ -77,7 +77,7 @@ def attend(crew: int, number: int, has_ended: int) -> int:
         while atomic_load(member + 8 * GIVEN) == taken and cycle_count() - begin < AWAKE:
             yield_processor()
         while acquire_lock(load_word(member + 8 * LOCK), FOR_EVER) != 1:
-            # A signal, which is for the main thread.
+            # A signal interrupted the wait; the main thread handles it.
             begin = 0
         if atomic_load(member + 8 * GIVEN) == taken:
             return CLOSED

@@ -16,7 +16,7 @@ from . import messages
 Words = npt.NDArray[np.int64]
 
 PlainState = tuple[str, int | None]
-"""What a rank waits for: the text of a signature, and the number of an operation."""
+"""What a device has reached, without IR: the text of a signature, and an operation's number."""
 
 HEADER_BYTES = 1 << 16
 """The largest size of a header, whose text names all ranks of a group."""

@@ -98,7 +98,7 @@ class CollectiveSteps:
         self._leads = collective.group.rank == self._here[0]
 
     def write(self, hash_word: int) -> MessageSteps:
-        """Write all steps."""
+        """Write all steps; `hash_word` is the first word of the header."""
         collective, group = self._collective, self._collective.group
         sizes = [prod(shape) * self._item for shape in self._shapes]
         is_small = group.size > 1 and sum(sizes) <= SMALL_BYTES

@@ -219,7 +219,7 @@ class Supervisor:
     # Failing and ending -----------------------------------------------------------------------
 
     def fail(self, failure: Failure) -> None:
-        """Tell all ranks of a failure, unless they know one already."""
+        """Tell all ranks of a failure; they ignore it if they know of one already."""
         self._is_failure_known = True
         self._tell(("failure", self._generation, failure))
 
@@ -286,7 +286,7 @@ class Supervisor:
         if self._monitor is not None:
             self._monitor.stop()
 
-    # What is said between ranks ---------------------------------------------------------------
+    # Notes between ranks ----------------------------------------------------------------------
 
     def _status(self) -> _Status:
         """Return the status of this rank."""
@@ -451,7 +451,7 @@ class _Monitor:
         states = {device: wait.state for device, wait in waits.items() if wait is not None}
         self._fail(Failure("mismatch", states))
 
-    # The end ----------------------------------------------------------------------------------
+    # Exit -------------------------------------------------------------------------------------
 
     def _end(self) -> None:
         """Print the message of a failure once, and end all ranks."""

@@ -108,7 +108,7 @@ class MpiThreadGroup(ThreadGroup):
         finally:
             self._runs = False
 
-    # What other ranks ask for -----------------------------------------------------------------
+    # Status for other ranks -------------------------------------------------------------------
 
     def waits(self) -> dict[int, Wait | None] | None:
         """Return where each device waits; `None` outside of a run."""
@@ -126,7 +126,7 @@ class MpiThreadGroup(ThreadGroup):
         """Return the messages that each device has exchanged."""
         return {each.process: each.context.traffic() for each in self._devices}
 
-    # Looking after the devices ----------------------------------------------------------------
+    # Monitoring the devices -------------------------------------------------------------------
 
     def _await(self, has_ended: bool) -> None:
         try:

@@ -115,7 +115,7 @@ def mail_functions() -> set[Native]:
 
 
 class Box:
-    """The messages of one device to another."""
+    """The queue of messages from one device to another."""
 
     def __init__(self) -> None:
         self.words: Words = np.zeros(BOX_WORDS, np.int64)

@@ -2,9 +2,9 @@
 
 A target that lists its instructions gets IREE's tiles for them (`gpu_intrinsics.py`). Otherwise the
 architecture is looked up in a table of tiles observed in IREE 3.13 for `gfx942` and `gfx1100`: a
-large tile for a 1024-cubed product, and a small one for thin or uneven ones. The boundary between
-them is our choice: the large tile is used if it pads neither M nor N. Tiles from the table are
-row-major.
+large tile for a 1024-cubed product, and a small one for thin or uneven ones. Where IREE switches
+between them is not known: here the large tile is used if it pads neither M nor N. Tiles from the
+table are row-major.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def check_kind(
     except UnsupportedType as error:
         raise InputError(f"{role}: {error}") from error
     found, narrow = dtype.newbyteorder("="), narrow_integer(value_type.element)
-    # NumPy takes `None` for float64.
+    # `narrow` may be `None`, which NumPy compares as float64.
     if found != expected and (narrow is None or found != narrow):
         raise InputError(f"{role} is of {dtype}, expected {value_type} ({expected})")
     declared = value_type.shape
@@ -201,7 +201,7 @@ def _as_array(value: npt.ArrayLike) -> Array:
         try:
             return np.from_dlpack(cast("Any", value))
         except (BufferError, RuntimeError, TypeError, ValueError):
-            pass  # Elements or devices that NumPy does not know: the value may know a way itself.
+            pass  # NumPy lacks the element type or device: try its own conversion.
     return np.asarray(value)
 
 

@@ -64,7 +64,7 @@ class DeviceArray:
 
     @property
     def ndim(self) -> int:
-        """The rank."""
+        """The rank of the tensor."""
         return len(self.shape)
 
     def shards_by(self, sharding: Sharding) -> Sequence[Array]:

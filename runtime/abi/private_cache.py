@@ -19,7 +19,7 @@ CACHE_VARIABLE = "MESH_OPT_CACHE"
 """Environment variable: another folder for kernels and programs; empty disables the cache."""
 
 DAY = 86400
-"""Seconds."""
+"""A day in seconds."""
 
 
 def cache_folder(kind: str) -> Path | None:

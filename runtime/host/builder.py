@@ -112,7 +112,7 @@ class Builder(FoldingIndices[Register]):
         for target, value in pairs:
             self.move(target, kept.get(value, value) if isinstance(value, Register) else value)
 
-    # Places -----------------------------------------------------------------------------------
+    # Labels and scopes ------------------------------------------------------------------------
 
     def label(self) -> Label:
         """Return a label that is to be placed later."""

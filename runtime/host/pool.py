@@ -201,8 +201,8 @@ def release(pool: int, block: int) -> None:
 def reuse(pool: int, block: int, address: int, size: int) -> int:
     """Return a block to write `size` bytes to.
 
-    It is the given block, with another reference, if no one else has it and the data at `address`
-    begin there; otherwise a new block.
+    It is the given block, with another reference, if that has no other owner, is large enough, and
+    its data begin at `address`; otherwise a new block.
     """
     if (
         block != 0
@@ -308,7 +308,7 @@ class Pool:
         self._returned.append(block)
 
     def collect(self) -> None:
-        """Pass blocks that were given back to the next run, which releases them."""
+        """Let the next run release the blocks that were given back."""
         numbers, returned = self._numbers, self._returned
         while returned:
             count = numbers[RETURNED]

@@ -131,7 +131,8 @@ class HostProgram:
     - `checks`: raise an exception if register values (sizes) are inconsistent;
     - `known_sizes`: for each check, sizes that are known to pass;
     - `arrays`: constants, which must not change;
-    - `globals`: the initial words of globals, and which of them are blocks;
+    - `globals`: the initial words of globals;
+    - `global_blocks`: the numbers of those that hold blocks;
     - `devices`: the number of device ids that blocks may have, including the id of no device.
     """
 
@@ -215,9 +216,7 @@ class LinkedProgram:
         self.rows = [int(row.ctypes.data) for row in self.functions]
         """The address of each function's row."""
         self.frame_starts = [(each.result_count, each.first_constant) for each in self.frames]
-        """The number of results of each frame, and the offset of its constants, which ends the
-        arguments.
-        """
+        """For each frame, the number of results, and the index of its first constant."""
         self.frame_bytes = [int(row[1]) for row in self.functions]
         """The size of each function's frame in bytes."""
 

@@ -33,7 +33,7 @@ class KnownSizes:
 
     @property
     def words(self) -> int:
-        """The least number of numbers that the rules refer to."""
+        """The number of numbers that the rules refer to, 0 without rules."""
         return 0 if self.rules is None else self.rules.words
 
     def accept(self, numbers: Sequence[int]) -> bool:

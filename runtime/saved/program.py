@@ -236,7 +236,7 @@ class SavedProgram:
             functions=[HostFunction(each.text()) for each in data["names"].items(len(functions))],
             kernels=[HostKernel(each) for _, each in kernels],
             compile_kernels=lambda numbers: [self._native(kernels[each][0]) for each in numbers],
-            # No more than there are instructions.
+            # The count is at most that of the words, so this list cannot exhaust memory.
             failures=[_fail] * failures,
             checks=[
                 partial(self._check, name, process, number, each)
