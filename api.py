@@ -96,12 +96,12 @@ class Program(RunnableModule, FunctionsByName[Function]):
     def report(
         self, path: str | os.PathLike[str] | None = None, timeline: Timeline | None = None
     ) -> str:
-        """Return an HTML page about all stages, as `mesh-opt --report` does; also write it to
-        `path`.
+        """Return an HTML page about all stages, as `mesh-opt --report` writes it.
 
         The page shows IR changes, values, shardings, collectives, costs and remarks. It also shows
         what each device did when, if there is a timeline (by default the program's). The passes run
-        again to record the stages. Raises ExecutionError, and OSError if `path` cannot be written.
+        again to record the stages. With `path` the page is also written to a file. Raises
+        ExecutionError, and OSError if the file cannot be written.
         """
         from .tools.report.page import recorded_pipeline, render_page
 

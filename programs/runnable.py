@@ -58,9 +58,7 @@ class RunnableModule:
         """Whether native code runs with guard regions around its buffers (see `CompiledProgram`).
         """
         self.workers: int | None = None
-        """The number of threads that share the work of each device in native code; `None` divides
-        the available cores between the devices.
-        """
+        """The threads that share each device's work; `None` divides the available cores."""
         self.require_native = False
         """Whether an operation that only the interpreter can run is an error."""
         self.trace_host: Callable[[str], object] | None = None

@@ -27,9 +27,7 @@ HALO, PERMUTE = "halo", "permute"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Processes that take part in a collective, in order, and the rank of this process among
-    them.
-    """
+    """The processes that take part in a collective, in order, and this process's rank."""
 
     processes: tuple[int, ...]
     rank: int
@@ -107,9 +105,7 @@ class Collective:
 
     @property
     def joins_unequal(self) -> bool:
-        """Whether participants may have operands of different sizes, which they must exchange
-        first.
-        """
+        """Whether operand sizes may differ between participants, which exchange them first."""
         return self.group.size > 1 and ANY_SIZE in self.signature.sizes
 
     def of_sizes(self, shape: Shape, shapes: tuple[Shape, ...] = ()) -> Collective:

@@ -66,9 +66,7 @@ class Command:
         return (each for each in self.bindings if isinstance(each, Buffer))
 
     def failure(self, status: int) -> Exception:
-        """Return the exception for a status of the function, or raise the one that `waits`
-        finds.
-        """
+        """Return the exception for a status, or raise the one that `waits` finds."""
         if self.waits is not None and status == MISMATCHED:
             self.waits.mismatched()
         if status in (RELEASED, MISMATCHED):

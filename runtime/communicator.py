@@ -70,21 +70,18 @@ class Communicator(ABC):
 
     @abstractmethod
     def send_command(self, source: Buffer, state: DeviceState) -> AnyCommand:
-        """Return a command that sends bytes to the process in the state's signature without
-        waiting.
+        """Return a command that sends bytes to the process in the state's signature.
+
+        It does not wait for the receiver.
         """
 
     @abstractmethod
     def receive_command(self, target: Buffer, state: DeviceState) -> AnyCommand:
-        """Return a command that waits for bytes from one of the processes in the state's
-        signature.
-        """
+        """Return a command that waits for bytes from a process in the state's signature."""
 
     @property
     def state(self) -> Words | None:
-        """The words that tell waiting native loops that a device failed; `None` if there are
-        none.
-        """
+        """The words that tell waiting native loops of a failure; `None` if there are none."""
         return None
 
     @property

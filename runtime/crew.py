@@ -1,8 +1,8 @@
 """Threads that run native calls: one for each device, and the workers of a device.
 
-A call starts and ends without the GIL. A thread that has finished its call spins for a while, since
-the next call often follows at once. A call that returns a status other than 0 continues in Python,
-on the same thread.
+A call starts and ends without the GIL. A thread that has finished its call stays awake for a while,
+yielding its core, since the next call often follows at once. A call that returns a status other
+than 0 continues in Python, on the same thread.
 
 The words of a crew: how many members have ended their call, how many members there are, and a lock
 on which the caller waits for all. Each member has 16 words, so that members do not share cache
@@ -47,8 +47,8 @@ GIVEN, TAKEN, FUNCTION, ARGUMENT, LOCK, IS_BUSY = 0, 8, 9, 10, 11, 12
 """Offsets, in words, of a crew's fields, and of a member's fields."""
 
 AWAKE = 1 << 17
-"""Cycles that an idle thread, or one that waits for all, yields its core before it sleeps: about 50
-us, which is how long waking up takes.
+"""Cycles for which an idle thread yields its core before it sleeps: about 50 us, as long as waking
+up.
 """
 
 FOR_EVER = -1

@@ -125,9 +125,7 @@ class DeviceMachines:
 
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
-        """Statistics of each device that the program names, for its last run, process by
-        process.
-        """
+        """Statistics of each device that the program names, in its last run, by process."""
         return statistics_of(self.last)
 
     def forget(self) -> Mapping[Key, VirtualMachine]:

@@ -236,9 +236,7 @@ def _store(element: Any) -> Any:
 load_i8, load_i16, load_i32 = (_load(each, True) for each in (_I8, _I16, _I32))
 load_u8, load_u16, load_u32 = (_load(each, False) for each in (_I8, _I16, _I32))
 store_8, store_16, store_32 = (_store(each) for each in (_I8, _I16, _I32))
-"""Loads and stores of elements narrower than a word; loads sign-extend (`i`) or zero-extend
-(`u`).
-"""
+"""Accesses to elements narrower than a word; loads extend by sign (`i`) or by zeros (`u`)."""
 
 
 @intrinsic

@@ -22,9 +22,7 @@ HEADER_BYTES = 1 << 16
 """The largest size of a header, whose text names all ranks of a group."""
 
 _HEAD_WORDS = 4
-"""Words of a header before its text: a hash, the device, the operation's number, the text's
-length.
-"""
+"""Words of a header before its text: hash, device, operation number, length of the text."""
 
 
 class Traffic(NamedTuple):
@@ -170,9 +168,7 @@ def _read_header(address: int) -> tuple[int, PlainState]:
 
 
 def _handle(thing: Any) -> int:
-    """Return the C handle of a communicator or datatype: an `int` in MPICH, a pointer in Open
-    MPI.
-    """
+    """Return the C handle of a communicator or type: an `int` in MPICH, a pointer in Open MPI."""
     mpi: Any = MPI
     kind = ctypes.c_int32 if mpi._sizeof(thing) == 4 else ctypes.c_int64
     return kind.from_address(mpi._addressof(thing)).value

@@ -97,9 +97,7 @@ POLLS = 1 << 12
 """Polls of requests after which Python checks for failures."""
 
 POLLS_BETWEEN_YIELDS = 8
-"""Polls between two yields: each poll moves a part of a long message, so a waiting rank polls
-often.
-"""
+"""Polls between two yields; polls are frequent, since each moves a part of a long message."""
 
 YIELDS = 1 << 11
 """Polls in which a waiting rank yields its core, before it sleeps between polls."""
@@ -240,7 +238,9 @@ def meet_devices(context: int, meeting: int, participants: int, phase: int) -> i
 
 
 def copy_pieces(target: int, source: int, constants: Sequence[int], at: int) -> None:
-    """Copy in two loops: [bytes, outer count, strides (to, from), inner count, strides (to,
+    """Copy pieces of bytes in two nested loops.
+
+    The words are [bytes, outer count, outer strides (to, from), inner count, inner strides (to,
     from)].
     """
     for outer in range(constants[at + 1]):
@@ -267,9 +267,7 @@ def reduce_pieces(bindings: Sequence[int], constants: Sequence[int], at: int) ->
 
 
 def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Carry out steps from the context's position; return 0, WAITING, or the status of a
-    failure.
-    """
+    """Run steps from the context's position; return 0, WAITING, or the status of a failure."""
     context = bindings[0]
     at = field(context, POSITION)
     status = 0

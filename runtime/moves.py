@@ -124,9 +124,7 @@ def _transposed(collective: Collective, sender: int, receiver: int) -> Move:
 
 
 def _halo_moves(collective: Collective, sender: int, receiver: int) -> Sequence[Move]:
-    """Return the move between neighbours: the sender's own boundary rows become the receiver's
-    halo.
-    """
+    """Return the move between neighbours: from the sender's own rows to the receiver's halo."""
     shapes, item, axis = collective.group_shapes, collective.source.storage_bytes, collective.axis
     low, high = collective.low, collective.high
     here, there = shapes[sender], shapes[receiver]

@@ -41,8 +41,9 @@ _RUN, _MESSAGES = 1, 2
 
 
 class TimedOut(NamedTuple):
-    """A device waited longer than the timeout: its number, where, for which devices, and the
-    seconds.
+    """A device waited for others longer than the timeout.
+
+    `rank` is the number of the device, `awaited` those of the others.
     """
 
     rank: int
@@ -93,9 +94,7 @@ class MpiCommunicator(OfferingCommunicator):
         return self._sent - self._sent_before
 
     def use_operations(self, operations: Sequence[object]) -> None:
-        """Set the operations of the program to be run; they must be the same, in the same order, on
-        all ranks.
-        """
+        """Set the operations of the program to run, in the same order on all ranks."""
         if self._operations is not operations:
             self._operations = operations
             self._numbers = {operation: number for number, operation in enumerate(operations)}
@@ -195,9 +194,7 @@ class MpiCommunicator(OfferingCommunicator):
         boxes: Sequence[tuple[int, int]],
         state: PlainState,
     ) -> tuple[tuple[int, int], bytearray]:
-        """Wait for a message in one of some boxes, each a (rank, channel); return the box and the
-        message.
-        """
+        """Wait for a message in one of some boxes, each (rank, channel); return box and message."""
         deadline = time.monotonic() + self.ranks.timeout
         turns = 0
         self.ranks.enter(state)
@@ -268,9 +265,7 @@ class MpiCommunicator(OfferingCommunicator):
         return found
 
     def address(self, sender: int, receiver: int, other: int) -> tuple[int, int]:
-        """Return the (rank, channel) of `other`, one of the two devices, for messages between
-        them.
-        """
+        """Return the (rank, channel) of messages between two devices, `other` being one of them."""
         count = self._devices
         return other // count, _MESSAGES + sender % count * count + receiver % count
 

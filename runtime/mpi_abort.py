@@ -33,9 +33,7 @@ def abort(code: int) -> None:
 
 
 def _await_reader() -> None:
-    """Wait until the launcher has read all output, since an abort discards what is left in its
-    pipes.
-    """
+    """Wait until the launcher has read all output, since an abort discards unread output."""
     deadline = time.monotonic() + PATIENCE
     for stream in (2, 1):
         unread = array("i", [1])

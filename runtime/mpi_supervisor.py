@@ -198,8 +198,9 @@ class Supervisor:
         return self._failure
 
     def recover(self) -> None:
-        """Reset after a failure that all ranks know; a collective call. Messages in flight are
-        dropped.
+        """Reset after a failure that all ranks know; a collective call.
+
+        Messages in flight are dropped.
         """
         request = self._world.Ibarrier()
         while not request.Test():
@@ -224,9 +225,7 @@ class Supervisor:
         self._tell(("failure", self._generation, failure))
 
     def fail_together(self, failure: Failure) -> NoReturn:
-        """Tell all ranks of a failure, and raise RanksFailed with the failure that all ranks
-        raise.
-        """
+        """Tell all ranks of a failure; raise RanksFailed with the one that all ranks raise."""
         self.fail(failure)
         deadline = time.monotonic() + GRACE
         while time.monotonic() < deadline:
@@ -425,8 +424,9 @@ class _Monitor:
     # Deadlocks --------------------------------------------------------------------------------
 
     def _look_for_deadlock(self) -> None:
-        """Ask all ranks where they wait, and compare two answers of each. Only waiting ranks
-        answer.
+        """Ask all ranks where they wait, and compare two answers of each.
+
+        Only waiting ranks answer.
         """
         if len(self._replies) == self._supervisor.size:
             previous, self._previous, self._replies = self._previous, self._replies, {}

@@ -65,9 +65,7 @@ class Rank(Protocol):
         ...
 
     def address(self, sender: int, receiver: int, other: int) -> tuple[int, int]:
-        """Return the (rank, channel) of `other`, one of the two devices, for messages between
-        them.
-        """
+        """Return the (rank, channel) of messages between two devices, `other` being one of them."""
         ...
 
 
@@ -212,8 +210,9 @@ class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
         self._sent_before = self._sent
 
     def wait(self) -> Wait | None:
-        """Return where this device waits, `None` if it does not; called by a thread that holds the
-        lock.
+        """Return where this device waits, `None` if it does not.
+
+        The caller holds the lock of the group.
         """
         if self._awaited is not None:
             has_come = self._group.rank.mail.holds(self._boxes)

@@ -53,9 +53,7 @@ class Offers:
         return padded(replace(command, bindings=self._bindings(words), constants=constants))
 
     def tell(self, state: DeviceState) -> None:
-        """Tell the group that this device needs all sizes, unless another device has told so
-        already.
-        """
+        """Tell the group that this device needs all sizes, unless another one has done so."""
         if self._context.take_resized():
             return
         command, words = self._gather(state)
@@ -79,9 +77,7 @@ class Offers:
 
 
 def padded(command: Command) -> Command:
-    """Pad a command's bindings to the number that host code expects of a collective of dynamic
-    size.
-    """
+    """Pad a command's bindings to the number of those of a collective of dynamic size."""
     missing = SIGNATURE + 1 - len(command.bindings)
     return replace(command, bindings=(*command.bindings, *(0,) * missing))
 

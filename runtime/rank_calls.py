@@ -45,9 +45,7 @@ def join_ranks() -> MpiCommunicator:
 
 
 def missing_mpi(problem: BaseException) -> str:
-    """Return the error of importing mpi4py as "needs ...", with the libraries tried and a
-    remedy.
-    """
+    """Return an import error of mpi4py as "needs ...": the libraries tried, and a remedy."""
     head, *tried = str(problem).splitlines()
     found = "; ".join(dict.fromkeys((*tried, *([] if tried else [head]))))
     set_here = [f"{name}={os.environ[name]}" for name in _LIBRARY_NAMES if name in os.environ]

@@ -128,9 +128,7 @@ class Box:
         return int(self.words.ctypes.data)
 
     def oldest(self) -> int | None:
-        """Return the number of the state that sent the oldest message; `None` if the box is
-        empty.
-        """
+        """Return the state number of the oldest message; `None` if the box is empty."""
         message = _word(int(self.words[TAKEN // 8]))
         return _word(message + STATE) if message else None
 

@@ -236,9 +236,7 @@ class ThreadGroup:
     def mismatch(
         self, receiver: int, boxes: Sequence[Box], state: DeviceState
     ) -> CollectiveMismatch:
-        """Return the error for the oldest message to a device that does not match what it waits
-        for.
-        """
+        """Return the error for a message that does not match what a device waits for."""
         for (sender, other), box in self._boxes.items():
             number = box.oldest() if other == receiver and box in boxes else None
             if number is not None:
@@ -273,9 +271,7 @@ class ThreadGroup:
             return board.result
 
     def _wait(self, state: DeviceState) -> None:
-        """Wait for a notification. Raises DeviceFailed if it is a failure, or if no other device
-        exists.
-        """
+        """Wait for a notification. Raises DeviceFailed at a failure or without other devices."""
         if not self.state[0] and self.count > 1:
             self._waiting += 1
             self._condition.wait()

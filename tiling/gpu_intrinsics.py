@@ -130,9 +130,7 @@ class Workgroup:
 
 _COUNTS = ("intrinsics_m", "subgroups_m", "intrinsics_n", "subgroups_n", "intrinsics_k")
 _INTERLEAVED = "operands_interleaving_intrinsics_k = [0, 1]"
-"""The inputs (operands 0 and 1) interleave instructions along K: a lane's elements for all of them
-are adjacent.
-"""
+"""Instructions along K are interleaved: a lane's input elements for all of them are adjacent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,8 +77,10 @@ class DeviceArray:
         return self.scatter(np.asarray(self), self.value_type, sharding)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """Gather the global tensor. Raises ValueError if replicas of a shard differ, or without a
-        copy.
+        """Gather the global tensor.
+
+        Raises ValueError if replicas of a shard differ, or if `copy` is False and there are several
+        shards.
         """
         if self.sharding is None:
             found = self.shards[0]

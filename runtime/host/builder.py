@@ -126,9 +126,7 @@ class Builder(FoldingIndices[Register]):
 
     @contextmanager
     def scope(self) -> Generator[None]:
-        """A `with` block of instructions that may execute another number of times than those around
-        it.
-        """
+        """Open a scope: its instructions may execute another number of times than those around."""
         outer, self._scope = self._scope, self._scopes
         self._scopes += 1
         try:
@@ -205,7 +203,7 @@ class Builder(FoldingIndices[Register]):
         return reduce(partial(self.compute, "andi_i1"), conditions)
 
     def broadcast(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """Return the broadcast of two sizes that are equal or of which one is 1 (1 and 0 give
+        """Return the broadcast of two sizes that are equal or one of which is 1 (1 and 0 give
         0).
         """
         if left == 1 or isinstance(right, int):

@@ -73,9 +73,7 @@ class Entry:
             self._result_bytes = sum(prod(shape) * each.dtype.itemsize for shape, each in sizes)
 
     def statistics(self, machine: VirtualMachine, own: int) -> Statistics:
-        """Return what the last call ran and allocated; `own` is the size of its results in
-        bytes.
-        """
+        """Return what the last call ran and allocated; its results have `own` bytes."""
         pool = machine.pool
         allocated = sum(pool.count(each, ALLOCATED) for each in range(len(self.devices)))
         return Statistics(machine.runs, max(pool.peak_bytes - own, 0), max(allocated - own, 0))
@@ -130,9 +128,7 @@ class Entry:
         return self._result_bytes
 
     def _words(self, machine: VirtualMachine, inputs: Sequence[Array]) -> list[int]:
-        """Return the argument registers: for a tensor its address, no block, and its dynamic
-        sizes.
-        """
+        """Return the argument registers: of a tensor its address, no block, and dynamic sizes."""
         words: list[int] = []
         if self._are_static and machine.guards is None:
             for array in inputs:

@@ -30,9 +30,7 @@ class ExchangeFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ExchangeStep:
-    """A collective, or a message with a signature; its operand is the result of the previous
-    step.
-    """
+    """A collective, or a message with a signature, applied to the result of the previous step."""
 
     kind: str
     what: Collective | CollectiveSignature
@@ -103,8 +101,9 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """An exchange of known sizes: its commands, the register values they are valid for, and the
-    dynamic sizes of its result.
+    """An exchange of known sizes: its commands, and the dynamic sizes of its result.
+
+    The commands are valid for the register values `numbers`.
     """
 
     commands: Sequence[AnyCommand]
@@ -121,9 +120,7 @@ class _Call:
             machine.keep_meeting(meeting)
 
     def _meeting(self, communicator: Communicator | None) -> Meeting | None:
-        """Return the meeting for running the exchange without Python; `None` if that is
-        impossible.
-        """
+        """Return the meeting for running the exchange without Python; `None` if impossible."""
         if not self.is_static and len(self.commands) > 1:
             return None
         memory: dict[Buffer, Bytes] = {}

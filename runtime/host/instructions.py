@@ -164,9 +164,7 @@ def _scalar_names() -> Iterator[str]:
 
 
 def signature(name: str) -> tuple[tuple[Element, ...], tuple[Element, ...], Element]:
-    """Return a scalar instruction's elements: those in its name, of its operands, and its
-    result.
-    """
+    """Return a scalar instruction's elements: (those in its name, its operands', its result)."""
     # Imported here because importing the kernel writer takes time, and only printing needs it.
     from ...codegen.scalar_ops.llvm_scalar_ops import OPERATIONS
 

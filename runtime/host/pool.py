@@ -65,8 +65,9 @@ DEVICES = CLASSES + 6
 """The word with the number of device ids of blocks, including the id of no device."""
 
 RETURNED = CLASSES + 7
-"""The word with the number of blocks that Python has given back; their addresses follow. The next
-run releases them.
+"""The word with the number of blocks that Python has given back.
+
+Their addresses follow. The next run releases them.
 """
 
 MOST_RETURNED = 16
@@ -302,9 +303,7 @@ class Pool:
         self._native(1, self._address, block)
 
     def give_back(self, block: int) -> None:
-        """Release a block before the next run; may be called at any time, also from a
-        destructor.
-        """
+        """Release a block before the next run; may be called at any time, as by a destructor."""
         self._returned.append(block)
 
     def collect(self) -> None:

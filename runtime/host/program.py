@@ -273,8 +273,9 @@ class LinkedProgram:
             code += row
 
     def instruction(self, address: int) -> Instruction:
-        """Return the instruction at an address; for code without instructions, only its kind is
-        set.
+        """Return the instruction at an address.
+
+        If the program has words only, just the kind of the instruction is set.
         """
         if not self._instructions:
             opcode = ctypes.c_int64.from_address(address).value
@@ -290,9 +291,7 @@ class LinkedProgram:
             self.kernels[number] = native.address
 
     def kernels_from(self, address: int) -> list[int]:
-        """Return the kernel run at an address and those certain to run after it (up to a
-        branch).
-        """
+        """Return the kernel run at an address, and those after it up to the next branch."""
         found = [ctypes.c_int64.from_address(address + 8).value]
         first = bisect_right(self._starts, (address - int(self.code.ctypes.data)) // 8)
         for position in range(first, len(self._instructions)):

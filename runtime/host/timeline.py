@@ -72,8 +72,9 @@ class Timeline:
             self._events.append(event)
 
     def meeting(self, process: int, instruction: int) -> tuple[int, int]:
-        """Return the number of a process's next collective at an instruction; equal on all
-        participants.
+        """Return the number of a process's next collective at an instruction.
+
+        It is the same on all participants.
         """
         with self._lock:
             self._meetings[process, instruction] += 1
@@ -94,9 +95,7 @@ class Timeline:
         }
 
     def spans(self) -> list[Span]:
-        """Return the events as spans, with a wait before each collective until the last device
-        arrives.
-        """
+        """Return events as spans; a collective is preceded by a wait for its last participant."""
         events, arrivals = self.events, dict[object, int]()
         for each in events:
             arrivals[each.group, each.number] = each.start

@@ -311,7 +311,7 @@ class VirtualMachine:
         return Pool(self.linked.program.devices, guard_bytes=0 if self.guards is None else BEHIND)
 
     def _abandon_blocks(self) -> None:
-        """Drop the blocks of a failed run without freeing them; other devices may still read
+        """Drop the blocks of a failed run without reusing them; other devices may still read
         them.
         """
         if self.guards is not None:
@@ -367,9 +367,7 @@ class VirtualMachine:
                 raise ValueError(f"the loop returned {reason}")
 
     def _look_at_guards(self, at: int) -> None:
-        """Raise CommandFailed if the instruction that ends at an address wrote outside of its
-        buffers.
-        """
+        """Raise CommandFailed if the instruction that ends at an address overwrote a guard."""
         if self.guards is not None and not self.guards.are_intact(self.pool):
             raise CommandFailed(self.linked.instruction(at - 8).source, OVERWRITTEN)
 

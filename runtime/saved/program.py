@@ -71,9 +71,7 @@ CheckSizes = Callable[[str, int, int, Numbers], None]
 
 
 def platform() -> dict[str, str]:
-    """Return what native code of a saved program depends on; it is recompiled if one value
-    differs.
-    """
+    """Return what native code depends on; a saved program is recompiled if one value differs."""
     host = instructions, long_instructions, loop, pool, scalar_code, state, team
     sources = [each.SOURCE for each in (crew, intrinsics, messages, native, thread_mail, *host)]
     digest = sha256("\0".join(sources).encode())
@@ -384,9 +382,7 @@ class SavedProgram:
 
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
-        """Statistics of each device that the program names, for its last run, process by
-        process.
-        """
+        """Statistics of each device that the program names, in its last run, by process."""
         return self.machines.device_statistics
 
     def close(self) -> None:
