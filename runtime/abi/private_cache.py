@@ -59,7 +59,7 @@ def is_private_file(path: Path) -> bool:
 def read_private(path: Path) -> bytes:
     """Return a file's contents. Raises OSError if it is missing or others may write it.
 
-    Marks the file as used today, for `drop_oldest`.
+    Updates the modification time if that is more than a day old; `drop_oldest` orders files by it.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
