@@ -4,8 +4,8 @@
 
     program = mesh_opt.compile(Path("mlp.mlir"), "spmd")
 
-Everything is imported when it is asked for: `mesh_opt.api` and its names, `load`, and the front
-ends `mesh_opt.jax` and `mesh_opt.torch`.
+All names are imported on first use: `mesh_opt.api` and its names, `load`, and the front ends
+`mesh_opt.jax` and `mesh_opt.torch`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ FRONT_ENDS = ("jax", "torch")
 
 
 def _imported(name: str) -> ModuleType:
-    """A module of this package: importing it makes many objects and no garbage."""
+    """Import a module of this package without garbage collection.
+
+    Importing allocates many objects, none of which is garbage.
+    """
     from .ir.garbage_collection import without_garbage_collection
 
     with without_garbage_collection():
@@ -56,10 +59,10 @@ def _imported(name: str) -> ModuleType:
 
 
 class _FrontEnds:
-    """Finds the front ends for `import mesh_opt.jax`, as a member of `sys.meta_path`.
+    """Meta path finder that maps `mesh_opt.jax` and `mesh_opt.torch` to `mesh_opt.frontends`.
 
-    They cannot lie in this folder: a file `jax.py` in it would stand in for JAX where the folder is
-    on the path.
+    The front ends cannot be files in this folder: with the folder on the path, its `jax.py` would
+    shadow JAX.
     """
 
     @staticmethod
@@ -74,14 +77,14 @@ class _FrontEnds:
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
-        """Nothing: the module is there already."""
+        """Do nothing: `create_module` returns a module that is already executed."""
 
 
 sys.meta_path.append(_FrontEnds)  # pyright: ignore[reportArgumentType]
 
 
 def __getattr__(name: str) -> Any:
-    """The names of `mesh_opt.api`, `load`, and the front ends, imported when they are asked for."""
+    """Import a name of `mesh_opt.api`, `load` or a front end on first use."""
     if name in FRONT_ENDS:
         return import_module(f".{name}", __name__)
     if name == "load":

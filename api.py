@@ -1,4 +1,4 @@
-"""mesh-opt from Python: compile a program, call its functions on NumPy arrays, see its stages.
+"""The Python API: compile a program, call its functions on NumPy arrays, inspect its stages.
 
     from mesh_opt.api import compile
 
@@ -6,8 +6,8 @@
     y = program.main(x, w1, w2)          # or program["main"](...): global arrays in and out
     print(program.stages[-1].text)       # the IR after the last pass
 
-A partitioned function runs on all devices of its grid: its global inputs are scattered, its
-results gathered, and copies of one shard on several devices are compared.
+A partitioned function runs on all devices of its grid. Its global inputs are scattered and its
+results are gathered. Shards that several devices hold as replicas are checked for equality.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Program(RunnableModule, FunctionsByName[Function]):
         grid: Grid | None,
         run_again: Callable[[ModuleOp, Sequence[Observer]], None] | None = None,
     ) -> None:
-        """`run_again` runs the passes once more on a copy of `source`."""
+        """Keep a compiled module; `run_again` runs its passes on another copy of `source`."""
         super().__init__(source, module, texts, backend, grid)
         self.stages = tuple(stages)
         self._run_again = run_again
@@ -79,14 +79,14 @@ class Program(RunnableModule, FunctionsByName[Function]):
 
     @property
     def functions(self) -> list[str]:
-        """The names of the public functions."""
+        """Return the names of the public functions."""
         return interpreter.public_functions(self.module)
 
     @property
     def shardings(self) -> ShardingMaps:
-        """How the values of the program lie on its grid: as text, and in a notebook as pictures.
+        """Return the shardings of the program's values, printed as text and drawn in notebooks.
 
-        Raises ExecutionError for annotations that make no sense.
+        Raises ExecutionError for inconsistent sharding annotations.
         """
         from .passes.sharding.placed_values import placed_groups
 
@@ -96,11 +96,12 @@ class Program(RunnableModule, FunctionsByName[Function]):
     def report(
         self, path: str | os.PathLike[str] | None = None, timeline: Timeline | None = None
     ) -> str:
-        """A page of HTML about all stages, as `mesh-opt --report` writes it; also into a file.
+        """Return an HTML page about all stages, as `mesh-opt --report` writes it.
 
-        It has changes, values, shardings, collectives, costs and remarks, and when devices did what
-        if there is a timeline, by default the program's. The passes run again for it. Raises
-        ExecutionError, OSError.
+        The page shows IR changes, values, shardings, collectives, costs and remarks. It also shows
+        what each device did when, if there is a timeline (by default the program's). The passes run
+        again to record the stages. With `path` the page is also written to a file. Raises
+        ExecutionError, and OSError if the file cannot be written.
         """
         from .tools.report.page import recorded_pipeline, render_page
 
@@ -115,23 +116,23 @@ class Program(RunnableModule, FunctionsByName[Function]):
         return page
 
     def __repr__(self) -> str:
-        """Its functions and stages."""
+        """Return the function names, the number of stages and the backend."""
         functions = ", ".join(f"@{name}" for name in self.functions) or "nothing"
         count = len(self.stages)
         stages = f", {count} stage{'' if count == 1 else 's'}" if count else ""
         return f"<Program of {functions}{stages}, backend {self._backend}>"
 
     def _repr_html_(self) -> str:
-        """Its functions and shardings, for notebooks."""
+        """Return the functions and shardings as HTML for notebooks."""
         functions = (f"<li><code>{escape(repr(self[name]))}</code></li>" for name in self.functions)
         pictures = self.shardings.html()
         return f"<ul>{''.join(functions)}</ul>{pictures}"
 
     def __getitem__(self, name: str) -> Function:
-        """A function by name.
+        """Return a function by name.
 
-        Raises KeyError where there is none to run, ExecutionError where what its arguments are
-        shards of is no such thing.
+        Raises KeyError if there is no such function with a body, and ExecutionError if a
+        `shard.boundary` of its arguments or results is invalid.
         """
         signature = self._signatures.get(name)
         if signature is None:
@@ -139,16 +140,19 @@ class Program(RunnableModule, FunctionsByName[Function]):
                 signature = self._signatures[name] = signature_of(self, name)
             except InputError as problem:
                 raise KeyError(str(problem)) from problem
-        # Not kept: a function knows its program, which would then only end in a search for cycles.
+        # Functions are not cached: each refers to its program, so a cache would form a reference
+        # cycle, and only the cycle collector could free the program.
         return Function(self, name, signature)
 
     def save(self, path: str | os.PathLike[str], *, with_ir: bool = True) -> None:
-        """Write the program with its native code to a file, which `mesh_opt.load` reads.
+        """Write the program and its native code to a file that `mesh_opt.load` reads.
 
-        Without its IR the file is smaller, and of use on this kind of machine only.
+        Without the IR (`with_ir=False`) the file is smaller but usable only on machines of this
+        kind.
 
-        Raises OSError, and ExecutionError at the first operation that runs in Python if
-        `require_native` is set; else functions with one are compiled when they are run.
+        Raises OSError if the file cannot be written. If `require_native` is set, raises
+        ExecutionError at the first operation that only the interpreter runs; otherwise functions
+        with such operations are compiled when they are first called.
         """
         from .codegen.saving import save_program
 
@@ -168,7 +172,7 @@ class Program(RunnableModule, FunctionsByName[Function]):
 
 @dataclass(frozen=True, slots=True)
 class ShardingMaps:
-    """Pictures of the shardings of a program: `print` shows them, and notebooks draw them."""
+    """The shardings of a program as pictures: `print` writes text, notebooks draw HTML."""
 
     groups: Sequence[PlacedGroup]
 
@@ -180,7 +184,7 @@ class ShardingMaps:
     __repr__ = __str__
 
     def html(self) -> str:
-        """The pictures for a page."""
+        """Return the pictures as HTML."""
         from .passes.sharding.placed_values import shardings_html
 
         return shardings_html(self.groups)
@@ -199,20 +203,20 @@ def compile(
     parameters: Parameters | None = None,
     observers: Sequence[Observer] = (),
 ) -> Program:
-    """Read a program and run a pipeline of passes on it.
+    """Read a program and run a pass pipeline on it.
 
     - `source`: MLIR text, the path of a file (a `Path`, or a string that ends in `.mlir`), or a
       module, which is copied;
     - `pipeline`: as mesh-opt's `--pass-pipeline` or `-p`, for example `"spmd"`, or pass objects;
-    - `backend`: what the functions run with: `numba` (native code), `interpreter` (the reference,
-      in NumPy), or `mpi` (native code, this process being one of the ranks);
-    - `grid`: extents where the program leaves those of its grid open;
-    - `stages`: whether to keep the text after each pass;
-    - `context`: the dialects to read with; ours by default;
-    - `parameters`: the contents of what the program names as parameters, by scope and key;
-    - `observers`: what else is told of each pass.
+    - `backend`: how functions run: `numba` (native code), `interpreter` (the NumPy reference), or
+      `mpi` (native code; this process is one of the ranks);
+    - `grid`: grid extents, for a program that leaves them dynamic;
+    - `stages`: whether to keep the IR text after each pass;
+    - `context`: the dialects to parse with; mesh-opt's by default;
+    - `parameters`: the contents of named parameters (`#flow.parameter.named`), by scope and key;
+    - `observers`: callbacks around each pass, besides the one that keeps stages.
 
-    Raises CompilationError for a bad program or pipeline, OSError for a file that cannot be
+    Raises CompilationError for an invalid program or pipeline, OSError for a file that cannot be
     read, ValueError for an unknown backend.
     """
     compiled = run_pipeline(

@@ -1,9 +1,9 @@
-"""Everything that another package needs to add operations, targets and passes to mesh-opt.
+"""The stable API for packages that add operations, targets and passes to mesh-opt.
 
     from mesh_opt.extend import impl, sharding_rule
 
-The names of this module are stable; where they are defined is not. Each is imported when it is
-first asked for, so a dialect that takes only what verification needs does not load NumPy.
+The names of this module are stable; the modules that define them may change. Each name is imported
+on first use, so that a dialect which needs only verification does not load NumPy.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _HOMES = {
     "tiling.tiled_layouts": ("tiled_layout",),
     "tiling.tiles": ("Tile",),
 }
-"""Where each name is defined."""
+"""The module that defines each name."""
 
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -127,7 +127,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of `__all__`. Raises AttributeError for any other."""
+    """Import a name of `__all__`. Raises AttributeError for any other name."""
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_HOME_OF[name]}", __package__), name)

@@ -1,10 +1,11 @@
-"""Programs from files: `mesh_opt.load(path)` reads what `Program.save(path)` has written.
+"""Load saved programs: `mesh_opt.load(path)` reads what `Program.save(path)` wrote.
 
     program = mesh_opt.load("mlp.meshprog")
-    y = program.mlp(x, w1, w2)           # as on a program that was compiled just now
+    y = program.mlp(x, w1, w2)           # as on a freshly compiled program
 
-A call runs the native code of the file, and imports no compiler. Where that is of no use, the
-program is compiled again from its IR, which the file holds as well (`docs/saved_programs.md`).
+A call runs the native code in the file and imports no compiler. If that code cannot be used
+(another machine, or a function without host code), the program is compiled from the IR in the file
+(`docs/saved_programs.md`).
 """
 
 from __future__ import annotations
@@ -53,16 +54,17 @@ def load(
     remark: Callable[[str], object] = lambda text: warnings.warn(text, RuntimeWarning, 3),
     compile: Callable[[], Program] | None = None,
 ) -> LoadedProgram:
-    """Read a saved program.
+    """Load a saved program.
 
-    - `workers`: how many threads share the work of each device; the cores at hand by default;
-    - `verify`: whether constants are compared with their checksum, which reads all of them;
-    - `backend`: `mpi` for one of the ranks of `mpiexec -n N python -m mpi4py ...`;
-    - `remark`: what is told why the program is compiled again; a warning by default;
-    - `compile`: compiles it in place of the IR in the file.
+    - `workers`: the number of threads that share the work of each device; by default the available
+      cores;
+    - `verify`: whether to compare constants with their checksum, which reads all of them;
+    - `backend`: `numba`, or `mpi` on one of the ranks of `mpiexec -n N python -m mpi4py ...`;
+    - `remark`: a callback that gets the reason if the program is recompiled; warns by default;
+    - `compile`: a callback that compiles the program instead of compiling the IR in the file.
 
-    The file holds native code: load only what you would run. Raises OSError for a file that cannot
-    be read, SavedFileError for one that is no saved program.
+    The file contains native code: load only files that you trust. Raises OSError for a file that
+    cannot be read, SavedFileError for one that is not a saved program.
     """
     return LoadedProgram(os.fspath(path), workers, verify, remark, backend, compile)
 
@@ -77,11 +79,11 @@ class LoadedFunction(CallableFunction[DeviceArray]):
 
     @property
     def argument_names(self) -> list[str]:
-        """What the arguments are called in the program that was saved: `%x` is `x`."""
+        """Return the argument names of the saved program: `x` for `%x`."""
         return list(self._function.argument_names)
 
     def run(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Array]:
-        """Run the function; returns all results. Raises what `api.Function.run` does."""
+        """Run the function and return all results. Raises the same errors as `api.Function.run`."""
         arrays = self.arrays(inputs)
         try:
             return self.program.run(self._function, arrays)
@@ -89,7 +91,7 @@ class LoadedFunction(CallableFunction[DeviceArray]):
             return self._compiled(need).run([np.asarray(each) for each in arrays])
 
     def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
-        """Run the function; all results stay where they are computed."""
+        """Run the function and leave all results on the devices that compute them."""
         arrays = self.arrays(inputs)
         try:
             return self.program.saved.run_on_devices(self._function, arrays)
@@ -98,20 +100,20 @@ class LoadedFunction(CallableFunction[DeviceArray]):
             return list(self._compiled(need).run_on_devices(*whole))
 
     def place(self, argument: int, array: Any) -> DeviceArray:
-        """The same as `put` with what slices of whole arrays are read from."""
+        """Scatter an array-like that supports `shape` and slicing to the devices."""
         kind = self.types.arguments[argument]
         return DeviceArray.put(array, kind, self.argument_sharding(argument, len(array.shape)))
 
     def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
-        """Where an argument of a rank lies, `None` if the function runs on one device."""
+        """Return the sharding of an argument of a rank; `None` for a function on one device."""
         return self._function.argument_sharding(argument, rank)
 
     def result_sharding(self, result: int, rank: int) -> Sharding | None:
-        """Where a result of a rank lies, `None` if the function runs on one device."""
+        """Return the sharding of a result of a rank; `None` for a function on one device."""
         return self._function.result_sharding(result, rank)
 
     def rounding(self) -> list[np.dtype[Any] | None]:
-        """For each result, the least precise float type on the way to it; `None` for none."""
+        """Return the least precise float type that computes each result; `None` if it has none."""
         return list(self._function.rounding)
 
     def _compiled(self, need: NeedsCompiler) -> Function:
@@ -130,12 +132,12 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         backend: str = "numba",
         compile: Callable[[], Program] | None = None,
     ) -> None:
-        """Raises OSError and SavedFileError."""
+        """Open the file. Raises OSError and SavedFileError."""
         self.path = path
         self.inputs_per_rank = False
-        """On MPI ranks: whether each takes its part of arrays of its own (`Program`)."""
+        """On MPI ranks: as `RunnableModule.inputs_per_rank`."""
         self.devices_per_rank = 1
-        """On MPI ranks: how many devices of the grid each is."""
+        """On MPI ranks: as `RunnableModule.devices_per_rank`."""
         self._backend = backend
         try:
             self.saved = SavedProgram(path, verify=verify, workers=workers)
@@ -150,17 +152,17 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
 
     @property
     def functions(self) -> list[str]:
-        """The names of the public functions."""
+        """Return the names of the public functions."""
         return list(self.saved.functions)
 
     def __repr__(self) -> str:
-        """Its functions, its file, and whether that has to be compiled again."""
+        """Return the functions, the file, and whether its code is for another machine."""
         functions = ", ".join(f"@{name}" for name in self.functions) or "nothing"
         code = "for another machine" if self.saved.differences else "native code"
         return f"<LoadedProgram of {functions} from {self.path}, {code}>"
 
     def __getitem__(self, name: str) -> LoadedFunction:
-        """A function by name. Raises KeyError where there is none."""
+        """Return a function by name. Raises KeyError if there is none."""
         found = self.saved.functions.get(name)
         if found is None:
             known = ", ".join(f"@{each}" for each in self.functions) or "none"
@@ -168,7 +170,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         return LoadedFunction(self, found)
 
     def run(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
-        """Run a function on whole inputs. Raises InputError, NeedsCompiler."""
+        """Run a function on global inputs. Raises InputError, NeedsCompiler, ExecutionError."""
         if self._backend == "numba":
             return self.saved.run(function, inputs)
         try:
@@ -178,9 +180,9 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
             raise ExecutionError(str(problem)) from problem
 
     def statistics(self) -> list[DeviceStatistics]:
-        """What each device that the program names did and held in the last run.
+        """Return the statistics of the last run for each device that the program names.
 
-        Empty before the first one. On MPI ranks all must ask.
+        The list is empty before the first run. With the backend `mpi` this is a collective call.
         """
         found = self.saved.device_statistics
         if found and self._backend == "mpi":
@@ -189,7 +191,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
 
     @property
     def timeline(self) -> Timeline | None:
-        """What is told when kernels and the like began and ended; set before the first run."""
+        """Recorder of when kernels, copies and collectives begin and end; set it before a run."""
         return self.saved.machines.timeline
 
     @timeline.setter
@@ -197,14 +199,15 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         self.saved.machines.timeline = timeline
 
     def close(self) -> None:
-        """End the devices' threads and drop what is kept between calls."""
+        """End the devices' threads and free what is kept between calls."""
         self.saved.close()
 
     def compiled(self, need: NeedsCompiler | None = None) -> Program:
-        """The program compiled from the IR in the file, which takes time and is done once.
+        """Compile the program from the IR in the file; the result is cached.
 
-        It is another program: it says what went wrong in a call, has `check` and all backends, and
-        can be saved for this machine. Raises SavedFileError for IR that this version does not read.
+        The compiled program also reports errors with source locations, has `check` and all
+        backends, and can be saved for this machine. Raises SavedFileError for IR that this version
+        does not accept.
         """
         with self._lock:
             if self._compiled is None:
@@ -218,7 +221,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
             return self._compiled
 
     def _needs_always(self, need: str) -> bool:
-        """Whether it is the file that needs the compiler, and not one of its runs."""
+        """Whether the file itself needs the compiler, rather than one of its calls."""
         whys = (each.why for each in self.saved.functions.values())
         return bool(self.saved.differences) or need in whys
 
@@ -260,7 +263,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         return module
 
     def _check_sizes(self, function: str, process: int, number: int, numbers: Numbers) -> None:
-        """Hold sizes that are new against the rules of operations, which the compiler knows."""
+        """Check sizes that no earlier run has seen by the compiler's size rules for the ops."""
         with self._lock:
             native: CompiledProgram = self.compiled().native()
             saved = self.saved.functions[function]

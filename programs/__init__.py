@@ -1,1 +1,1 @@
-"""Compiled programs: from text through the passes, and functions that run."""
+"""Compiled programs: the compilation driver, functions and their calls."""

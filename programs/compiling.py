@@ -1,4 +1,4 @@
-"""From the text of a program through its passes: reading, verifying, and keeping the stages."""
+"""The compilation driver of the Python API: parse, verify, run the passes, keep the stages."""
 
 from __future__ import annotations
 
@@ -52,24 +52,24 @@ from ..tools.quiet_observer import QuietObserver
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The program after one pass; the first stage, `input`, is the program as it was read."""
+    """The program text after one pass; the first stage, `input`, is the program as it was read."""
 
     name: str
     text: str
 
     def __repr__(self) -> str:
-        """Its name and length: the text is to be printed."""
+        """Return the name and the number of lines, since the text is meant to be printed."""
         return f"<Stage {self.name}, {self.text.count(chr(10)) + 1} lines>"
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What a pipeline has made of a program.
+    """The result of a pass pipeline.
 
-    - `source`: the program before all passes, `module` after them;
-    - `stages`: its text after each pass, if it was to be kept;
-    - `texts`: what it was read from, which errors quote;
-    - `run_again`: runs the passes once more, on a copy of `source`.
+    - `source`, `module`: the program before and after all passes;
+    - `stages`: its text after each pass, empty if stages are not kept;
+    - `texts`: the source texts, which error messages quote;
+    - `run_again`: runs the passes on another copy of `source`.
     """
 
     source: ModuleOp
@@ -80,7 +80,7 @@ class Compiled:
 
 
 class _StageKeeper(QuietObserver):
-    """Keeps the text of the program after each pass."""
+    """Pass observer that keeps the program text after each pass."""
 
     def __init__(self) -> None:
         self.stages: list[Stage] = []
@@ -98,7 +98,7 @@ def run_pipeline(
     parameters: Parameters | None,
     observers: Sequence[Observer],
 ) -> Compiled:
-    """Read a program and run a pipeline of passes on it, as `api.compile` describes.
+    """Read a program and run a pass pipeline on it, as `api.compile` describes.
 
     Raises CompilationError, and OSError for a file that cannot be read.
     """
@@ -110,12 +110,13 @@ def run_pipeline(
         keeper.stages.append(Stage("input", print_operation(module)))
     watching: list[Observer] = [*observers, *([keeper] if keeps_stages else [])]
     with _located(texts):
-        # What the program means is what its conversion computes.
+        # The converted program is the reference that results are compared with (`Compiled.source`).
         conversions = conversions_of(module)
         run_steps(context, module, conversions, watching)
         original = module.clone()
         if any(operation.name == MANUAL_COMPUTATION for operation in walk(original)):
-            # It has a meaning on all devices only, which is what its import makes of it.
+            # `sdy.manual_computation` cannot run on one device, so the reference is the program
+            # after its import.
             import_annotations(original)
             if not steps:
                 module = original.clone()
@@ -149,7 +150,8 @@ def _steps(pipeline: str | Sequence[ModulePass]) -> Sequence[Step]:
 
 
 _FILES = (".mlir", ".mlirbc", ".meshprog")
-"""How strings end that are paths. The last two are refused, with what reads such a file."""
+"""Suffixes of strings that are paths. For the last two, the error names the tool that reads them.
+"""
 
 
 def _read(
@@ -182,7 +184,7 @@ def _verify(module: ModuleOp, texts: Sequence[Source], *notes: Note) -> None:
 
 @contextmanager
 def _located(texts: Sequence[Source]) -> Generator[None]:
-    """A block in which errors of operations and passes become CompilationErrors."""
+    """Convert errors of operations and passes in a `with` block to CompilationErrors."""
     try:
         yield
     except OperationError as failure:

@@ -1,4 +1,4 @@
-"""Functions of compiled programs: what they take and give, and their calls."""
+"""Functions of compiled programs: their signatures and calls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What is looked up once of a function: its operation, its grid and its global types."""
+    """What is computed once per function: its operation, its grid and its global types."""
 
     operation: Operation
     grid: Grid | None
@@ -45,10 +45,10 @@ class Signature:
 
 
 def signature_of(program: RunnableModule, name: str) -> Signature:
-    """The signature of a function of a program.
+    """Compute the signature of a function.
 
-    Raises InputError where there is none to run, ExecutionError where what its arguments are
-    shards of is no such thing.
+    Raises InputError if there is no such function with a body, and ExecutionError if a
+    `shard.boundary` of its arguments or results is invalid.
     """
     operation = interpreter.find_function(_Symbols(program.module), name)
     with program.located():
@@ -63,7 +63,7 @@ def signature_of(program: RunnableModule, name: str) -> Signature:
 
 
 class Function(CallableFunction[DeviceArray]):
-    """A function of a compiled program: call it with global NumPy arrays.
+    """A function of a compiled program, called with global NumPy arrays.
 
     It keeps its program alive, as a bound method keeps its object.
     """
@@ -78,17 +78,17 @@ class Function(CallableFunction[DeviceArray]):
 
     @property
     def argument_names(self) -> list[str]:
-        """What the arguments are called in the program as it was read: `%x` is `x`."""
+        """Return the argument names of the program as it was read: `x` for `%x`."""
         function = interpreter.find_function(_Symbols(self.program.source), self.name)
         return argument_names(function)
 
     def run(
         self, inputs: Sequence[npt.ArrayLike | DeviceArray], backend: str | None = None
     ) -> list[Array]:
-        """Run the function with a backend (the program's by default); returns all results.
+        """Run the function with a backend (the program's by default) and return all results.
 
-        Raises InputError for inputs that it does not take, ExecutionError at the operation that
-        cannot be executed on them, ValueError for an unknown backend.
+        Raises InputError for inputs of a wrong number or type, ExecutionError at the operation that
+        fails on them, ValueError for an unknown backend.
         """
         run = self.program.backend(backend)
         arrays = self.arrays(inputs)
@@ -96,25 +96,28 @@ class Function(CallableFunction[DeviceArray]):
             return run(self.program, self.name, arrays)
 
     def compile(self) -> None:
-        """Make the function's native code for the devices of this process; else a call does so.
+        """Compile the function's native code for the devices of this process before its first call.
 
-        Raises ExecutionError at an operation that has none, if native code is required.
+        Raises ExecutionError at an operation without native code if the program requires native
+        code.
         """
         with self.program.located():
             self.program.native().compile(self.name, self.program.grid)
 
     def place(self, argument: int, array: Any) -> DeviceArray:
-        """The same with what slices of whole arrays are read from, such as a file, for an argument
-        that takes it: each device reads its own part."""
+        """Scatter an array-like that supports `shape` and slicing, such as a file, for an argument.
+
+        Each device reads its own shard only.
+        """
         sharding = self.argument_sharding(argument, len(array.shape))
         return DeviceArray.put(array, self.argument_types[argument], sharding)
 
     def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
-        """Where an argument of a rank lies, `None` if the function runs on one device."""
+        """Return the sharding of an argument of a rank; `None` for a function on one device."""
         return self._boundary_sharding(self._boundaries, argument, rank)
 
     def result_sharding(self, result: int, rank: int) -> Sharding | None:
-        """Where a result of a rank lies, `None` if the function runs on one device."""
+        """Return the sharding of a result of a rank; `None` for a function on one device."""
         return self._boundary_sharding(interpreter.boundaries(self.operation)[1], result, rank)
 
     def _boundary_sharding(
@@ -126,9 +129,9 @@ class Function(CallableFunction[DeviceArray]):
             return global_values.boundary_sharding(self.operation, shards[index], self.grid, rank)
 
     def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
-        """Run the function in native code; all results stay where they are computed.
+        """Run the function as native code and leave all results on the devices that compute them.
 
-        They may be given to other calls. Raises what `run` does.
+        The results can be passed to other calls. Raises the same errors as `run`.
         """
         arrays = self.arrays(inputs)
         with self.program.located():
@@ -136,7 +139,7 @@ class Function(CallableFunction[DeviceArray]):
             return native.run_on_devices(self.name, arrays, self.program.grid)
 
     def reference(self, inputs: Sequence[npt.ArrayLike]) -> list[Array]:
-        """What the interpreter makes of the program as it was before all passes.
+        """Run the program as it was before all passes in the interpreter and return its results.
 
         Raises InputError, ExecutionError.
         """
@@ -147,9 +150,10 @@ class Function(CallableFunction[DeviceArray]):
             )
 
     def check(self, *inputs: npt.ArrayLike, backend: str | None = None) -> list[Difference]:
-        """How far each result is from that of the program before all passes.
+        """Compare each result with that of the program before all passes.
 
-        Raises what `run` does, and ValueError where a result has another shape or element type.
+        Raises the same errors as `run`, and ValueError if a result has another shape or element
+        type.
         """
         expected = self.reference(inputs)
         results = self.run(inputs, backend)
@@ -159,18 +163,19 @@ class Function(CallableFunction[DeviceArray]):
         ]
 
     def cost(self, machine: Machine | None = None) -> Cost:
-        """What one call costs one device: bytes, operations, memory, and time on a machine.
+        """Return the cost of one call per device: bytes, operations, memory, and time on a machine.
 
-        Machines are in `mesh_opt.sharding.machine_presets`, and read from files by
-        `mesh_opt.ir.machine_files.read_machine`. Raises MachineError for one that is too small.
+        `mesh_opt.sharding.machine_presets` has machines; `mesh_opt.ir.machine_files.read_machine`
+        reads them from files. Raises MachineError if the machine has fewer devices than the grid.
         """
         from ..passes.sharding.cost_report import module_costs
 
         return module_costs(self.program.module, machine)[self.name]
 
     def rounding(self) -> list[np.dtype[Any] | None]:
-        """For each result, the least precise float type that the program before all passes
-        computes on its way, which says how far it may differ; `None` for none.
+        """Return the least precise float type that computes each result; `None` if it has none.
+
+        The program before all passes decides. The type determines the tolerance of comparisons.
         """
         symbols = _Symbols(self.program.source)
         return roughest_types(symbols, interpreter.find_function(symbols, self.name))

@@ -1,6 +1,6 @@
-"""Modules after their passes, and what runs their functions.
+"""Compiled modules and the backends that run their functions.
 
-`api.Program` is one with the functions and pictures that a user sees.
+`api.Program` adds the functions and pictures of the public API.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from ..codegen.compile import CompiledProgram, DeviceStatistics
 
 Backend = Callable[["RunnableModule", str, Sequence[Array]], list[Array]]
-"""Runs a function of a program, by its name, on global inputs."""
+"""Runs a function of a program, given by name, on global inputs."""
 
 
 class RunnableModule:
-    """A module, its source before all passes, and how its functions are run."""
+    """A compiled module, its source before all passes, and the settings of its runs."""
 
     def __init__(
         self,
@@ -39,31 +39,32 @@ class RunnableModule:
         backend: str,
         grid: Grid | None,
     ) -> None:
-        """`texts` are what errors quote. Raises ValueError for an unknown backend."""
+        """Keep the modules; errors quote `texts`. Raises ValueError for an unknown backend."""
         self.source = source
         """The program before all passes."""
         self.module = module
         """The program after all passes."""
         self.grid = grid
-        """Extents for a grid that the program leaves open."""
+        """Grid extents, for a program that leaves them dynamic."""
         self.devices: tuple[str, ...] | None = None
-        """The kinds of the devices at hand; `None`: whatever the program names exists."""
+        """The kinds of the available devices; `None` means every device that the program names."""
         self.inputs_per_rank = False
-        """With the backend `mpi`: whether each rank takes its part of whole arrays of its own, of
-        the same shapes; else all must be given the same, which is looked at."""
+        """With the backend `mpi`: whether each rank takes its shards from global arrays of its own,
+        of the same shapes. Otherwise all ranks must pass the same inputs, which is checked.
+        """
         self.devices_per_rank = 1
-        """With the backend `mpi`: how many devices of the grid each rank is, a thread for each."""
+        """With the backend `mpi`: the number of grid processes that each rank runs as threads."""
         self.guard: bool | None = None
-        """Whether native code runs with guards around its buffers; as in `CompiledProgram`."""
+        """Whether native code runs with guard regions around its buffers (see `CompiledProgram`).
+        """
         self.workers: int | None = None
-        """How many threads share the work of each device of native code; `None`: the cores at
-        hand, shared out over the devices."""
+        """The threads that share each device's work; `None` divides the available cores."""
         self.require_native = False
-        """Whether it is an error if the interpreter has to carry out an operation."""
+        """Whether an operation that only the interpreter can run is an error."""
         self.trace_host: Callable[[str], object] | None = None
-        """What is given a line about each instruction of host code that was carried out."""
+        """Called with a line of text for each instruction of host code that was executed."""
         self.timeline: Timeline | None = None
-        """What is told when kernels, copies and collectives of native code began and ended."""
+        """Recorder of when kernels, copies and collectives of native code begin and end."""
         self._texts = tuple(texts)
         self._place = _Located(self._texts)
         self._backend = backend
@@ -71,7 +72,7 @@ class RunnableModule:
         self.backend()
 
     def backend(self, name: str | None = None) -> Backend:
-        """A backend by name, the program's own by default. Raises ValueError."""
+        """Return a backend by name, by default the program's. Raises ValueError if unknown."""
         found = BACKENDS.get(name or self._backend)
         if found is None:
             raise ValueError(
@@ -80,14 +81,14 @@ class RunnableModule:
         return found
 
     def choose_backend(self, name: str) -> None:
-        """Let functions run with another backend. Raises ValueError if there is none."""
+        """Set the backend of later calls. Raises ValueError if it is unknown."""
         self.backend(name)
         self._backend = name
 
     def statistics(self) -> list[DeviceStatistics]:
-        """What each device did and held in the last run of native code.
+        """Return the statistics of each device for the last run of native code.
 
-        Empty before the first one. With the backend `mpi` all ranks must ask.
+        The list is empty before the first run. With the backend `mpi` this is a collective call.
         """
         if self._backend == "mpi" and self.native().device_statistics:
             from ..runtime.rank_calls import statistics_on_ranks
@@ -96,9 +97,10 @@ class RunnableModule:
         return self.native().device_statistics
 
     def native(self) -> CompiledProgram:
-        """The program as native code for the devices at hand, made when it is first asked for.
+        """Return the program as native code for the available devices, created on first use.
 
-        Its functions raise OperationError and InputError; in `located` these have places.
+        Its functions raise OperationError and InputError. Call them in `located` to get source
+        locations.
         """
         options = (
             self.workers,
@@ -110,7 +112,7 @@ class RunnableModule:
         )
         found = self._native.get(options)
         if found is None:
-            # The backend takes time to import: only for who wants it.
+            # Imported here because importing the native backend takes time.
             from ..codegen.compile import CompiledProgram
 
             found = self._native[options] = CompiledProgram(self.module, *options)
@@ -118,9 +120,9 @@ class RunnableModule:
 
     @property
     def host_code(self) -> str:
-        """The instructions that run the functions on a device, as text.
+        """The host code of the functions as text.
 
-        Raises ExecutionError at the first operation that has none.
+        Raises ExecutionError at the first operation that has no host code.
         """
         from ..codegen.host_code.lowering import host_code_text
 
@@ -128,13 +130,13 @@ class RunnableModule:
             return host_code_text(self.module)
 
     def located(self) -> _Located:
-        """A `with` block in which errors of operations become ExecutionErrors."""
+        """Return a context manager that converts OperationErrors to located ExecutionErrors."""
         return self._place
 
 
 @dataclass(frozen=True, slots=True)
 class _Located:
-    """Turns OperationErrors into ExecutionErrors with a place and an excerpt of the source."""
+    """Context manager that converts OperationErrors to ExecutionErrors with source excerpts."""
 
     texts: tuple[Source, ...]
 
@@ -179,4 +181,4 @@ BACKENDS: dict[str, Backend] = {
     "numba": _run_with_numba,
     "mpi": _run_with_mpi,
 }
-"""What programs can be run with; `mpi` is for the ranks of `mpiexec -n N python -m mpi4py ...`."""
+"""The backends by name; `mpi` is for the ranks of `mpiexec -n N python -m mpi4py ...`."""

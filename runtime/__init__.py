@@ -1,1 +1,1 @@
-"""Host code, devices, memory and collectives."""
+"""The runtime: devices, the virtual machine for host code, memory and collectives."""

@@ -1,4 +1,4 @@
-"""One call of a program at a time."""
+"""A lock that lets one call of a program run at a time."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from collections.abc import Callable
 from .abi.errors import ExecutionError
 
 _forks: list[int] = []
-"""The forks that led to this process, by which it is told from others without a system call."""
+"""Process ids of the forks that led to this process.
+
+Its length identifies the process without a system call.
+"""
 
 os.register_at_fork(after_in_child=lambda: _forks.append(os.getpid()))
 
 
 class CallLock:
-    """What a call of a program holds while it runs: others wait, on whatever thread they are.
+    """Lock held by a running call of a program; calls on other threads wait for it.
 
-    Where a wait would never end there is an ExecutionError: for a call from within a call, such as
-    that of a function that is told what a run does, and in a fork that began during a call.
+    Where the wait would never end, it raises ExecutionError instead: for a call from within a call,
+    as from a callback that traces a run, and in a fork that was made during a call.
     """
 
     def __init__(self, is_inside: Callable[[], bool]) -> None:
-        """`is_inside` says whether this thread runs a part of a call for another thread."""
+        """`is_inside` tells whether this thread runs Python code of a call for another thread."""
         self._is_inside = is_inside
         self._lock = threading.Lock()
         self._owner: int | None = None

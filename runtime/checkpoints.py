@@ -1,12 +1,11 @@
-"""Checkpoints: the state of a computation in files, from which it goes on after it was ended.
+"""Checkpoints: the state of a computation in files, from which a later run resumes.
 
     folder/step-000000000040/0.0, 0.1, ...   the parts of each array of the state
-    folder/step-000000000040/manifest.json   what they are, with checksums
+    folder/step-000000000040/manifest.json   their types, extents and checksums
 
-A checkpoint is there when its folder has its name: its files are written to a folder of another
-name, and are on the disk when that is renamed. So whenever the process ends, there is the last
-whole one. Its parts are those of the devices that wrote it; devices of another grid read what they
-need of them.
+Files are written to a temporary folder and synced before that is renamed, so a checkpoint is either
+complete or absent, whenever the process is killed. Parts are the shards of the devices that wrote
+them; devices of another grid read the sections of them that they need.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ _UNFINISHED = re.compile(r"step-\d{12,18}\.tmp\d*")
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be gone on from; the text says what was found and expected."""
+    """A checkpoint from which a run cannot resume; the message says what was found and expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredArray:
-    """An array of a checkpoint: the type that it was written for, and where its parts are.
+    """An array of a checkpoint: the type it was written with, and the files of its parts.
 
-    A slice of it reads the files that hold some of that; `numpy.asarray` reads all.
+    Slicing reads only the files that overlap the slice; `numpy.asarray` reads all.
     """
 
     type: str
@@ -53,11 +52,11 @@ class StoredArray:
     parts: tuple[tuple[Intervals, Path], ...]
 
     def __getitem__(self, part: tuple[slice, ...]) -> Array:
-        """A part of the array, by slices with a beginning and an end."""
+        """Return a section of the array, by slices with a start and a stop."""
         return self._read(tuple((each.start, each.stop) for each in part))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """The whole array."""
+        """Return the whole array."""
         return self._read(tuple((0, size) for size in self.shape)).astype(dtype or self.dtype)
 
     def _read(self, intervals: Intervals) -> Array:
@@ -78,7 +77,7 @@ def _within(inner: Sequence[tuple[int, int]], outer: Intervals) -> tuple[slice, 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The state after so many steps."""
+    """The state after `step` steps."""
 
     step: int
     state: tuple[StoredArray, ...]
@@ -87,13 +86,13 @@ class Checkpoint:
 class Checkpoints:
     """The checkpoints in a folder, of which the last `keep` are kept.
 
-    Of several ranks with the same state, one `writes`.
+    Among ranks that hold the same state, `writes` is set on one only.
     """
 
     def __init__(
         self, folder: str | os.PathLike[str], *, keep: int = 2, writes: bool = True
     ) -> None:
-        """Makes the folder. Raises OSError, and CheckpointError for a name that is empty."""
+        """Create the folder. Raises OSError, and CheckpointError for an empty name."""
         if not os.fspath(folder):
             raise CheckpointError("checkpoints need the name of a folder, got an empty one")
         self._folder = Path(folder)
@@ -104,7 +103,7 @@ class Checkpoints:
     def save(
         self, step: int, state: Sequence[Array | DeviceArray], types: Sequence[ValueType]
     ) -> None:
-        """Write the state after a step, whole or not at all. Raises OSError."""
+        """Write the state after a step atomically. Raises OSError."""
         if not self._writes:
             return
         name = f"step-{step:012}"
@@ -120,7 +119,7 @@ class Checkpoints:
             _write_file(folder / MANIFEST, text)
             _sync_folder(folder)
         except OSError:
-            # A disk that is full has better uses for it.
+            # A partial checkpoint is useless and may fill the disk.
             shutil.rmtree(folder, ignore_errors=True)
             raise
         shutil.rmtree(self._folder / name, ignore_errors=True)
@@ -129,7 +128,7 @@ class Checkpoints:
         self.clean(step)
 
     def clean(self, newest: int) -> None:
-        """Remove what is older than the last ones, and what was never finished."""
+        """Delete checkpoints other than the last `keep`, and unfinished ones."""
         if not self._writes:
             return
         steps = sorted(each for each in self._steps() if each <= newest)
@@ -145,9 +144,10 @@ class Checkpoints:
                 yield int(match[1])
 
     def last(self) -> Checkpoint | None:
-        """The last whole checkpoint, `None` if there is none.
+        """Return the last complete checkpoint, `None` if there is none.
 
-        One that is damaged is left out for the one before it. Raises CheckpointError if all are.
+        A damaged checkpoint is skipped for the one before it. Raises CheckpointError if all are
+        damaged.
         """
         problem: DamagedFile | OSError | None = None
         for step in sorted(self._steps(), reverse=True):
@@ -178,9 +178,9 @@ def resume(
     types: Sequence[ValueType],
     place: Callable[[int, StoredArray], Array | DeviceArray],
 ) -> list[Array | DeviceArray]:
-    """The state of a checkpoint as arguments of some types; `place` puts one on devices.
+    """Return the state of a checkpoint as arguments of the given types.
 
-    Raises CheckpointError for a state of other types.
+    `place` scatters one array to the devices. Raises CheckpointError if the types differ.
     """
     stored = checkpoint.state
     if len(stored) != len(types):
@@ -211,7 +211,7 @@ def _write_array(folder: Path, number: int, array: Array | DeviceArray, kind: Va
 
 
 def _parts(array: Array | DeviceArray) -> Iterator[tuple[Intervals, Array]]:
-    """The parts of an array that lie on different devices, each once; all of it in one process."""
+    """Yield each distinct shard of a DeviceArray with its intervals; other arrays as one part."""
     sharding = array.sharding if isinstance(array, DeviceArray) else None
     if (
         not isinstance(array, DeviceArray)
@@ -230,7 +230,7 @@ def _parts(array: Array | DeviceArray) -> Iterator[tuple[Intervals, Array]]:
 
 
 def _write_file(path: Path, data: bytes | memoryview) -> None:
-    """Raises OSError, which names the file."""
+    """Write and sync a file. Raises OSError with the file's name."""
     try:
         with open(path, "wb") as file:
             file.write(data)

@@ -1,8 +1,8 @@
-"""What a collective is: who takes part, what each brings, and what shape each gets.
+"""Descriptions of collectives: participants, operands, and the shape of each result.
 
 Groups, their order and the rule for uneven shards are those of MLIR's `shard` dialect: the
-processes of a group are equal outside the grid axes, ordered row-major over the axes as listed;
-of `n = size mod parts` longer shards, the longer ones come last.
+processes of a group agree in their coordinates outside the grid axes, and are ordered row-major
+over the axes as listed. Of `size mod parts` longer shards, the longer ones come last.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ from .abi.elements import Element
 Shape = tuple[int, ...]
 
 HALO, PERMUTE = "halo", "permute"
-"""Kinds that are no rows of the table: a dimension of `update_halo`, and `shift`."""
+"""Kinds without a row in the table of collectives: one dimension of `update_halo`, and `shift`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Processes that meet, in order, and the place of the own one among them."""
+    """The processes that take part in a collective, in order, and this process's rank."""
 
     processes: tuple[int, ...]
     rank: int
 
     @property
     def size(self) -> int:
-        """How many processes meet."""
+        """The number of participants."""
         return len(self.processes)
 
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """One meeting of a group as one of its processes sees it.
+    """One collective of a group as one of its processes sees it.
 
-    - `kind`: the name of a row of `sharding/collectives.py` that is no message, `HALO` or
+    - `kind`: the name of a row of `sharding/collectives.py` that is not a message, `HALO` or
       `PERMUTE`;
-    - `source_shape`, `result_shape`: what this process brings and gets; before a run tells sizes,
-      `OPEN_SIZE` stands for those, and there is no shape of the result (`of_sizes`);
+    - `source_shape`, `result_shape`: the shapes of this process's operand and result. Before a run
+      provides dynamic sizes, `OPEN_SIZE` stands for them and the result has no shape (`of_sizes`);
     - `axis`: the tensor dimension that is gathered, scattered or split;
-    - `concat_axis`: for `all_to_all`, where the pieces are joined;
-    - `root`: the rank of the root, where there is one;
-    - `sender`, `receiver`: for `permute`, the ranks to get from and to send to, `None` for nobody;
-    - `low`, `high`: for `halo`, how much of `axis` belongs to the neighbours;
-    - `shapes`: what each of the group brings, in order; nothing if all bring the same;
-    - `meant`: the signature of the operation, if there is one.
+    - `concat_axis`: for `all_to_all`, the dimension along which the pieces are concatenated;
+    - `root`: the rank of the root, for collectives that have one;
+    - `sender`, `receiver`: for `permute`, the ranks to receive from and to send to, or `None`;
+    - `low`, `high`: for `halo`, how much of `axis` is the halo on either side;
+    - `shapes`: the operand shapes of all participants, in order; empty if all are equal;
+    - `meant`: the signature of the op, if it has one.
     """
 
     kind: str
@@ -74,7 +74,7 @@ class Collective:
 
     @property
     def signature(self) -> CollectiveSignature:
-        """What all of the group must have in common."""
+        """The signature that must be equal on all participants."""
         if self.meant is not None:
             return self.meant
         parameters = {
@@ -95,22 +95,25 @@ class Collective:
 
     @property
     def row(self) -> CollectiveRow | None:
-        """What the table says of it; nothing of `halo` and `permute`."""
+        """The row of the table of collectives; `None` for `halo` and `permute`."""
         return COLLECTIVES.get(f"shard.{self.kind}")
 
     @property
     def reduces(self) -> bool:
-        """Whether what is brought is combined."""
+        """Whether the operands are reduced."""
         return self.row is not None and self.row.reduces
 
     @property
     def joins_unequal(self) -> bool:
-        """Whether the group may bring different sizes, so that all must be told them."""
+        """Whether operand sizes may differ between participants, which exchange them first."""
         return self.group.size > 1 and ANY_SIZE in self.signature.sizes
 
     def of_sizes(self, shape: Shape, shapes: tuple[Shape, ...] = ()) -> Collective:
-        """The same where this process brings a shape, and the group `shapes` if not all bring the
-        same; with the shape of the result."""
+        """Return the collective with actual sizes.
+
+        `shape` is this process's operand shape; `shapes` are those of all participants if they
+        differ. The result shape is computed from them.
+        """
         row, group = self.row, self.group
         result = shape
         if row is not None:
@@ -121,12 +124,12 @@ class Collective:
 
     @property
     def group_shapes(self) -> tuple[Shape, ...]:
-        """What each of the group brings, in order."""
+        """The operand shapes of all participants, in order."""
         return self.shapes or (self.source_shape,) * self.group.size
 
 
 def group_of(grid: Grid, process: int, axes: Sequence[int]) -> Group:
-    """The group of a process along grid axes."""
+    """Return the group of a process along grid axes."""
     coordinates = list(grid.coordinates(process))
     members: list[int] = []
     for point in product(*(range(grid.shape[axis] or 0) for axis in axes)):
@@ -138,11 +141,11 @@ def group_of(grid: Grid, process: int, axes: Sequence[int]) -> Group:
 
 
 def shard_range(size: int, parts: int, index: int) -> tuple[int, int]:
-    """Where a shard begins and how long it is."""
+    """Return the start and the length of a shard."""
     start, end = interval(size, parts, index)
     return start, end - start
 
 
 def around(shape: Shape, axis: int) -> tuple[int, int, int]:
-    """Elements outside of a dimension, the dimension, and elements inside of it."""
+    """Return (elements outside of a dimension, its extent, elements inside of it)."""
     return prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])

@@ -1,7 +1,7 @@
-"""What devices do together: calls of native functions, or of Python, on buffers.
+"""Commands: calls of native or Python functions on a device's buffers.
 
-A communicator says which commands carry out a collective. Host code keeps their words and calls
-native ones by itself (`host/virtual_machine.py`); `run_commands` carries out commands at once.
+A communicator returns the commands that carry out a collective. Host code keeps native ones and
+calls them without Python (`host/virtual_machine.py`); `run_commands` runs commands at once.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Words = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buffer:
-    """`size` bytes that commands read or write; where they are is known when commands run."""
+    """A placeholder for `size` bytes that commands read or write; bound to memory when they run."""
 
     size: int
 
 
 class Waits(Protocol):
-    """What Python does for a function that waits for other processes."""
+    """What Python does while a native function waits for other processes."""
 
     def look_around(self) -> None:
-        """Raise an exception if the wait is in vain."""
+        """Raise an exception if the wait cannot end."""
         ...
 
     def mismatched(self) -> NoReturn:
@@ -46,12 +46,11 @@ class Waits(Protocol):
 class Command:
     """A call of a native function.
 
-    - `function`: `f(bindings, constants, 0, 1) -> status`; its code stays in memory as long as the
-      command does;
-    - `bindings`: buffers, or numbers that are passed as they are;
-    - `source`: what to name where it fails;
-    - `state`: of a collective, for what it waits;
-    - `waits`: what to do before a function that is `WAITING` is called again.
+    - `function`: `f(bindings, constants, 0, 1) -> status`; the command keeps its code loaded;
+    - `bindings`: buffers, or numbers that are passed unchanged;
+    - `source`: the operation to name in errors;
+    - `state`: for a collective, what the device waits for;
+    - `waits`: called before a function that returned `WAITING` is called again.
     """
 
     function: Native
@@ -67,7 +66,7 @@ class Command:
         return (each for each in self.bindings if isinstance(each, Buffer))
 
     def failure(self, status: int) -> Exception:
-        """What a status of the function means. Raises what is found to be wrong meanwhile."""
+        """Return the exception for a status, or raise the one that `waits` finds."""
         if self.waits is not None and status == MISMATCHED:
             self.waits.mismatched()
         if status in (RELEASED, MISMATCHED):
@@ -87,10 +86,10 @@ AnyCommand = Command | HostCommand
 
 
 class CommandFailed(Exception):
-    """A kernel or a command returned a status.
+    """A kernel or a command returned a status other than 0.
 
-    `source` is what to name, `failures` what a kernel's checks are about, and `constants` are the
-    kernel's afterwards.
+    `source` is the operation to name, `failures` describes a kernel's checks, and `constants` are
+    the kernel's constants after the call.
     """
 
     def __init__(
@@ -108,9 +107,9 @@ class CommandFailed(Exception):
 
 
 class DeviceFailed(Exception):
-    """A device gave up where it waited for others: one failed, or they do not match.
+    """A device stopped waiting for others: one of them failed, or their collectives do not match.
 
-    `state` says where that was, `None` if it was computing.
+    `state` is the collective that it waited in, `None` if it was computing.
     """
 
     def __init__(self, state: DeviceState | None = None) -> None:
@@ -119,9 +118,9 @@ class DeviceFailed(Exception):
 
 
 def run_commands(commands: Sequence[AnyCommand], memory: Mapping[Buffer, Bytes]) -> None:
-    """Carry commands out on buffers that lie in `memory`; others are made for the run.
+    """Run commands on the buffers in `memory`; other buffers are allocated for the run.
 
-    Raises CommandFailed where a command does, and DeviceFailed where one waits in vain.
+    Raises CommandFailed if a command fails, and DeviceFailed if one waits for a device that failed.
     """
     found = {**memory}
     for command in commands:
@@ -145,7 +144,7 @@ def run_commands(commands: Sequence[AnyCommand], memory: Mapping[Buffer, Bytes])
 
 
 def call_by_address(function: int, argument: int) -> int:
-    """Call a native function of one word."""
+    """Call a native function with one word argument."""
     return _word_function()(function)(argument)
 
 
@@ -155,7 +154,7 @@ def _word_function() -> Any:
 
 
 def call_native(function: int, bindings: int, constants: int, tiles: int) -> int:
-    """Call a native function on all its tiles; returns its status."""
+    """Call a native function on all its tiles; return its status."""
     return _kernel_type()(function)(bindings, constants, 0, tiles)
 
 
@@ -168,10 +167,10 @@ def _kernel_type() -> Any:
 class DeviceMemory:
     """The bytes of one device's buffers.
 
-    - `arena_bytes`: of the transient ones at their peak;
-    - `transient_bytes`: of the transient ones if none shared its memory with another;
-    - `constant_bytes`: of what is known before the run;
-    - `boundary_bytes`: of inputs and results, in whose memory transient ones may lie, too.
+    - `arena_bytes`: the peak of the transient buffers;
+    - `transient_bytes`: the transient buffers without any reuse of memory;
+    - `constant_bytes`: what is known before the run;
+    - `boundary_bytes`: inputs and results, whose memory transient buffers may share.
     """
 
     owner: str | None
@@ -182,16 +181,16 @@ class DeviceMemory:
 
     @property
     def peak_bytes(self) -> int:
-        """All that are there at the same time."""
+        """The largest number of bytes allocated at the same time."""
         return self.arena_bytes + self.constant_bytes + self.boundary_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a device has run: kernels, and the bytes of its transient buffers.
+    """What a device ran: its kernels, and the bytes of its transient buffers.
 
-    - `arena_bytes`: at their peak;
-    - `transient_bytes`: if none shared its memory with another.
+    - `arena_bytes`: their peak;
+    - `transient_bytes`: their sum without any reuse of memory.
     """
 
     commands: int

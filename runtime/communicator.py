@@ -1,4 +1,4 @@
-"""The one interface to the other devices: threads of this process, or MPI ranks."""
+"""The interface between the devices of a grid: threads of this process, or MPI ranks."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Words = npt.NDArray[np.int64]
 
 
 class RankError(RuntimeError):
-    """A rank of MPI failed for a reason that is not in the program; the text says which and why."""
+    """An MPI rank failed for a reason outside of the program; the message says which and why."""
 
 
 class Communicator(ABC):
-    """How one process of a grid meets the others.
+    """How one process of a grid communicates with the others.
 
-    Every process of a group must reach equal collectives in one order. Their signatures are
-    compared before any data move: where they differ, and where processes wait for each other in
-    vain, all give up. Threads then raise DeviceFailed, and who runs them CollectiveMismatch; ranks
-    raise RanksFailed (`mpi_supervisor.py`).
+    All processes of a group must reach matching collectives in the same order. Their signatures are
+    compared before data move. If they differ, or if processes wait for each other in a deadlock,
+    all stop. Threads then raise DeviceFailed, and their caller CollectiveMismatch; ranks raise
+    RanksFailed (`mpi_supervisor.py`).
     """
 
     process: int
@@ -44,55 +44,60 @@ class Communicator(ABC):
         state: DeviceState,
         numbers: tuple[int, ...],
     ) -> list[tuple[int, ...]]:
-        """What each process of the group brings, in group order: as many numbers each.
+        """Gather a tuple of numbers from each process of the group, in group order.
 
-        `state` says what for, and must match on all.
+        `state` names the purpose and must match on all. All tuples have the same length.
         """
 
     def sizes(
         self, group: Group, state: DeviceState, own: tuple[int, ...]
     ) -> list[tuple[int, ...]]:
-        """What each of a group brings to a collective, where that may differ."""
+        """Exchange the operand sizes of a collective where they may differ."""
         return self.exchange(group, state, own)
 
     def with_offer(self, command: Command, state: DeviceState) -> list[Command] | None:
-        """A collective's command behind one by which the group finds out whether a device brings
-        something else than the last time; nothing where that is found out otherwise."""
+        """Return the command preceded by one that detects whether any device's sizes have changed.
+
+        `None` if the communicator detects that in another way.
+        """
         return None
 
     @abstractmethod
     def meeting_commands(
         self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
     ) -> list[AnyCommand]:
-        """The commands of a collective that needs the others."""
+        """Return the commands of a collective that involves other processes."""
 
     @abstractmethod
     def send_command(self, source: Buffer, state: DeviceState) -> AnyCommand:
-        """Send bytes to the process of the state's signature, without waiting for it."""
+        """Return a command that sends bytes to the process in the state's signature.
+
+        It does not wait for the receiver.
+        """
 
     @abstractmethod
     def receive_command(self, target: Buffer, state: DeviceState) -> AnyCommand:
-        """Wait for bytes from one of the processes of the state's signature."""
+        """Return a command that waits for bytes from a process in the state's signature."""
 
     @property
     def state(self) -> Words | None:
-        """The words that tell waiting native loops that somebody failed."""
+        """The words that tell waiting native loops of a failure; `None` if there are none."""
         return None
 
     @property
     def sent_messages(self) -> int | None:
-        """How many messages this process has sent to other ranks in the run, `None` on threads."""
+        """The messages that this process has sent to other ranks in the run; `None` on threads."""
         return None
 
     @property
     def core_sharers(self) -> int:
-        """How many devices share the cores that this process may use."""
+        """The number of devices that share the cores available to this process."""
         return self.world.size
 
     def commands(
         self, collective: Collective, source: Buffer, result: Buffer, operation: object
     ) -> list[AnyCommand]:
-        """The commands of a collective; `operation` is named where one fails."""
+        """Return the commands of a collective; `operation` is named in errors."""
         if collective.kind == "all_slice":
             return [slice_command(collective, source, result, operation)]
         alone = collective.group.size == 1 and collective.kind != "permute"
@@ -103,7 +108,10 @@ class Communicator(ABC):
         return self.meeting_commands(collective, source, result, state)
 
     def perform(self, collective: Collective, source: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Carry out a collective at once. What nobody sends is zero."""
+        """Carry out a collective at once and return its result.
+
+        Parts that nobody sends are zero.
+        """
         given, found = as_bytes(np.ascontiguousarray(source)), empty_result(collective)
         wanted = as_bytes(found)
         here, there = Buffer(given.size), Buffer(wanted.size)
@@ -113,14 +121,14 @@ class Communicator(ABC):
 
 
 def copy_command(source: Buffer, result: Buffer, size: int, origin: object) -> Command:
-    """Copy bytes within a device."""
+    """Return a command that copies bytes within a device."""
     return Command(native_function("copy"), (result, source), (size,), origin)
 
 
 def slice_command(
     collective: Collective, source: Buffer, result: Buffer, origin: object
 ) -> Command:
-    """`all_slice`: every process cuts its own part out of what all of them hold."""
+    """Return the command of `all_slice`: each process slices its shard from a replicated tensor."""
     outer, size, inner = around(collective.source_shape, collective.axis)
     start, length = shard_range(size, collective.group.size, collective.group.rank)
     item = inner * collective.source.storage_bytes
@@ -130,10 +138,10 @@ def slice_command(
 
 
 def empty_result(collective: Collective) -> npt.NDArray[Any]:
-    """A zeroed array of what the process gets."""
+    """Return a zeroed array for the collective's result."""
     return np.zeros(collective.result_shape, collective.result.dtype)
 
 
 def as_bytes(array: npt.NDArray[Any]) -> Bytes:
-    """The memory of a contiguous array."""
+    """View a contiguous array as bytes."""
     return array.reshape(-1).view(np.uint8)

@@ -1,14 +1,14 @@
-"""Threads that are handed native calls in memory: those of devices, and of their workers.
+"""Threads that run native calls: one for each device, and the workers of a device.
 
-A call begins and ends without Python's lock, which only one thread at a time can have. A thread
-that has run its call stays awake for a little while, as the next one may follow at once. What ends
-with a number that is not 0 goes on in Python, on the same thread.
+A call starts and ends without the GIL. A thread that has finished its call stays awake for a while,
+yielding its core, since the next call often follows at once. A call that returns a status other
+than 0 continues in Python, on the same thread.
 
-The words of a crew: how many have ended the call, how many members there are, and a lock for who
-waits for all. For each member, 16 words on lines of their own: how
-many calls it was given and how many it has taken, the call's function and argument, a lock, and
-whether it is busy. Locks are Python's, used as semaphores: each is released once for each time that
-it is taken.
+The words of a crew: how many members have ended their call, how many members there are, and a lock
+on which the caller waits for all. Each member has 16 words, so that members do not share cache
+lines: how many calls it was given and how many it has taken, the call's function and argument, a
+lock, and whether it is busy. Locks are CPython's thread locks, used as semaphores: each acquire is
+matched by one release.
 """
 
 from __future__ import annotations
@@ -44,26 +44,29 @@ SOURCE = source_of(__file__)
 ENDED, MEMBERS, ALL_ENDED = 0, 8, 9
 FIRST_MEMBER, MEMBER_WORDS = 16, 16
 GIVEN, TAKEN, FUNCTION, ARGUMENT, LOCK, IS_BUSY = 0, 8, 9, 10, 11, 12
-"""Words of a crew, and of a member of it."""
+"""Offsets, in words, of a crew's fields, and of a member's fields."""
 
 AWAKE = 1 << 17
-"""Cycles for which a thread without a call, or who waits for all, gives its core away before it
-sleeps: some 50 us, as waking up takes about as long."""
+"""Cycles for which an idle thread yields its core before it sleeps: about 50 us, as long as waking
+up.
+"""
 
 FOR_EVER = -1
 
 TASK_ALONE, CLOSED = -1, -2
-"""What a call ends with that is no native one, and instead of one: the thread is to end."""
+"""Statuses besides those of native calls: only a Python task was given; the thread is to end."""
 
 
 def member_words(crew: int, number: int) -> int:
-    """Where a member's words lie."""
+    """Return the address of a member's words."""
     return crew + 8 * (FIRST_MEMBER + MEMBER_WORDS * number)
 
 
 def attend(crew: int, number: int, has_ended: int) -> int:
-    """Run the calls of a member until one goes on in Python; returns what it ended with, or CLOSED.
-    `has_ended` tells that the last one has, in Python."""
+    """Run a member's calls until one must continue in Python; return its status, or CLOSED.
+
+    `has_ended` is nonzero if the previous call has been completed in Python.
+    """
     member = member_words(crew, number)
     status = 0
     if has_ended != 0:
@@ -74,7 +77,7 @@ def attend(crew: int, number: int, has_ended: int) -> int:
         while atomic_load(member + 8 * GIVEN) == taken and cycle_count() - begin < AWAKE:
             yield_processor()
         while acquire_lock(load_word(member + 8 * LOCK), FOR_EVER) != 1:
-            # A signal, which is for the main thread.
+            # A signal interrupted the wait; the main thread handles it.
             begin = 0
         if atomic_load(member + 8 * GIVEN) == taken:
             return CLOSED
@@ -89,14 +92,14 @@ def attend(crew: int, number: int, has_ended: int) -> int:
 
 
 def end_call(crew: int, member: int) -> None:
-    """Tell that a member's call has ended; the last one wakes who waits for all."""
+    """Mark a member's call as ended; the last member wakes the thread that waits for all."""
     atomic_store(member + 8 * IS_BUSY, 0)
     if atomic_add(crew + 8 * ENDED, 1) + 1 == load_word(crew + 8 * MEMBERS):
         release_lock(load_word(crew + 8 * ALL_ENDED))
 
 
 def post(crew: int) -> None:
-    """Let all members take their calls."""
+    """Start the calls of all members."""
     members = load_word(crew + 8 * MEMBERS)
     atomic_store(crew + 8 * ENDED, 0)
     for number in range(members):
@@ -107,13 +110,16 @@ def post(crew: int) -> None:
 
 
 def give(crew: int, microseconds: int) -> int:
-    """Let all members take their calls, and wait as `await_all` does."""
+    """Start the calls of all members, then wait as `await_all` does."""
     post(crew)
     return await_all(crew, microseconds)
 
 
 def await_all(crew: int, microseconds: int) -> int:
-    """Wait until all have ended: 1 then, another number after some time or at a signal."""
+    """Wait until all members have ended.
+
+    Returns 1 when they have; another number after the given time or at a signal.
+    """
     begin = cycle_count()
     members = load_word(crew + 8 * MEMBERS)
     while atomic_load(crew + 8 * ENDED) < members and cycle_count() - begin < AWAKE:
@@ -123,13 +129,13 @@ def await_all(crew: int, microseconds: int) -> int:
 
 @cache
 def crew_functions() -> tuple[Native, ...]:
-    """The native functions: `attend`, `give`, `await_all`, `post`."""
+    """Return the native code of `attend`, `give`, `await_all` and `post`."""
     return tuple(runtime_function(each, INTRINSICS) for each in (attend, give, await_all, post))
 
 
 @cache
 def _functions() -> tuple[Any, ...]:
-    """The same for Python."""
+    """Return the same functions, callable from Python."""
     word = ctypes.c_int64
     return tuple(
         ctypes.CFUNCTYPE(word, *[word] * count)(native.address)
@@ -138,14 +144,14 @@ def _functions() -> tuple[Any, ...]:
 
 
 Task = Callable[[int], None]
-"""What goes on in Python with what a call ended with; it must not raise."""
+"""Continues a call in Python, given the call's status; must not raise."""
 
 Call = tuple[int, int]
-"""The address of a native function of one word, and that word."""
+"""The address of a native function of one word, and its argument."""
 
 
 class _Shared:
-    """What the threads know: words, locks, and what goes on in Python."""
+    """What a crew's threads share: words, locks, and Python tasks."""
 
     def __init__(self, count: int) -> None:
         self.words = np.zeros(FIRST_MEMBER + MEMBER_WORDS * count, np.int64)
@@ -160,9 +166,9 @@ class _Shared:
 
 
 class Crew:
-    """Threads that run calls at the same time, and end with the last who knows this object.
+    """Threads that run calls at the same time; they end when the crew is garbage-collected.
 
-    They are daemons: none keeps the interpreter from exiting.
+    They are daemon threads, so they do not keep the interpreter from exiting.
     """
 
     def __init__(self, count: int, name: str) -> None:
@@ -181,8 +187,11 @@ class Crew:
         self._finish = weakref.finalize(self, _close, shared)
 
     def begin(self, tasks: Sequence[Task], calls: Sequence[Call] | None, seconds: float) -> bool:
-        """Let each thread run its call, and what of it goes on in Python as its task; without calls
-        only the task. Waits as `wait` does, which must have said that the last ones have ended."""
+        """Let each thread run its call, and its task if the call continues in Python.
+
+        Without calls each thread runs its task only. Waits as `wait` does, which must have reported
+        the end of the previous calls.
+        """
         self._shared.tasks = tasks
         if calls is None:
             self._shared.words[FIRST_MEMBER + FUNCTION :: MEMBER_WORDS] = 0
@@ -192,8 +201,11 @@ class Crew:
         return self._has_ended(_functions()[1], seconds)
 
     def post(self, calls: Sequence[Call], kept: object) -> None:
-        """Let each thread run its call, which does not go on in Python, without a wait; what is
-        `kept` lives until others follow. `wait` must have said that the last ones have ended."""
+        """Let each thread run its call, without waiting; such calls must not continue in Python.
+
+        `kept` is kept alive until the next calls. `wait` must have reported the end of the previous
+        calls.
+        """
         self._shared.kept = kept
         self._set_calls(calls)
         self._is_running = True
@@ -206,9 +218,9 @@ class Crew:
             words[first + FUNCTION], words[first + ARGUMENT] = function, argument
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long at most; returns whether all have ended. A signal ends it earlier."""
+        """Wait at most `seconds`, or until a signal; return whether all calls have ended."""
         if self._process != os.getpid():
-            # A fork has the words, but not the threads.
+            # A forked process has the crew's memory but not its threads.
             self._start()
         return not self._is_running or self._has_ended(_functions()[2], seconds)
 
@@ -220,11 +232,11 @@ class Crew:
 
     @property
     def busy(self) -> list[int]:
-        """Those whose call, or task, has not ended."""
+        """The numbers of the members whose call or task has not ended."""
         return np.flatnonzero(self._shared.words[FIRST_MEMBER + IS_BUSY :: MEMBER_WORDS]).tolist()
 
     def close(self) -> None:
-        """End the threads, after what they run."""
+        """End the threads after their current calls."""
         self._finish()
 
 
@@ -246,7 +258,7 @@ def _close(shared: _Shared) -> None:
 
 @cache
 def _python() -> Any:
-    """Python's locks as native code uses them."""
+    """Return CPython's thread lock functions."""
     found = ctypes.PyDLL(None)
     found.PyThread_allocate_lock.restype = ctypes.c_void_p
     found.PyThread_allocate_lock.argtypes = ()
@@ -259,7 +271,7 @@ def _python() -> Any:
 
 
 def _new_lock() -> int:
-    """A lock that is taken. Raises MemoryError."""
+    """Return the address of a new lock in locked state. Raises MemoryError."""
     lock = _python().PyThread_allocate_lock()
     if lock is None:
         raise MemoryError("a lock")

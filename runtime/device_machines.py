@@ -1,4 +1,4 @@
-"""The virtual machines of one program: one for each function on each device, and their last run."""
+"""The virtual machines of a program: one per function and device, and their last run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .host.virtual_machine import MOST_CALLS, VirtualMachine
 Key = tuple[Entry, Communicator | None]
 
 OnFailure = Callable[[Exception, Entry, Communicator | None], object]
-"""Told of what a run has raised; it may raise something that says more."""
+"""Called with an exception that a run raised; may raise one that says more."""
 
 
 class DeviceMachines:
-    """Runs functions on devices and keeps what they need for the next run."""
+    """Runs functions on devices and keeps their virtual machines for the next run."""
 
     def __init__(
         self,
@@ -31,11 +31,13 @@ class DeviceMachines:
         trace: Callable[[str], object] | None = None,
         timeline: Timeline | None = None,
     ) -> None:
-        """`workers` is as in `DeviceThreads`, the options as in `VirtualMachine`; a line for
-        `trace` begins with the number of the process, if there are several."""
+        """`workers` is as in `DeviceThreads`, the other options as in `VirtualMachine`.
+
+        If there are several processes, each line passed to `trace` begins with the process number.
+        """
         self.threads = DeviceThreads(workers)
         self.last: list[Run] = []
-        """What has run since it was last cleared."""
+        """The runs since the list was last cleared."""
         self.timeline = timeline
         self._on_failure = on_failure
         self._most_calls = most_calls
@@ -44,7 +46,7 @@ class DeviceMachines:
         self._machines: dict[Key, VirtualMachine] = {}
 
     def machine(self, entry: Entry, communicator: Communicator | None = None) -> VirtualMachine:
-        """What runs a function on a device."""
+        """Return the virtual machine that runs a function on a device; created on first use."""
         key = entry, communicator
         machine = self._machines.get(key)
         if machine is None:
@@ -72,7 +74,7 @@ class DeviceMachines:
     def run(
         self, entry: Entry, inputs: Sequence[Array], communicator: Communicator | None = None
     ) -> list[Array]:
-        """Run a function on this thread, as a device or as the process of a communicator."""
+        """Run a function on this thread: on one device, or as the process of a communicator."""
         machine = self.machine(entry, communicator)
         try:
             results = entry.call(machine, inputs)
@@ -89,9 +91,10 @@ class DeviceMachines:
     def run_on_threads(
         self, entries: Sequence[Entry], inputs: Sequence[Sequence[Array]]
     ) -> list[list[Array]]:
-        """Run a function on threads, each of which is a device; entries and inputs by process.
+        """Run a function on one thread per device; entries and inputs are given by process.
 
-        Machines that have run before begin natively, and need Python only where that says so.
+        Machines that have run before start in native code, and return to Python only where it asks
+        for that.
         """
         group = self.threads.group(len(inputs))
         runs: list[tuple[Entry, VirtualMachine]] = []
@@ -122,17 +125,17 @@ class DeviceMachines:
 
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
-        """Of each device that the program names, in its last run on them; process by process."""
+        """Statistics of each device that the program names, in its last run, by process."""
         return statistics_of(self.last)
 
     def forget(self) -> Mapping[Key, VirtualMachine]:
-        """Begin with new machines; returns those that there were."""
+        """Drop all machines, so that the next run creates new ones; return the dropped machines."""
         before = dict(self._machines)
         self._machines.clear()
         return before
 
     def close(self) -> None:
-        """End the devices' threads and drop what is kept between calls."""
+        """End the devices' threads and free what is kept between calls."""
         self.threads.close()
         self._machines.clear()
 

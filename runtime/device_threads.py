@@ -1,4 +1,4 @@
-"""The threads that run a program: of its devices, and of the workers that share their kernels."""
+"""The threads that run a program: one per device, and the workers that share a device's kernels."""
 
 from __future__ import annotations
 
@@ -14,30 +14,36 @@ from .threads import ThreadGroup
 
 
 class DeviceThreads:
-    """The threads of one program; they are started when they are needed, and end with it."""
+    """The threads of one program; started when first needed, ended with the program."""
 
     def __init__(self, workers: int | None = None) -> None:
-        """`workers` threads share the kernels of each device; by default the cores that this
-        process may use are shared out over its devices."""
+        """`workers` threads share the kernels of each device.
+
+        By default the cores available to this process are divided between its devices.
+        """
         self._workers = workers
         self._cores = available_cores()
         self._teams: dict[tuple[int, int], Team] = {}
         self._groups: dict[int, ThreadGroup] = {}
         self._lock = threading.Lock()
-        # Of the groups alone: with a method of its own it would live until a search for cycles.
+        # Bind only the groups: a bound method would form a reference cycle that keeps this object
+        # alive until the cycle collector runs.
         self.turn = CallLock(partial(_runs_here, self._groups))
-        """What a call of the program holds."""
+        """The lock that a call of the program holds."""
         self._finish = finalize(self, _release, self._groups, self._teams)
 
     def group(self, count: int) -> ThreadGroup:
-        """Devices with a thread each."""
+        """Return the group of `count` devices with a thread each."""
         found = self._groups.get(count)
         if found is None:
             found = self._groups[count] = ThreadGroup(count)
         return found
 
     def team(self, process: int, devices: int) -> Team | None:
-        """The workers of a process's device, one of so many; `None` if its own thread is all."""
+        """Return the workers of a process's device; `None` if its own thread does all work.
+
+        `devices` is the number of devices that share the available cores.
+        """
         workers = self._workers or max(1, self._cores // devices)
         if workers == 1:
             return None
@@ -49,12 +55,12 @@ class DeviceThreads:
         return found
 
     def close(self) -> None:
-        """End the threads, after what they run."""
+        """End the threads after their current calls."""
         _release(self._groups, self._teams)
 
 
 def _runs_here(groups: Mapping[int, ThreadGroup]) -> bool:
-    """Whether this thread is one of a device that is running."""
+    """Whether this thread belongs to a device that is running."""
     return any(group.is_inside() for group in tuple(groups.values()))
 
 

@@ -1,7 +1,7 @@
-"""Functions of programs as Python calls them, and finds them in a program.
+"""Base classes of programs and their functions as Python callers see them.
 
-Programs that were compiled just now and those from files have these in common; who derives from
-them says what runs a function.
+Freshly compiled programs and programs loaded from files share them; subclasses define how a
+function runs.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ Placed = TypeVar("Placed", bound=DeviceArray)
 
 
 class CallableFunction(ABC, Generic[Placed]):
-    """A function of a program: call it with global NumPy arrays."""
+    """A function of a program, called with global NumPy arrays."""
 
     def __init__(
         self, name: str, types: FunctionTypes, inputs: InputTypes, grid: Grid | None
     ) -> None:
-        """`inputs` are the types of the arguments, which are looked at once for all calls."""
+        """Keep the types; `inputs` checks arguments and is computed once for all calls."""
         self.name = name
         self.types = types
-        """The types of whole arguments and results, without the IR."""
+        """The types of global arguments and results, without IR."""
         self.grid = grid
         self._inputs = inputs
 
     def __call__(
         self, *inputs: npt.ArrayLike | DeviceArray, **named: npt.ArrayLike | DeviceArray
     ) -> Any:
-        """Run the function; returns an array, a tuple of arrays for several results, or None.
+        """Run the function; return an array, a tuple of arrays for several results, or `None`.
 
-        Arrays must have the arguments' element types and shapes; Python numbers and lists are
-        converted, and arrays of other packages taken as they are (DLPack). Arguments may be given
-        by the names that they have in the program. Raises InputError, ExecutionError.
+        Arrays must have the arguments' element types and shapes. Python numbers and lists are
+        converted, and arrays of other packages are used without a copy (DLPack). Arguments may be
+        passed by their names in the program. Raises InputError, ExecutionError.
         """
         results = self.run(self._in_order(inputs, named) if named else inputs)
         if len(results) == 1:
@@ -56,10 +56,10 @@ class CallableFunction(ABC, Generic[Placed]):
     @property
     @abstractmethod
     def argument_names(self) -> list[str]:
-        """What the arguments are called in the program as it was read: `%x` is `x`."""
+        """Return the argument names of the program as it was read: `x` for `%x`."""
 
     def __repr__(self) -> str:
-        """Its name with types, and where it runs."""
+        """Return the name, the types and the grid."""
         named = zip(self.argument_names, self.types.arguments, strict=False)
         arguments = ", ".join(f"{name}: {kind}" for name, kind in named)
         results = ", ".join(map(str, self.types.results)) or "nothing"
@@ -75,7 +75,7 @@ class CallableFunction(ABC, Generic[Placed]):
         inputs: Sequence[npt.ArrayLike | DeviceArray],
         named: Mapping[str, npt.ArrayLike | DeviceArray],
     ) -> list[npt.ArrayLike | DeviceArray]:
-        """Inputs by position, and then those by name. Raises InputError."""
+        """Return the inputs in argument order, positional ones first. Raises InputError."""
         names = self.argument_names
         for name in named:
             if name not in names:
@@ -90,34 +90,36 @@ class CallableFunction(ABC, Generic[Placed]):
 
     @abstractmethod
     def run(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Array]:
-        """Run the function; returns all results."""
+        """Run the function and return all results."""
 
     @abstractmethod
     def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[Placed]:
-        """Run the function; all results stay where they are computed."""
+        """Run the function and leave all results on the devices that compute them."""
 
     @abstractmethod
     def place(self, argument: int, array: Any) -> Placed:
-        """The same as `put` with what slices of whole arrays are read from, such as a file, for an
-        argument that takes it: each device reads its own part."""
+        """Scatter an array-like that supports `shape` and slicing, such as a file, for an argument.
+
+        Each device reads its own shard only.
+        """
 
     @abstractmethod
     def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
-        """Where an argument of a rank lies, `None` if the function runs on one device."""
+        """Return the sharding of an argument of a rank; `None` for a function on one device."""
 
     @abstractmethod
     def result_sharding(self, result: int, rank: int) -> Sharding | None:
-        """Where a result of a rank lies, `None` if the function runs on one device."""
+        """Return the sharding of a result of a rank; `None` for a function on one device."""
 
     @abstractmethod
     def rounding(self) -> list[np.dtype[Any] | None]:
-        """For each result, the least precise float type on the way to it; `None` for none."""
+        """Return the least precise float type that computes each result; `None` if it has none."""
 
     def put(self, value: npt.ArrayLike, argument: int | str) -> Placed:
-        """Copy an array to the devices for an argument, so that calls need not scatter it.
+        """Scatter an array to the devices for an argument, so that calls need not do it.
 
-        The argument is told by its number or its name. Raises InputError for an array that the
-        argument does not take.
+        `argument` is the number or the name of the argument. Raises InputError for an array that
+        the argument does not accept.
         """
         if isinstance(argument, str):
             names = self.argument_names
@@ -134,17 +136,18 @@ class CallableFunction(ABC, Generic[Placed]):
         checkpoint: str | os.PathLike[str] | None = None,
         every: int = 1,
     ) -> list[Placed]:
-        """Run a function that maps a state to a state so many times (`runtime/stepping.py`).
+        """Run a function `steps` times, feeding the state in its results back to its arguments.
 
-        Every `every` steps the state is written to the folder `checkpoint`; from what is there the
-        run goes on. Raises what `run` does, OSError and CheckpointError.
+        See `runtime/stepping.py`. Every `every` steps the state is written to the folder
+        `checkpoint`; a run resumes from a state that it finds there. Raises the errors of `run`,
+        OSError and CheckpointError.
         """
         checkpoints = None if checkpoint is None else Checkpoints(checkpoint)
         call = self.run_on_devices
         return run_repeatedly(self, lambda own: call(*own), inputs, steps, checkpoints, every)
 
     def arrays(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> Sequence[Any]:
-        """Inputs as arrays or those on devices, which are not looked at. Raises InputError."""
+        """Return the inputs as checked arrays; device arrays pass unchanged. Raises InputError."""
         return self._inputs.arrays(self.name, inputs)
 
 
@@ -152,16 +155,16 @@ AFunction = TypeVar("AFunction")
 
 
 class FunctionsByName(ABC, Generic[AFunction]):
-    """A program: `program["main"]` and `program.main` are its functions."""
+    """Base of programs: `program["main"]` and `program.main` are their functions."""
 
     @property
     @abstractmethod
     def functions(self) -> list[str]:
-        """The names of the public functions."""
+        """Return the names of the public functions."""
 
     @abstractmethod
     def __getitem__(self, name: str) -> AFunction:
-        """A function by name. Raises KeyError where there is none."""
+        """Return a function by name. Raises KeyError if there is none."""
 
     def __getattr__(self, name: str) -> AFunction:
         if name.startswith("_"):

@@ -1,4 +1,4 @@
-"""Memory, atomics and calls by address for the runtime's native functions: further primitives.
+"""Intrinsics of the runtime's native functions: memory, atomics, locks, and calls by address.
 
 Addresses are 64-bit integers throughout.
 """
@@ -15,16 +15,17 @@ SOURCE = source_of(__file__)
 
 _I64 = ir.IntType(64)
 _MADV_HUGEPAGE = 14
+"""Linux's number of this advice to `madvise`."""
 
 LARGE_BLOCK = 4 << 20
-"""Bytes from which on a block has large pages: reading it from another process, page by page, takes
-half the time, and reading it in other orders than its own up to a third less."""
-"""As Linux counts."""
+"""Bytes from which on a block is allocated with huge pages. Reading it from another process, page
+by page, takes half the time; reading it in another order than its own up to a third less.
+"""
 
 _I8, _I16, _I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 
 
-# Native functions call intrinsics as if they were functions of Python.
+# Typed as Any, since native functions call intrinsics as if they were Python functions.
 intrinsic: Any = Intrinsic
 
 
@@ -33,44 +34,44 @@ def _pointer(builder: Any, address: Any, pointee: Any = _I64) -> Any:
 
 
 def _library_function(builder: Any, name: str, kind: ir.FunctionType) -> Any:
-    """A function of the C library."""
+    """Declare a function of the C library in the module."""
     found = builder.module.globals.get(name)
     return ir.Function(builder.module, kind, name) if found is None else found
 
 
 @intrinsic
 def load_word(builder: Any, address: Any) -> Any:
-    """The 64-bit word at an address."""
+    """Load the 64-bit word at an address."""
     return builder.load(_pointer(builder, address))
 
 
 @intrinsic
 def store_word(builder: Any, address: Any, value: Any) -> None:
-    """Set the 64-bit word at an address."""
+    """Store a 64-bit word at an address."""
     builder.store(value, _pointer(builder, address))
 
 
 @intrinsic
 def atomic_load(builder: Any, address: Any) -> Any:
-    """Read a word; what others wrote before they released it is visible afterwards."""
+    """Load a word with acquire ordering."""
     return builder.load_atomic(_pointer(builder, address), "acquire", 8)
 
 
 @intrinsic
 def atomic_store(builder: Any, address: Any, value: Any) -> None:
-    """Release a word: what was written before is visible to who acquires it."""
+    """Store a word with release ordering."""
     builder.store_atomic(value, _pointer(builder, address), "release", 8)
 
 
 @intrinsic
 def atomic_add(builder: Any, address: Any, value: Any) -> Any:
-    """Add to a word and return what it was."""
+    """Add to a word atomically and return its old value."""
     return builder.atomic_rmw("add", _pointer(builder, address), value, "acq_rel")
 
 
 @intrinsic
 def atomic_exchange_if(builder: Any, address: Any, expected: Any, value: Any) -> Any:
-    """Give a word another value if it is what is expected; returns 1 if it was, otherwise 0."""
+    """Compare and exchange a word atomically; return 1 if it had the expected value, else 0."""
     place = _pointer(builder, address)
     outcome = builder.cmpxchg(place, expected, value, "acq_rel", "acquire")
     return builder.zext(builder.extract_value(outcome, 1), _I64)
@@ -78,7 +79,7 @@ def atomic_exchange_if(builder: Any, address: Any, expected: Any, value: Any) ->
 
 @intrinsic
 def copy_bytes(builder: Any, target: Any, source: Any, count: Any) -> None:
-    """Copy bytes between places that do not overlap."""
+    """Copy bytes between regions that do not overlap."""
     pointer = ir.PointerType(_I8)
     kinds = [pointer, pointer, _I64, ir.IntType(1)]
     function = builder.module.declare_intrinsic(
@@ -106,7 +107,7 @@ def clear_bytes(builder: Any, target: Any, count: Any) -> None:
 def call_kernel(
     builder: Any, address: Any, bindings: Any, constants: Any, first: Any, last: Any
 ) -> Any:
-    """Call a kernel by its address; returns its status."""
+    """Call a kernel by its address and return its status."""
     words = _I64.as_pointer()
     kind = ir.FunctionType(_I64, [words, words, _I64, _I64])
     function = builder.inttoptr(address, kind.as_pointer())
@@ -123,9 +124,9 @@ def call_function(builder: Any, address: Any, argument: Any) -> Any:
 
 @intrinsic
 def acquire_lock(builder: Any, lock: Any, microseconds: Any) -> Any:
-    """Take one of Python's locks, which needs no Python; for ever if the time is negative.
+    """Acquire a CPython thread lock without the GIL; a negative time waits for ever.
 
-    Returns 1 if it was taken, 0 after that time, 2 at a signal.
+    Returns 1 if it was acquired, 0 after that time, 2 at a signal.
     """
     kind = ir.FunctionType(_I32, [_I64, _I64, _I32])
     function = _library_function(builder, "PyThread_acquire_lock_timed", kind)
@@ -135,7 +136,7 @@ def acquire_lock(builder: Any, lock: Any, microseconds: Any) -> Any:
 
 @intrinsic
 def release_lock(builder: Any, lock: Any) -> None:
-    """Release one of Python's locks, on any thread."""
+    """Release a CPython thread lock, from any thread."""
     kind = ir.FunctionType(ir.VoidType(), [_I64])
     builder.call(_library_function(builder, "PyThread_release_lock", kind), [lock])
 
@@ -146,8 +147,8 @@ def call_library(
 ) -> Any:
     """Call a C function of up to seven integers or pointers that returns an `int`.
 
-    Narrower parameters are passed as words: they are read from the low halves of registers, and
-    those that are not there are not read.
+    Narrower parameters are passed as words: the callee reads the low halves of the registers, and
+    ignores the registers of arguments that it does not have.
     """
     kind = ir.FunctionType(_I32, [_I64] * 7)
     function = builder.inttoptr(address, kind.as_pointer())
@@ -156,7 +157,7 @@ def call_library(
 
 @intrinsic
 def pause(builder: Any) -> None:
-    """Tell the processor that this is a waiting loop, where it has a way to be told."""
+    """Emit the CPU's spin-wait hint, if it has one."""
     if "x86" in builder.module.triple:
         function = builder.module.declare_intrinsic(
             "llvm.x86.sse2.pause", (), ir.FunctionType(ir.VoidType(), [])
@@ -166,7 +167,7 @@ def pause(builder: Any) -> None:
 
 @intrinsic
 def sleep_shortly(builder: Any) -> None:
-    """Let this thread sleep for some tens of microseconds: `usleep` of the C library."""
+    """Sleep for some tens of microseconds: `usleep` of the C library."""
     kind = ir.FunctionType(_I32, [_I32])
     builder.call(_library_function(builder, "usleep", kind), [ir.Constant(_I32, 20)])
 
@@ -180,7 +181,7 @@ def yield_processor(builder: Any) -> None:
 
 @intrinsic
 def cycle_count(builder: Any) -> Any:
-    """A clock that is quick to read; how fast it goes depends on the processor."""
+    """Read the cycle counter, whose frequency depends on the CPU."""
     kind = ir.FunctionType(_I64, [])
     function = builder.module.declare_intrinsic("llvm.readcyclecounter", (), kind)
     return builder.call(function, [])
@@ -188,7 +189,7 @@ def cycle_count(builder: Any) -> Any:
 
 @intrinsic
 def allocate_aligned(builder: Any, size: Any) -> Any:
-    """Memory of the C library at a multiple of 64 bytes, or 0; the size is such a multiple."""
+    """Allocate memory aligned to 64 bytes, or return 0; the size must be a multiple of 64."""
     kind = ir.FunctionType(_I64, [_I64, _I64])
     function = _library_function(builder, "aligned_alloc", kind)
     return builder.call(function, [ir.Constant(_I64, 64), size])
@@ -196,13 +197,15 @@ def allocate_aligned(builder: Any, size: Any) -> Any:
 
 @intrinsic
 def use_large_pages(builder: Any, address: Any, size: Any) -> None:
-    """Ask Linux for pages of 2 MiB where memory begins that nobody has touched: `madvise`, as NumPy
-    does for arrays of 4 MiB and more."""
+    """Ask Linux to use 2 MiB pages for newly allocated memory that is still untouched.
+
+    Calls `madvise`, as NumPy does for arrays of 4 MiB and more.
+    """
     if "linux" not in builder.module.triple:
         return
     function = _library_function(builder, "madvise", ir.FunctionType(_I32, [_I64, _I64, _I32]))
     page = ir.Constant(_I64, 4096)
-    # Whole pages only; what remains at both ends is left as it is.
+    # Only whole pages can be advised, so partial pages at both ends are excluded.
     offset = builder.and_(builder.neg(address), builder.sub(page, ir.Constant(_I64, 1)))
     start, length = builder.add(address, offset), builder.sub(size, offset)
     builder.call(function, [start, length, ir.Constant(_I32, _MADV_HUGEPAGE)])
@@ -210,7 +213,7 @@ def use_large_pages(builder: Any, address: Any, size: Any) -> None:
 
 @intrinsic
 def free_memory(builder: Any, address: Any) -> None:
-    """Give memory of the C library back."""
+    """Free memory of the C library."""
     kind = ir.FunctionType(ir.VoidType(), [_I64])
     builder.call(_library_function(builder, "free", kind), [address])
 
@@ -233,22 +236,22 @@ def _store(element: Any) -> Any:
 load_i8, load_i16, load_i32 = (_load(each, True) for each in (_I8, _I16, _I32))
 load_u8, load_u16, load_u32 = (_load(each, False) for each in (_I8, _I16, _I32))
 store_8, store_16, store_32 = (_store(each) for each in (_I8, _I16, _I32))
-"""Elements of fewer bits than a word, extended by their sign or with zeros."""
+"""Accesses to elements narrower than a word; loads extend by sign (`i`) or by zeros (`u`)."""
 
 
 @intrinsic
 def multiply_overflows(builder: Any, left: Any, right: Any) -> Any:
-    """Whether a product of words is beyond a word."""
+    """Whether a product of words overflows a signed word."""
     return builder.extract_value(builder.smul_with_overflow(left, right), 1)
 
 
 @intrinsic
 def add_overflows(builder: Any, left: Any, right: Any) -> Any:
-    """Whether a sum of words is beyond a word."""
+    """Whether a sum of words overflows a signed word."""
     return builder.extract_value(builder.sadd_with_overflow(left, right), 1)
 
 
 @intrinsic
 def leading_zeros(builder: Any, value: Any) -> Any:
-    """How many of the highest bits of a word are 0."""
+    """Count the leading zero bits of a word."""
     return builder.ctlz(value, ir.Constant(ir.IntType(1), 0))

@@ -1,4 +1,4 @@
-"""What native code needs of MPI to send messages for a rank (`messages.py`): its context."""
+"""The context of native message passing (`messages.py`): MPI functions, handles and counters."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from . import messages
 Words = npt.NDArray[np.int64]
 
 PlainState = tuple[str, int | None]
-"""What a rank waits for: the text of a signature, and the number of an operation."""
+"""What a device has reached, without IR: the text of a signature, and an operation's number."""
 
 HEADER_BYTES = 1 << 16
-"""Of a header at most: its text names all ranks of a group."""
+"""The largest size of a header, whose text names all ranks of a group."""
 
 _HEAD_WORDS = 4
-"""Of a header before its text: a hash, the rank, the number of the operation, the text's length."""
+"""Words of a header before its text: hash, device, operation number, length of the text."""
 
 
 class Traffic(NamedTuple):
-    """Messages of collectives by the other device, and from which devices one is awaited."""
+    """Messages of collectives by the other device, and the devices from which one is awaited."""
 
     sent: tuple[int, ...]
     received: tuple[int, ...]
@@ -39,8 +39,10 @@ class MessageContext:
     def __init__(
         self, mpi: Any, process: int, devices: int = 1, abort: Words | None = None
     ) -> None:
-        """`mpi` is a communicator for these messages alone, `process` the device that sends them,
-        one of so many `devices` of its rank, and `abort` a word that is not 0 when all is to end.
+        """`mpi` is an MPI communicator used for these messages only.
+
+        `process` is the device that sends them, one of `devices` on its rank. `abort` is a word
+        that becomes nonzero when all must stop.
         """
         self._mpi = mpi
         self._process = process
@@ -71,17 +73,17 @@ class MessageContext:
 
     @property
     def address(self) -> int:
-        """Where the words are."""
+        """The address of the words."""
         return self._words.ctypes.data
 
     def reset(self) -> None:
-        """Forget messages that a failure has left under way."""
+        """Forget messages that were in flight at a failure."""
         self._words[messages.POSITION] = self._words[messages.OPEN] = 0
         self._words[messages.AWAITS] = self._words[messages.MEETING] = 0
         self._words[messages.SAW_NEW] = self._words[messages.HAS_COME] = 0
 
     def reserve(self, scratch_bytes: int, requests: int) -> None:
-        """Have so much memory for steps; none may be under way."""
+        """Allocate scratch memory and requests for steps; no steps may be running."""
         if scratch_bytes + 64 > self._scratch.size:
             self._scratch = np.empty(scratch_bytes + 64, np.uint8)
             start = self._scratch.ctypes.data
@@ -91,7 +93,10 @@ class MessageContext:
             self._words[messages.REQUESTS] = self._requests.ctypes.data
 
     def header(self, state: PlainState, shapes: object) -> Words:
-        """What tells a collective from others, the first word at once; it stays where it is."""
+        """Return the header that identifies a collective; its first word is a hash of it.
+
+        Headers are cached, so that their addresses stay valid.
+        """
         key = (state[0], shapes, state[1])
         found = self._headers.get(key)
         if found is None:
@@ -102,7 +107,8 @@ class MessageContext:
         text, number = state
         signature = CollectiveSignature.parse(text)
         assert signature is not None
-        # The type of what is brought may say its sizes on one rank and leave them open on another.
+        # The operand type may contain static sizes on one rank and dynamic ones on another, so it
+        # is left out.
         compared = CollectiveSignature(
             *(signature.kind, signature.group, None, signature.element, signature.result),
             *(signature.sizes, signature.parameters),
@@ -118,20 +124,22 @@ class MessageContext:
         return words
 
     def mismatch(self) -> tuple[int, PlainState]:
-        """The device whose header did not match, and what it has reached."""
+        """Return the device whose header did not match, and its state."""
         return _read_header(int(self._words[messages.MISMATCH]))
 
     def reached(self) -> tuple[int, PlainState]:
-        """This device, and the collective that it has reached."""
+        """Return this device and the collective that it has reached."""
         return _read_header(int(self._words[messages.HEADER]))
 
     def wait(self) -> tuple[int, PlainState] | None:
-        """How often the device has gone on, and where it waits now, if it does; it may be asked for
-        by another thread than the device's."""
+        """Return how often the device has resumed and where it waits; `None` if it does not wait.
+
+        May be called from other threads than the device's.
+        """
         words = self._words
         turns, meeting = int(words[messages.TURNS]), int(words[messages.MEETING])
         if meeting:
-            # Who was let go goes on when the system lets it.
+            # The others have arrived: the device continues once the system schedules it.
             generation = ctypes.c_int64.from_address(meeting + 64).value
             if generation != words[messages.GENERATION]:
                 return None
@@ -140,27 +148,27 @@ class MessageContext:
         return turns, self.reached()[1]
 
     def take_resized(self) -> bool:
-        """Whether the last collective has told of new sizes, the first time that this is asked."""
+        """Whether the last collective reported new sizes; clears the flag."""
         found = bool(self._words[messages.SAW_NEW])
         self._words[messages.SAW_NEW] = 0
         return found
 
     def traffic(self) -> Traffic:
-        """What has been exchanged so far, and from whom something is awaited."""
+        """Return the messages exchanged so far, and the devices from which one is awaited."""
         senders = self._requests[1::2][: self._words[messages.OPEN]].tolist()
         awaited = tuple(sorted({each for each in senders if each >= 0}))
         return Traffic(tuple(self._sent.tolist()), tuple(self._received.tolist()), awaited)
 
 
 def _read_header(address: int) -> tuple[int, PlainState]:
-    """The device that has written a header, and what it has reached."""
+    """Return the device that wrote a header, and its state."""
     _, process, number, size = (ctypes.c_int64 * _HEAD_WORDS).from_address(address)
     text = ctypes.string_at(address + 8 * _HEAD_WORDS, min(max(size, 0), HEADER_BYTES))
     return process, (text.decode() or "None", None if number < 0 else number)
 
 
 def _handle(thing: Any) -> int:
-    """What C calls a communicator or a type: an `int` of MPICH, a pointer of Open MPI."""
+    """Return the C handle of a communicator or type: an `int` in MPICH, a pointer in Open MPI."""
     mpi: Any = MPI
     kind = ctypes.c_int32 if mpi._sizeof(thing) == 4 else ctypes.c_int64
     return kind.from_address(mpi._addressof(thing)).value

@@ -1,18 +1,19 @@
-"""The steps by which one MPI rank takes part in a collective (`messages.py`).
+"""The message steps (`messages.py`) by which an MPI rank takes part in a collective.
 
-All of a group compare first what they have come for: in round k everybody tells it to the one 2^k
-places behind them, so that after all rounds everybody has heard of all, and nobody tells anything
-before what they have heard matches. Where little is brought, it goes along: after the last round
-everybody has everything, and takes what it needs. Else every piece goes straight from the memory
-of who has it to that of who needs it; only pieces that are not contiguous are packed.
+First all participants compare the headers of their collectives: in round k each sends its header to
+the one 2^k places after it, and checks what it receives before it sends again. After all rounds
+each has heard from all others. Small operands travel with the headers, so that after the last round
+each process has everything and takes what it needs. Otherwise each piece is sent directly from the
+memory of its owner to that of its receiver, and only pieces that are not contiguous are packed.
 
-Where ranks have several devices, those of a group that are on one rank read each other's memory,
-and the first of them, the leader, sends and receives for all: one message for each other rank, with
-what any device there needs, once. All of them write the same leader's part, and so know what lies
-where in its scratch memory; only the leader carries it out.
+Where ranks have several devices, the participants on one rank (a team) read each other's memory,
+and the first of them, the leader, sends and receives for all. It exchanges one message with each
+other team, in which data needed by several devices occur once. All devices of a team write the
+leader's steps, so that they agree on the layout of its scratch memory; only the leader carries them
+out.
 
-Terms are combined in the order of the group, by the kernels that threads use: results have the same
-bits on both, and `bf16` and `f16` are rounded once.
+Reductions combine terms in the order of the group, by the same kernels as on threads: results are
+bitwise equal on both, and `bf16` and `f16` are rounded once.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ from .native import TOO_NARROW
 from .reductions import reduction_kernel
 
 SMALL_BYTES = 16 << 10
-"""What a group brings at most where everybody gets everything."""
+"""The largest total size of operands that travel with the headers."""
 
 
 @dataclass(slots=True)
 class Parcel:
-    """What a member of a group sends to members on another rank: a part of its source or result.
+    """A section of a member's source or result that is sent to members on another rank.
 
-    - `receivers`: who needs it, and where in its result;
-    - `start`: where it begins in the message.
+    - `receivers`: the members that need it, each with the target box in its result;
+    - `start`: its offset in the message.
     """
 
     sender: int
@@ -52,10 +53,10 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Where the devices of a rank meet in a collective (`messages.py`).
+    """The shared memory in which the devices of a rank meet in a collective (`messages.py`).
 
     - `words`: the address of the meeting;
-    - `slots`: that of what a member of the group publishes.
+    - `slots`: for each member of the group, the address of what it publishes.
     """
 
     words: int
@@ -63,7 +64,7 @@ class Meeting:
 
 
 class CollectiveSteps:
-    """The steps of one device in one collective."""
+    """Writer of the steps of one device in one collective."""
 
     def __init__(
         self,
@@ -73,9 +74,11 @@ class CollectiveSteps:
         devices: int = 1,
         meeting: Meeting | None = None,
     ) -> None:
-        """`header` is the address and size of what tells the collective from others, the first word
-        of which does so at once; `inbox` is how much the headers of others may hold at most. A rank
-        has so many `devices`, which have a `meeting` if they are several."""
+        """`header` is the address and size of the header that identifies the collective.
+
+        Its first word is a hash. `inbox` is the largest size of the headers of others. A rank has
+        `devices` devices, with a `meeting` if there are several.
+        """
         self._collective = collective
         self._header, self._header_bytes = header
         self._inbox_bytes = inbox + SMALL_BYTES
@@ -95,7 +98,7 @@ class CollectiveSteps:
         self._leads = collective.group.rank == self._here[0]
 
     def write(self, hash_word: int) -> MessageSteps:
-        """Write all steps."""
+        """Write all steps; `hash_word` is the first word of the header."""
         collective, group = self._collective, self._collective.group
         sizes = [prod(shape) * self._item for shape in self._shapes]
         is_small = group.size > 1 and sum(sizes) <= SMALL_BYTES
@@ -118,7 +121,7 @@ class CollectiveSteps:
             self._take_all(places)
         else:
             (self._permute if collective.kind == "permute" else self._exchange)(places)
-        # What others read must stay until they have.
+        # Sources must not be overwritten until the other devices of the rank have read them.
         self._meet()
         self._steps.words.append(messages.END)
         return self._steps
@@ -126,19 +129,19 @@ class CollectiveSteps:
     # Devices of one rank ----------------------------------------------------------------------
 
     def _source(self, member: int) -> Place:
-        """What a member on this rank brings."""
+        """Return the place of the source of a member on this rank."""
         if member == self._collective.group.rank:
             return SOURCE_DATA, 0
         return self._published(member, messages.PUBLISHED_SOURCE), 0
 
     def _result(self, member: int) -> Place:
-        """The result of a member on this rank."""
+        """Return the place of the result of a member on this rank."""
         if member == self._collective.group.rank:
             return RESULT_DATA, 0
         return self._published(member, messages.PUBLISHED_RESULT), 0
 
     def _scratch(self, offset: int) -> Place:
-        """Scratch memory of this rank's leader."""
+        """Return a place in the scratch memory of this rank's leader."""
         if self._leads:
             return SCRATCH, offset
         return self._published(self._here[0], messages.PUBLISHED_SCRATCH), offset
@@ -148,7 +151,7 @@ class CollectiveSteps:
         return self._meeting.slots[member] + what
 
     def _publish(self, hash_word: int) -> None:
-        """Let the devices of the rank know each other's memory, if they come for the same."""
+        """Publish this device's buffers to the others of its rank, and compare their headers."""
         meeting, own = self._meeting, self._collective.group.rank
         if meeting is None:
             return
@@ -166,8 +169,7 @@ class CollectiveSteps:
     # Comparing --------------------------------------------------------------------------------
 
     def _compare(self, hash_word: int, sizes: Sequence[int]) -> dict[int, int]:
-        """Hear of all other ranks; returns where in scratch memory what each member there brings
-        lies."""
+        """Compare headers with all other ranks; return the scratch offset of each small operand."""
         group, steps, head = self._collective.group, self._steps, self._header_bytes
         teams, own = self._teams, self._own_team
         loads = [sum(sizes[member] for member in team) for team in teams]
@@ -204,17 +206,17 @@ class CollectiveSteps:
         return slots
 
     def _is_too_narrow(self) -> bool:
-        """Whether somebody has less than a neighbour's halo."""
+        """Whether a member's own part is narrower than a neighbour's halo."""
         collective = self._collective
         low, high = collective.low, collective.high
         held = [shape[collective.axis] - low - high for shape in self._shapes]
-        # Whoever has a neighbour behind it gives that one `low`, and one before it `high`.
+        # A member sends `low` to the neighbour after it, and `high` to the one before it.
         return min(held[:-1], default=low) < low or min(held[1:], default=high) < high
 
     # Moving -----------------------------------------------------------------------------------
 
     def _begin_result(self) -> None:
-        """Write what nobody sends."""
+        """Write the parts of the result that nobody sends."""
         collective = self._collective
         size = prod(collective.result_shape) * collective.result.storage_bytes
         if collective.kind == "halo":
@@ -224,7 +226,7 @@ class CollectiveSteps:
             self._steps.clear(size)
 
     def _take_all(self, places: Sequence[Place]) -> None:
-        """Take what this device needs from what all have brought."""
+        """Copy what this device needs from the operands of all."""
         for member, place in enumerate(places):
             self._take(member, place)
 
@@ -233,7 +235,7 @@ class CollectiveSteps:
             self._steps.copy((RESULT_DATA, 0), to, place, origin)
 
     def _exchange(self, places: Sequence[Place]) -> None:
-        """Send every piece from who has it to who needs it."""
+        """Send every piece from its owner to its receivers."""
         parcels = {team: self._parcels(team, self._own_team) for team in self._other_teams()}
         rank, own = self._collective.group.rank, self._read_in_result()
         with self._steps.carried_out_if(self._leads):
@@ -257,8 +259,11 @@ class CollectiveSteps:
                 self._unpack(parcel, landings[team])
 
     def _read_in_result(self) -> Box | None:
-        """Where in the result the piece lies that all others need, if they had better read it
-        there: processes copy from each other page by page, and large blocks have large pages."""
+        """Return the box of the own piece in the result, if others had better read it from there.
+
+        Processes copy from each other page by page, and large blocks have huge pages: so it helps
+        if the result is a large block and the source is not. `None` otherwise.
+        """
         collective, own = self._collective, self._collective.group.rank
         result = prod(collective.result_shape) * collective.result.storage_bytes
         is_larger = prod(self._shapes[own]) * self._item < LARGE_BLOCK <= result
@@ -268,7 +273,11 @@ class CollectiveSteps:
         return to if to.is_contiguous else None
 
     def _permute(self, places: Sequence[Place]) -> None:
-        """Send to one and receive from one: a device knows nobody else's, and does so itself."""
+        """Send to one member and receive from one.
+
+        A device knows only its own partners, so it sends and receives by itself, without the
+        leader.
+        """
         collective, steps = self._collective, self._steps
         processes, size = collective.group.processes, prod(collective.source_shape) * self._item
         sender, receiver = collective.sender, collective.receiver
@@ -287,7 +296,7 @@ class CollectiveSteps:
             self._meet()
 
     def _parcels(self, sender: int, receiver: int) -> list[Parcel]:
-        """What the members of one team send to those of another, one behind the other."""
+        """Return the parcels from one team to another, packed one after the other."""
         found: dict[tuple[int, Box], Parcel] = {}
         end = 0
         for here in self._teams[sender]:
@@ -300,7 +309,10 @@ class CollectiveSteps:
         return list(found.values())
 
     def _landing(self, parcels: Sequence[Parcel]) -> tuple[int, Place] | None:
-        """The member in whose result a message lies as it is, and where."""
+        """Return the member into whose result a message can be received directly, and the place.
+
+        `None` if the message must be unpacked.
+        """
         if not parcels:
             return None
         first, target = parcels[0].receivers[0]
@@ -316,7 +328,7 @@ class CollectiveSteps:
     def _receive(
         self, team: int, parcels: Sequence[Parcel], landing: tuple[int, Place] | None
     ) -> tuple[int | None, Place]:
-        """Receive a message; returns the member who has it in its result, and where it lies."""
+        """Receive a message; return the member whose result it is in, if any, and its place."""
         steps, size = self._steps, sum(each.origin.bytes for each in parcels)
         member, place = landing or (None, self._scratch(0))
         if landing is None:
@@ -325,7 +337,7 @@ class CollectiveSteps:
         return member, place
 
     def _unpack(self, parcel: Parcel, landing: tuple[int | None, Place]) -> None:
-        """Take what this device needs of a parcel."""
+        """Copy what this device needs from a parcel."""
         has_it, (base, start) = landing
         own = self._collective.group.rank
         for receiver, to in parcel.receivers:
@@ -334,7 +346,7 @@ class CollectiveSteps:
                 self._steps.copy((RESULT_DATA, 0), to, place, to.packed())
 
     def _send(self, team: int, parcels: Sequence[Parcel], memory: Callable[[int], Place]) -> None:
-        """Send parts of what members hold in some memory."""
+        """Send parcels from the members' memory, given by `memory`, packed unless contiguous."""
         steps, size = self._steps, sum(each.origin.bytes for each in parcels)
         if len(parcels) == 1 and parcels[0].origin.is_contiguous:
             place = at(memory(parcels[0].sender), parcels[0].origin)
@@ -346,11 +358,11 @@ class CollectiveSteps:
         steps.messages_of(messages.SEND, place, size, self._leader(team))
 
     def _leader(self, team: int) -> int:
-        """The process that sends and receives for a team."""
+        """Return the process that sends and receives for a team."""
         return self._collective.group.processes[self._teams[team][0]]
 
     def _other_teams(self) -> list[int]:
-        """The teams on other ranks, from the next one on."""
+        """Return the teams on other ranks, starting after the own one."""
         count = len(self._teams)
         return [(self._own_team + step) % count for step in range(1, count)]
 
@@ -362,7 +374,7 @@ class CollectiveSteps:
         return reduction_kernel(collective.reduction, *kinds, collective.group.size).address
 
     def _own_part(self, member: int) -> Box:
-        """What a member combines for all, of what everybody brings."""
+        """Return the section of a source that a member reduces for all."""
         collective, shape, count = self._collective, self._shapes[member], len(self._shapes)
         if collective.kind == "reduce_scatter":
             piece = (collective.axis, *shard_range(shape[collective.axis], count, member))
@@ -373,7 +385,7 @@ class CollectiveSteps:
         return Box(start * self._item, length * self._item)
 
     def _reduce_all(self, places: Sequence[Place]) -> None:
-        """Combine what all have brought, as far as this device needs it."""
+        """Reduce the operands of all, as far as this device needs the result."""
         collective, steps = self._collective, self._steps
         target = collective.result.storage_bytes
         part = Box(0, prod(collective.source_shape) * self._item)
@@ -391,7 +403,7 @@ class CollectiveSteps:
             steps.reduce(self._kernel(), count, (RESULT_DATA, row * count * target), sources)
 
     def _reduce(self, places: Sequence[Place]) -> None:
-        """Each member combines its own part; of an all-reduce it then gives it to the others."""
+        """Reduce this member's part; an all-reduce then shares it with the others."""
         collective, steps, group = self._collective, self._steps, self._collective.group
         own = group.rank
         sources: list[Place] = list(places)
@@ -425,7 +437,7 @@ class CollectiveSteps:
             self._share(Box(place, count * target))
 
     def _terms(self, sender: int, receiver: int) -> list[Parcel]:
-        """What the members of one team bring of the parts that those of another combine."""
+        """Return what the members of one team contribute to the parts that another team reduces."""
         found: list[Parcel] = []
         end = 0
         for there in self._teams[receiver]:
@@ -436,7 +448,7 @@ class CollectiveSteps:
         return found
 
     def _share(self, own: Box) -> None:
-        """Give all others this device's part of the result, and take theirs."""
+        """Send this device's part of the result to all others, and receive theirs."""
         steps = self._steps
         for member in self._here:
             if member != self._collective.group.rank:
@@ -470,7 +482,7 @@ class CollectiveSteps:
                     steps.copy((RESULT_DATA, 0), part, place, Box(0, part.bytes))
 
     def _shares(self, team: int) -> list[Box]:
-        """The parts of the result that a team has combined; those side by side are one."""
+        """Return the parts of the result that a team has reduced, with adjacent ones merged."""
         found: list[Box] = []
         target = self._collective.result.storage_bytes
         for member in self._teams[team]:

@@ -1,4 +1,4 @@
-"""Writes lists of steps (`messages.py`), and counts the scratch memory that they take."""
+"""Writer for the steps of `messages.py`, which also counts the scratch memory that they use."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .messages import RESULT_DATA, SCRATCH
 from .moves import Box
 
 MESSAGE_BYTES = 1 << 30
-"""Of one message: MPI counts bytes in 32 bits."""
+"""The largest size of a message: MPI counts bytes in 32 bits."""
 
 LINE = 64
-"""Scratch memory is taken in such lines."""
+"""Granularity of scratch memory in bytes: a cache line."""
 
 Place = tuple[int, int]
-"""A base and an offset."""
+"""A base and an offset in bytes."""
 
 
 class MessageSteps:
-    """Writes steps, and counts the scratch memory that they use."""
+    """Writes steps and counts the scratch memory and messages that they use."""
 
     def __init__(self, participants: int) -> None:
         self.words: list[int] = []
@@ -30,14 +30,18 @@ class MessageSteps:
         self._bindings = self.room(8 * (participants + 2))
 
     def room(self, size: int) -> int:
-        """Scratch memory that nobody else uses."""
+        """Allocate scratch memory and return its offset."""
         start = self.scratch_bytes
         self.scratch_bytes += -(-size // LINE) * LINE
         return start
 
     @contextmanager
     def carried_out_if(self, is_own: bool) -> Generator[None]:
-        """Write steps that take scratch memory, but are for another device unless `is_own`."""
+        """Discard the steps written in a `with` block unless `is_own`; keep their scratch memory.
+
+        Steps that are not own are carried out by another device. All devices of a rank write them,
+        so that they agree on the scratch layout.
+        """
         words = self.words
         if not is_own:
             self.words = self._others
@@ -45,12 +49,12 @@ class MessageSteps:
         self.words = words
 
     def message(self, opcode: int, place: Place, size: int, process: int) -> None:
-        """Send or receive bytes, or fewer than there is memory for."""
+        """Write a step that sends bytes, or receives at most `size` bytes."""
         self.words += (opcode, *place, size, process)
         self.messages += 1
 
     def messages_of(self, opcode: int, place: Place, size: int, process: int) -> None:
-        """The same, in as many messages as it takes."""
+        """Send or receive bytes, split into as many messages as needed."""
         base, offset = place
         for start in range(0, size, MESSAGE_BYTES):
             length = min(size - start, MESSAGE_BYTES)
@@ -61,7 +65,7 @@ class MessageSteps:
         self.words.append(messages.WAIT)
 
     def copy(self, target: Place, to: Box, source: Place, origin: Box) -> None:
-        """Copy from one place to another."""
+        """Copy a box of bytes from one place to another."""
         if not origin.bytes:
             return
         if to.is_contiguous and origin.is_contiguous:
@@ -76,12 +80,12 @@ class MessageSteps:
         self.words += (messages.CLEAR, RESULT_DATA, 0, size)
 
     def reduce(self, kernel: int, count: int, target: Place, sources: Sequence[Place]) -> None:
-        """Combine elements of several places."""
+        """Reduce elements at several places into a target with a kernel."""
         places = [word for each in sources for word in each]
         head = (kernel, count, *target, len(sources), SCRATCH, self._bindings)
         self.words += (messages.REDUCE, *head, *places)
 
 
 def at(place: Place, part: Box) -> Place:
-    """Where a part begins of what lies at a place."""
+    """Return the place at which a box begins."""
     return place[0], place[1] + part.start

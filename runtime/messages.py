@@ -1,15 +1,15 @@
-"""The native side of MPI: a list of steps that sends, receives, compares, copies and reduces.
+"""Native interpreter of message steps: send, receive, compare, copy and reduce through MPI.
 
-`message_steps.py` writes the steps of a collective. Its bindings are `[context, source, result]`;
-its constants are the steps, each an opcode with its operands, then `END`. A place is two words: a
-base (`SCRATCH`, `SOURCE_DATA`, `RESULT_DATA`, `MEMORY`, or the address of a word that holds one)
-and an offset in bytes.
+`message_steps.py` writes the steps of a collective. The bindings are `[context, source, result]`;
+the constants are the steps, each an opcode with its operands, then `END`. A place is two words: a
+base (`SCRATCH`, `SOURCE_DATA`, `RESULT_DATA`, `MEMORY`, or the address of a word that holds an
+address) and an offset in bytes.
 
-The context is a device's: where it has got to, MPI's functions and handles, and how many messages
-it has exchanged with each other device. While messages are awaited, the function returns `WAITING`
-from time to time, so that Python can look whether other ranks have failed; called again, it goes
-on. In the phase `START` it does so at once, and no deadline runs. The devices of one rank meet in
-its memory (`PUBLISH`, `MEET`), and each leaves in its context where it waits (`mpi_threads.py`).
+Each device has a context: its position in the steps, MPI's functions and handles, and message
+counts by device. While messages are awaited, the function returns `WAITING` from time to time, so
+that Python can check whether other ranks have failed; called again, it continues. In the phase
+`START` it returns at once and does not wait. The devices of one rank synchronise in shared memory
+(`PUBLISH`, `MEET`), and each records in its context where it waits (`mpi_threads.py`).
 """
 
 from __future__ import annotations
@@ -49,20 +49,27 @@ from .native_functions import runtime_function
 SOURCE = source_of(__file__)
 
 END, SEND, RECEIVE, WAIT, CHECK, COPY, CLEAR, REDUCE, FAIL, PUBLISH, MEET, OFFER, EXPECT = range(13)
-"""Opcodes. `SEND`, `RECEIVE`: a place, bytes, the other device. `WAIT`: for all that are under way.
-`CHECK`: a place, and the word that must be there. `COPY`: two places, bytes, and
-for two loops around them how often and by how much to go on. `CLEAR`: a place, bytes. `REDUCE`: a
-kernel, elements, the target, how many sources, scratch memory, the sources. `FAIL`: a status.
-`PUBLISH`: an address at which the other devices of the rank find the source, the result, the
-scratch memory and the header, and the header. `MEET`: the words of a meeting, and how many devices
-of the rank come to it. `OFFER`: an address for the word by which host code says that there are new
-sizes. `EXPECT`: an address and the word that lies there unless somebody has some."""
+"""Opcodes and their operands:
+
+- `SEND`, `RECEIVE`: a place, bytes, the other device;
+- `WAIT`: waits for all requests in flight;
+- `CHECK`: a place, and the word that must be there;
+- `COPY`: two places, bytes, and the trip counts and strides of two loops;
+- `CLEAR`: a place, bytes;
+- `REDUCE`: a kernel, elements, the target, the number of sources, scratch memory, the sources;
+- `FAIL`: a status;
+- `PUBLISH`: the address at which the rank's other devices find source, result, scratch memory and
+  header, and the header;
+- `MEET`: the words of a meeting, and how many devices of the rank take part;
+- `OFFER`: the address of the word in which host code says whether there are new sizes;
+- `EXPECT`: an address, and the word there if no device has new sizes.
+"""
 
 SCRATCH, SOURCE_DATA, RESULT_DATA, MEMORY = range(4)
-"""Bases of places; the offset of one in `MEMORY` is its address."""
+"""Bases of places; the offset of a place in `MEMORY` is its address."""
 
 PUBLISHED_SOURCE, PUBLISHED_RESULT, PUBLISHED_SCRATCH, PUBLISHED_HEADER = range(0, 32, 8)
-"""Where `PUBLISH` puts what, in bytes."""
+"""Byte offsets of what `PUBLISH` writes."""
 
 POSITION, OPEN, MISMATCH, SCRATCH_START, REQUESTS, STATUS, SENT, RECEIVED = range(8)
 ISEND, IRECV, TEST, COMMUNICATOR, BYTE = range(8, 13)
@@ -70,31 +77,34 @@ ABORT, PROCESS, DEVICES, HEADER, AWAITS, MEETING, GENERATION, TURNS, SAW_NEW, HA
     13, 23
 )
 CONTEXT_WORDS = 24
-"""Words of a context: the next step, how many requests are under way, where a message was that did
-not match, the scratch memory, the requests, what MPI calls a status, and counts by device; then the
-addresses of `MPI_Isend`, `MPI_Irecv` and `MPI_Test`, and MPI's handles; the address of a word that
-is not 0 when all is to end, which device this is, and how many a rank has.
+"""Words of a context.
 
-For who asks where the device waits: the header of the collective that it has reached, whether it
-waits for messages, or in which meeting and generation for devices of its rank, and how often it has
-waited and gone on. `SAW_NEW`: whether somebody has told that there are new sizes. `HAS_COME`:
-whether it has come to the meeting at the step that it has reached."""
+First come the next step, the number of requests in flight, the address of a header that did not
+match, the scratch memory, the requests, an `MPI_Status`, and message counts by device; then the
+addresses of `MPI_Isend`, `MPI_Irecv` and `MPI_Test`, and MPI's handles; the address of a word that
+is nonzero when all must stop, the number of this device, and the number of devices per rank.
+
+The rest is read by other threads, to learn where the device waits: the header of its collective;
+whether it waits for messages; in which meeting and generation it waits for devices of its rank; and
+how often it has resumed. `SAW_NEW`: some device has reported new sizes. `HAS_COME`: the device has
+arrived at the meeting of its current step.
+"""
 
 REQUEST_BYTES = 16
-"""Of a request: MPI's handle, and the device that is to send, or -1."""
+"""Bytes of a request: MPI's handle, and the device that sends, or -1."""
 
 POLLS = 1 << 12
-"""Looks at requests after which Python is to look around."""
+"""Polls of requests after which Python checks for failures."""
 
 POLLS_BETWEEN_YIELDS = 8
-"""Each look moves a part of a long message, so a rank that waits for one looks often."""
+"""Polls between two yields; polls are frequent, since each moves a part of a long message."""
 
 YIELDS = 1 << 11
-"""How often a rank that waits gives its core away before it sleeps between two looks."""
+"""Polls in which a waiting rank yields its core, before it sleeps between polls."""
 
 
 def place(bindings: Sequence[int], constants: Sequence[int], at: int) -> int:
-    """The address of a place, the words of which begin at a position of the steps."""
+    """Return the address of the place whose words are at position `at` of the steps."""
     base, offset = constants[at], constants[at + 1]
     if base == SCRATCH:
         return load_word(bindings[0] + 8 * SCRATCH_START) + offset
@@ -108,12 +118,12 @@ def place(bindings: Sequence[int], constants: Sequence[int], at: int) -> int:
 
 
 def field(context: int, number: int) -> int:
-    """A word of a context."""
+    """Return a word of a context."""
     return load_word(context + 8 * number)
 
 
 def start_message(context: int, opcode: int, address: int, size: int, process: int) -> int:
-    """Start to send to a device or to receive from one."""
+    """Start to send a message to a device or to receive one from it."""
     count = field(context, OPEN)
     request = field(context, REQUESTS) + REQUEST_BYTES * count
     devices = field(context, DEVICES)
@@ -138,13 +148,16 @@ def start_message(context: int, opcode: int, address: int, size: int, process: i
 
 
 def count_message(counts: int, process: int) -> None:
-    """Count a message with a device."""
+    """Count a message exchanged with a device."""
     store_word(counts + 8 * process, load_word(counts + 8 * process) + 1)
 
 
 def test_requests(context: int, is_patient: bool) -> int:
-    """Look at what is under way, and forget what is complete. Each look at a request lets MPI get
-    on with all of them, so who `is_patient` looks no further than at one that is not complete."""
+    """Test the requests in flight and remove those that are complete.
+
+    Each test lets MPI progress all requests, so with `is_patient` testing stops at the first
+    incomplete one.
+    """
     requests = field(context, REQUESTS)
     status = field(context, STATUS)
     count = field(context, OPEN)
@@ -158,7 +171,7 @@ def test_requests(context: int, is_patient: bool) -> int:
             sender = load_word(request + 8)
             if sender >= 0:
                 count_message(field(context, RECEIVED), sender)
-            # The last one takes its place.
+            # The last request takes its place.
             count -= 1
             last = requests + REQUEST_BYTES * count
             store_word(request, load_word(last))
@@ -170,14 +183,14 @@ def test_requests(context: int, is_patient: bool) -> int:
 
 
 def wait_for_messages(context: int, phase: int) -> int:
-    """Wait for all that is under way: 0, `FAILED`, `RELEASED`, or `WAITING` after some time."""
+    """Wait for all requests; return 0, FAILED, RELEASED, or WAITING after a number of polls."""
     if phase == START:
         if test_requests(context, False) != 0:
             return FAILED
         return WAITING if field(context, OPEN) != 0 else 0
     store_word(context + 8 * AWAITS, 1)
     for polls in range(POLLS):
-        # At last all, so that Python can say who is awaited.
+        # The last poll tests all requests, so that Python can say which devices are awaited.
         if test_requests(context, polls < POLLS - 1) != 0:
             return FAILED
         if field(context, OPEN) == 0:
@@ -192,7 +205,7 @@ def wait_for_messages(context: int, phase: int) -> int:
 
 
 def publish(bindings: Sequence[int], place: int, header: int) -> None:
-    """Tell the other devices of the rank where what this one has is, and where it has got to."""
+    """Publish this device's buffers and header to the other devices of its rank."""
     context = bindings[0]
     store_word(context + 8 * HEADER, header)
     store_word(place + PUBLISHED_SOURCE, bindings[1])
@@ -202,8 +215,7 @@ def publish(bindings: Sequence[int], place: int, header: int) -> None:
 
 
 def meet_devices(context: int, meeting: int, participants: int, phase: int) -> int:
-    """Wait for other devices of the rank: 0, `RELEASED`, or `WAITING`. A meeting is as in
-    `native.py`."""
+    """Meet the other devices of the rank; return 0, RELEASED or WAITING (see `native.py`)."""
     if field(context, HAS_COME) == 0:
         store_word(context + 8 * GENERATION, arrive(meeting, participants))
         store_word(context + 8 * HAS_COME, 1)
@@ -226,7 +238,11 @@ def meet_devices(context: int, meeting: int, participants: int, phase: int) -> i
 
 
 def copy_pieces(target: int, source: int, constants: Sequence[int], at: int) -> None:
-    """Copy bytes in two loops: [bytes, outer, its pitches (to, from), inner, its pitches]."""
+    """Copy pieces of bytes in two nested loops.
+
+    The words are [bytes, outer count, outer strides (to, from), inner count, inner strides (to,
+    from)].
+    """
     for outer in range(constants[at + 1]):
         to = target + outer * constants[at + 2]
         origin = source + outer * constants[at + 3]
@@ -237,7 +253,7 @@ def copy_pieces(target: int, source: int, constants: Sequence[int], at: int) -> 
 
 
 def reduce_pieces(bindings: Sequence[int], constants: Sequence[int], at: int) -> int:
-    """Reduce what lies at some places: [kernel, elements, target, how many, scratch, places]."""
+    """Reduce several places: [kernel, elements, target, number of sources, scratch, sources]."""
     count, participants = constants[at + 1], constants[at + 4]
     words = place(bindings, constants, at + 5)
     store_word(words, place(bindings, constants, at + 2))
@@ -251,7 +267,7 @@ def reduce_pieces(bindings: Sequence[int], constants: Sequence[int], at: int) ->
 
 
 def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Carry out steps from the context's position on: 0, `WAITING`, or why they failed."""
+    """Run steps from the context's position; return 0, WAITING, or the status of a failure."""
     context = bindings[0]
     at = field(context, POSITION)
     status = 0
@@ -307,5 +323,5 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
 
 @cache
 def native_messages() -> Native:
-    """The native code of `run_messages`."""
+    """Return the native code of `run_messages`."""
     return runtime_function(run_messages, INTRINSICS, NATIVE)

@@ -1,4 +1,4 @@
-"""Which bytes of one device's tensor become which of another's in a collective."""
+"""Which bytes of one device's operand go where in another device's result in a collective."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .collectives import Collective, Shape, shard_range
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A part of a row-major array, in bytes: pieces of `size`, in two loops.
+    """A strided section of a row-major array, in bytes: pieces of `size` bytes in two loops.
 
-    - `outer`, `inner`: how often;
-    - `outer_pitch`, `inner_pitch`: from one to the next.
+    - `outer`, `inner`: the trip counts;
+    - `outer_pitch`, `inner_pitch`: the strides.
     """
 
     start: int
@@ -27,28 +27,31 @@ class Box:
 
     @property
     def bytes(self) -> int:
-        """How much it holds."""
+        """The number of bytes in the section."""
         return self.size * self.outer * self.inner
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether it is one piece of memory."""
+        """Whether the section is one contiguous range."""
         inner = self.inner == 1 or self.inner_pitch == self.size
         outer = self.outer == 1 or self.outer_pitch == self.size * self.inner
         return inner and outer
 
     def packed(self) -> Box:
-        """What it is like without gaps."""
+        """Return the box of the same pieces stored without gaps."""
         return Box(0, self.size, self.outer, self.size * self.inner, self.inner, self.size)
 
 
 Move = tuple[Box, Box]
-"""From where in the memory of one to where in that of another, piece by piece."""
+"""A source box in one device's memory, and the target box in another's, with the same pieces."""
 
 
 def box(shape: Shape, item: int, low: tuple[int, int, int], high: tuple[int, int, int]) -> Box:
-    """The part of an array that begins and is so long along two dimensions, or twice the same:
-    each a dimension, start and length."""
+    """Return the section of an array that is bounded along up to two dimensions.
+
+    `low` and `high` are each (dimension, start, length); for one dimension they are the same.
+    `item` is the size of an element in bytes.
+    """
     (first, start, length), (second, start_2, length_2) = sorted((low, high))
     outer, inner = prod(shape[:first]), prod(shape[second + 1 :]) * item
     if first == second:
@@ -66,8 +69,10 @@ def box(shape: Shape, item: int, low: tuple[int, int, int], high: tuple[int, int
 
 
 def moves(collective: Collective, sender: int, receiver: int) -> Sequence[Move]:
-    """What one member of a group gives another in a collective that combines nothing: from where in
-    its source to where in the result."""
+    """Return the moves from one group member's source to another's result.
+
+    `sender` and `receiver` are ranks in the group. Raises ValueError for collectives that reduce.
+    """
     shapes, item = collective.group_shapes, collective.source.storage_bytes
     axis, count, root = collective.axis, collective.group.size, collective.root
     shape = shapes[sender]
@@ -99,7 +104,7 @@ def moves(collective: Collective, sender: int, receiver: int) -> Sequence[Move]:
 
 
 def _transposed(collective: Collective, sender: int, receiver: int) -> Move:
-    """What one member gives another in an all-to-all."""
+    """Return the move from one member to another in an all-to-all."""
     shapes, item = collective.group_shapes, collective.source.storage_bytes
     split, joined, count = collective.axis, collective.concat_axis, collective.group.size
     shape = shapes[sender]
@@ -119,7 +124,7 @@ def _transposed(collective: Collective, sender: int, receiver: int) -> Move:
 
 
 def _halo_moves(collective: Collective, sender: int, receiver: int) -> Sequence[Move]:
-    """What neighbours give each other: the last and the first of what is their own."""
+    """Return the move between neighbours: from the sender's own rows to the receiver's halo."""
     shapes, item, axis = collective.group_shapes, collective.source.storage_bytes, collective.axis
     low, high = collective.low, collective.high
     here, there = shapes[sender], shapes[receiver]

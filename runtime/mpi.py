@@ -1,12 +1,12 @@
 """Devices as MPI ranks: one process each, through mpi4py.
 
-Start them with `mpiexec -n N mesh-run --backend=mpi ...`, or a program of one's own with
-`mpiexec -n N python -m mpi4py ...`. Before data move, ranks compare the signatures of what they
-have met for: point to point, so that nothing of one collective can be taken for a part of another.
-`mpi_supervisor.py` finds out whether ranks wait in vain.
+Start them with `mpiexec -n N mesh-run --backend=mpi ...`, or run a program of your own with
+`mpiexec -n N python -m mpi4py ...`. Before data move, ranks compare the signatures of their
+collectives, point to point, so that data of one collective cannot be mistaken for those of another.
+`mpi_supervisor.py` detects deadlocks.
 
-Collectives are steps that native code carries out (`message_steps.py`, `messages.py`): Python is
-called only where a rank waits for long, or ranks do not match.
+Collectives are lists of steps that native code carries out (`message_steps.py`, `messages.py`).
+Python runs only where a rank waits for long, or where ranks do not match.
 """
 
 from __future__ import annotations
@@ -37,11 +37,14 @@ from .mpi_threads import MpiThreadGroup
 from .offers import OfferingCommunicator, Offers
 
 _RUN, _MESSAGES = 1, 2
-"""Channels: of what is compared before data move, and the first of those of `shard.send`."""
+"""Channels: of comparisons before data move, and the first one of `shard.send` messages."""
 
 
 class TimedOut(NamedTuple):
-    """A rank has waited in vain: at what, for whom, and for how many seconds."""
+    """A device waited for others longer than the timeout.
+
+    `rank` is the number of the device, `awaited` those of the others.
+    """
 
     rank: int
     state: DeviceState
@@ -49,7 +52,7 @@ class TimedOut(NamedTuple):
     seconds: float
 
     def text(self) -> str:
-        """The same in words."""
+        """Return the error message."""
         return (
             f"waited {self.seconds:g} s on device {self.rank} for {names(self.awaited)}:"
             " is it stuck, or does --timeout give too few seconds?"
@@ -57,7 +60,7 @@ class TimedOut(NamedTuple):
 
 
 class MpiCommunicator(OfferingCommunicator):
-    """This rank among all of MPI's world."""
+    """The communicator of this MPI rank."""
 
     def __init__(self, ranks: Supervisor | None = None) -> None:
         self.ranks = ranks or supervisor()
@@ -91,7 +94,7 @@ class MpiCommunicator(OfferingCommunicator):
         return self._sent - self._sent_before
 
     def use_operations(self, operations: Sequence[object]) -> None:
-        """The operations of the program to be run, the same and in the same order on all ranks."""
+        """Set the operations of the program to run, in the same order on all ranks."""
         if self._operations is not operations:
             self._operations = operations
             self._numbers = {operation: number for number, operation in enumerate(operations)}
@@ -99,47 +102,47 @@ class MpiCommunicator(OfferingCommunicator):
     # Failures ---------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """A program is about to run. Raises RankError if one before it has failed."""
+        """Prepare for a run. Raises RankError if an earlier run failed."""
         if not self.ranks.is_usable():
             raise RankError("a run before this one failed: start the ranks again")
         self._context.reset()
         self.posted = self.taken = 0
 
     def verdict(self) -> Failure:
-        """What all ranks are told of a failure, this one's or another's."""
+        """Wait for the failure that all ranks are told, whether this rank's or another's."""
         return self.ranks.verdict()
 
     def recover(self) -> None:
-        """Begin again after a failure that all ranks know of; all call this."""
+        """Reset after a failure that all ranks know; a collective call."""
         self.ranks.recover()
         self.mail, self._context = self.ranks.mailbox, self.ranks.messages
         self._offers = Offers(self.process, self._context, self._command)
         self._groups.clear()
 
     def timed_out(self, content: tuple[int, PlainState, tuple[int, ...], float]) -> TimedOut:
-        """A rank waited in vain, with this rank's own operations."""
+        """Return a timeout of another rank in terms of this rank's operations."""
         rank, plain, awaited, seconds = content
         return TimedOut(rank, self._state(plain), awaited, seconds)
 
     def report(self, content: object) -> None:
-        """Tell all ranks that this one has failed: they raise RanksFailed with the content."""
+        """Tell all ranks that this one failed: they raise RanksFailed with `content`."""
         self.ranks.fail(Failure("report", content))
 
     def mismatch(self, states: Mapping[int, PlainState | None]) -> CollectiveMismatch:
-        """States that do not match, with this rank's own operations."""
+        """Return the error for states that do not match, in terms of this rank's operations."""
         return CollectiveMismatch({rank: self._state(state) for rank, state in states.items()})
 
     def _state(self, plain: PlainState | None) -> DeviceState:
         if plain is None:
             return ENDED
         text, number = plain
-        # A rank that runs another program than this one has other operations.
+        # A rank that runs another program has other operations.
         is_known = number is not None and number < len(self._operations)
         operation = self._operations[number] if is_known and number is not None else None
         return DeviceState(CollectiveSignature.parse(text), operation)
 
     def plain(self, state: DeviceState) -> PlainState:
-        """A state that other ranks understand."""
+        """Return a state in a form that other ranks understand."""
         text = "None" if state.signature is None else state.signature.text()
         return text, self._numbers.get(state.operation)
 
@@ -165,10 +168,11 @@ class MpiCommunicator(OfferingCommunicator):
         channel: int,
         numbers: tuple[int, ...] = (),
     ) -> dict[int, tuple[int, ...]]:
-        """Make sure that a group has reached one collective; returns what each brings for it.
+        """Check that a group has reached the same collective; return the numbers of each process.
 
-        In round k everybody tells what they know to the one 2^k places behind them: after all
-        rounds everybody knows all, and nobody tells anything before what they have heard matches.
+        In round k each process sends what it knows to the one 2^k places after it. After all rounds
+        each process knows everything, and no process sends anything before what it received
+        matches.
         """
         known = {self.process: numbers}
         distance = 1
@@ -190,7 +194,7 @@ class MpiCommunicator(OfferingCommunicator):
         boxes: Sequence[tuple[int, int]],
         state: PlainState,
     ) -> tuple[tuple[int, int], bytearray]:
-        """Wait for a message of one of some ranks and channels; returns of which it is."""
+        """Wait for a message in one of some boxes, each (rank, channel); return box and message."""
         deadline = time.monotonic() + self.ranks.timeout
         turns = 0
         self.ranks.enter(state)
@@ -206,7 +210,7 @@ class MpiCommunicator(OfferingCommunicator):
         return found
 
     def _turn(self, deadline: float, state: PlainState, awaited: Sequence[int]) -> None:
-        """What is due from time to time while this rank waits. Raises RanksFailed."""
+        """Check for failures and the timeout while this rank waits. Raises RanksFailed."""
         time.sleep(0)
         self.ranks.check()
         if time.monotonic() > deadline:
@@ -216,10 +220,7 @@ class MpiCommunicator(OfferingCommunicator):
             self.ranks.fail_together(Failure("timeout", content))
 
     def end(self) -> None:
-        """All ranks have run the program.
-
-        Raises RanksFailed if a message is left that nobody has received.
-        """
+        """Finish a run; a collective call. Raises RanksFailed if a message was never received."""
         state = self.plain(ENDED)
         numbers = (self.posted, self.taken)
         found = self._compare(self.world, state, _RUN, numbers).values()
@@ -240,13 +241,13 @@ class MpiCommunicator(OfferingCommunicator):
 
     @property
     def processes(self) -> range:
-        """The devices of this rank."""
+        """The grid processes (devices) of this rank."""
         return range(self.process * self._devices, (self.process + 1) * self._devices)
 
     def threads(self, devices: int) -> MpiThreadGroup | None:
-        """The threads of this rank's devices, `None` if it is one; all ranks ask for as many.
+        """Return the threads of this rank's devices, `None` for one device; a collective call.
 
-        Raises RankError for several if MPI does not let threads send and receive.
+        Raises RankError for several devices if MPI does not support THREAD_MULTIPLE.
         """
         self._devices = devices
         self._sent_before = self._sent
@@ -264,7 +265,7 @@ class MpiCommunicator(OfferingCommunicator):
         return found
 
     def address(self, sender: int, receiver: int, other: int) -> tuple[int, int]:
-        """The rank of one of two devices, and the channel of messages between them."""
+        """Return the (rank, channel) of messages between two devices, `other` being one of them."""
         count = self._devices
         return other // count, _MESSAGES + sender % count * count + receiver % count
 
@@ -289,9 +290,9 @@ class MpiCommunicator(OfferingCommunicator):
         return Command(native_messages(), bindings, words, state.operation, state, waits)
 
     def look_around(self, state: PlainState) -> None:
-        """What is due from time to time while this rank waits in a collective.
+        """Check for failures and the timeout in a collective. Raises RanksFailed.
 
-        Raises RanksFailed.
+        The timeout is measured from the last change of the message counts.
         """
         self.mail.poll()
         traffic = self._context.traffic()
@@ -302,7 +303,7 @@ class MpiCommunicator(OfferingCommunicator):
         self.ranks.leave()
 
     def mismatched(self, state: PlainState) -> NoReturn:
-        """A message was not of the collective that this rank has reached. Raises RanksFailed."""
+        """Report that a message belongs to another collective. Raises RanksFailed."""
         sender, theirs = self._context.mismatch()
         self._mismatched({self.process: state, sender: theirs})
 
@@ -337,7 +338,7 @@ class MpiCommunicator(OfferingCommunicator):
 
 @dataclass(frozen=True, slots=True)
 class _Waits:
-    """What a rank does where a collective makes it wait."""
+    """What Python does while a rank waits in a collective."""
 
     communicator: MpiCommunicator
     state: PlainState
@@ -350,11 +351,11 @@ class _Waits:
 
 
 def _are_equal(one: str, other: str) -> bool:
-    """Whether the signatures of two texts are."""
+    """Whether two texts are equal signatures."""
     return one == other or CollectiveSignature.parse(one) == CollectiveSignature.parse(other)
 
 
 @cache
 def world_communicator() -> MpiCommunicator:
-    """This process among all ranks."""
+    """Return this process's communicator among all ranks."""
     return MpiCommunicator()

@@ -1,4 +1,4 @@
-"""The last words of an MPI rank, and the end of all ranks."""
+"""Print the last error of an MPI rank and abort all ranks."""
 
 from __future__ import annotations
 
@@ -13,24 +13,27 @@ from contextlib import suppress
 from mpi4py import MPI
 
 PATIENCE = 1.0
-"""Seconds in which the launcher reads what a rank has said."""
+"""Seconds that the launcher gets to read a rank's output."""
 
 
 def print_error(text: str) -> None:
-    """Say what was wrong."""
+    """Print an error message to standard error."""
     sys.stderr.write(text)
     sys.stderr.flush()
 
 
 def abort(code: int) -> None:
-    """End all ranks at once. What was wrong has been said: MPI need not add that it aborts."""
+    """Abort all ranks at once.
+
+    The error has been printed already, so MPI's own message about the abort is suppressed.
+    """
     _await_reader()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     MPI.COMM_WORLD.Abort(code)
 
 
 def _await_reader() -> None:
-    """Wait until the launcher has read all: at an abort it drops what is left in its pipe."""
+    """Wait until the launcher has read all output, since an abort discards unread output."""
     deadline = time.monotonic() + PATIENCE
     for stream in (2, 1):
         unread = array("i", [1])

@@ -1,7 +1,7 @@
-"""Messages between MPI ranks, taken in as they come and kept until somebody asks for them.
+"""Messages between MPI ranks, received as they arrive and queued until they are taken.
 
-A rank that waits takes in whatever has arrived, so that no sender waits for a receiver, and so that
-messages that have been sent and not yet taken in can be counted (`mpi_supervisor.py`).
+A waiting rank receives everything that has arrived. So no sender waits for a receiver, and messages
+in flight can be counted (`mpi_supervisor.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .commands import Bytes
 
 
 class _Arrival:
-    """A message on its way into this rank's memory."""
+    """A message that is being received."""
 
     def __init__(self, data: bytearray, request: Any) -> None:
         self.data = data
@@ -27,9 +27,9 @@ class _Arrival:
 
 
 class Mailbox:
-    """Bytes for other ranks and from them, in order for each sender and channel.
+    """Byte messages to and from other ranks, in order for each sender and channel.
 
-    `sent` and `received` count whole messages.
+    `sent` and `received` count complete messages.
     """
 
     def __init__(self, mpi: Any) -> None:
@@ -42,7 +42,7 @@ class Mailbox:
         self.received = 0
 
     def send(self, receiver: int, channel: int, data: bytes | bytearray) -> None:
-        """Send bytes, which must not change any more, without waiting for the receiver."""
+        """Send bytes without waiting for the receiver; they must not change afterwards."""
         if receiver == self._rank:
             arrival = _Arrival(bytearray(data), None)
             arrival.is_complete = True
@@ -54,7 +54,7 @@ class Mailbox:
         self.sent += 1
 
     def poll(self) -> None:
-        """Take in what has arrived."""
+        """Receive what has arrived."""
         status = MPI.Status()
         while True:
             message = self._mpi.Improbe(MPI.ANY_SOURCE, MPI.ANY_TAG, status)
@@ -71,12 +71,14 @@ class Mailbox:
         self._incomplete = [each for each in self._incomplete if not each.is_complete]
 
     def clear(self) -> None:
-        """Drop what has come and nobody has taken."""
+        """Drop messages that were not taken."""
         self._boxes.clear()
 
     def take(self, boxes: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], bytearray] | None:
-        """The oldest message of the first of some senders and channels that has one, and which of
-        them that is."""
+        """Return the oldest message of the first (sender, channel) that has one, with that key.
+
+        `None` if there is none.
+        """
         for key in boxes:
             box = self._boxes.get(key)
             if box and box[0].is_complete:
@@ -84,23 +86,23 @@ class Mailbox:
         return None
 
     def holds(self, boxes: Iterable[tuple[int, int]]) -> bool:
-        """Whether a message has come, or is about to, of some senders and channels."""
+        """Whether a message of one of the (sender, channel) pairs has arrived or is arriving."""
         return any(self._boxes.get(key) for key in boxes)
 
 
 def packed(head: bytes, data: Bytes) -> bytearray:
-    """A message of two parts."""
+    """Return a message that consists of a head and data."""
     return bytearray(len(head).to_bytes(4, "little") + head) + data.tobytes()
 
 
 def unpacked(message: bytearray) -> tuple[Any, Bytes]:
-    """What a message holds, and the state of its sender."""
+    """Return the unpickled head (the sender's state) and the data of a message."""
     end = 4 + int.from_bytes(message[:4], "little")
     return pickle.loads(message[4:end]), np.frombuffer(message, np.uint8, offset=end)
 
 
 class Notes:
-    """Python objects from one rank to another, apart from all other messages."""
+    """Python objects sent between ranks, on a communicator of their own."""
 
     def __init__(self, mpi: Any) -> None:
         self._mpi = mpi.Dup()
@@ -113,7 +115,7 @@ class Notes:
         self._leaving.append((self._mpi.Isend([data, MPI.BYTE], receiver), data))
 
     def receive(self) -> list[tuple[int, Any]]:
-        """All notes that have come, with their senders."""
+        """Return all notes that have arrived, with their senders."""
         status = MPI.Status()
         notes: list[tuple[int, Any]] = []
         while (message := self._mpi.Improbe(MPI.ANY_SOURCE, MPI.ANY_TAG, status)) is not None:

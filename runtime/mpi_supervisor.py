@@ -1,10 +1,10 @@
-"""How MPI ranks fail together: one rank's failure ends the waiting of all, and is told once.
+"""Failure handling of MPI ranks: a failure of one rank releases all, and is printed once.
 
-Every rank tells rank 0 when it fails and when it ends; rank 0 tells all what has happened. It does
-so in a thread of its own, so that it answers while it computes. The same thread finds out whether
-ranks wait for each other in vain: it asks all of them twice where they wait and how many messages
-they have sent and received. If all waited both times, at the same places, and what was sent has
-been received, nothing can happen any more. No clock decides that, however slow a rank is.
+Each rank tells rank 0 when it fails and when it ends, and rank 0 tells all ranks what happened. A
+thread on rank 0 does so, so that it responds while the rank computes. The same thread detects
+deadlocks: it asks all ranks twice where they wait, and how many messages they have sent and
+received. If all waited at the same places both times, and all sent messages have been received, no
+rank can ever continue. No timing is involved, however slow a rank is.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from .mpi_abort import abort, print_error
 from .mpi_mail import Mailbox, Notes
 
 PERIOD = 0.02
-"""Seconds between two looks of rank 0 at what it has been told."""
+"""Seconds between two polls of rank 0 for notes."""
 
 ROUND = 0.1
-"""Seconds between two questions where ranks wait."""
+"""Seconds between two rounds in which rank 0 asks all ranks where they wait."""
 
 SETTLING = 0.1
-"""Seconds in which other ranks may fail as well before the lowest one's message is printed."""
+"""Seconds in which other ranks may fail too, before the lowest one's message is printed."""
 
 GRACE = 2.0
 """Seconds in which all ranks must end after one has failed."""
@@ -43,8 +43,11 @@ GRACE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a run has failed: states that do not match, what a rank says of its own failure, or that
-    it has waited in vain: the rank, its state, those that it waited for, and seconds."""
+    """Why a run failed.
+
+    `content` depends on the kind: for `mismatch` the states by device; for `report` what the rank
+    says; for `timeout` (device, state, awaited devices, seconds); for `exit` (rank, text).
+    """
 
     kind: Literal["mismatch", "report", "timeout", "exit"]
     content: Any
@@ -59,10 +62,10 @@ class RanksFailed(Exception):
 
 
 class Wait(NamedTuple):
-    """A device waits: for the how many-th time, and where.
+    """A wait of a device: its serial number, and its state.
 
-    One without a state has finished. In a collective, `number` may stay the same: its messages are
-    counted instead.
+    A device without a state has finished. In a collective, `number` may stay the same while the
+    message counts change.
     """
 
     number: int
@@ -70,8 +73,10 @@ class Wait(NamedTuple):
 
 
 class _Status(NamedTuple):
-    """What a rank answers: where its devices wait, messages of its own mailbox, and those of its
-    collectives, by whether they are a device's and by the number of the device or the rank."""
+    """The status of a rank: its devices' waits, the counts of its mailbox, and collective traffic.
+
+    Traffic is keyed by (whether it is a device's, number of the device or of the rank).
+    """
 
     waits: dict[int, Wait | None]
     sent: int
@@ -83,21 +88,24 @@ class Devices(Protocol):
     """The devices of a rank that has several, each a thread."""
 
     def waits(self) -> dict[int, Wait | None] | None:
-        """Where each waits, in a run; nothing if there is none."""
+        """Return where each device waits; `None` outside of a run."""
         ...
 
     def traffic(self) -> dict[int, Traffic]:
-        """What each has sent and received."""
+        """Return the messages that each device has exchanged."""
         ...
 
     @property
     def processes(self) -> Sequence[int]:
-        """Their numbers."""
+        """The numbers of the devices."""
         ...
 
 
 def _timeout() -> float:
-    """Seconds to wait for a rank that does not answer. Raises InputError for what are none."""
+    """Return the seconds to wait for a rank that does not respond.
+
+    Raises InputError if malformed.
+    """
     text = os.environ.get("MESH_OPT_MPI_TIMEOUT", "300")
     with suppress(ValueError):
         if float(text) > 0:
@@ -106,7 +114,7 @@ def _timeout() -> float:
 
 
 class Supervisor:
-    """This rank among all of the world; its methods are for the main thread."""
+    """This rank's side of failure handling; its methods are for the main thread."""
 
     def __init__(self, world: Any) -> None:
         self.rank = int(world.Get_rank())
@@ -118,7 +126,7 @@ class Supervisor:
         self.mailbox = Mailbox(world)
         self.messages = MessageContext(world.Dup(), self.rank)
         self.devices: Devices | None = None
-        """Those of a rank that has several; all ranks have as many."""
+        """The devices of a rank that has several; all ranks have the same number."""
         self._notes = Notes(world)
         self._waits = 0
         self._wait: Wait | None = None
@@ -130,17 +138,14 @@ class Supervisor:
         self._question: int | None = None
         self._monitor = _Monitor(self, self._notes) if self.rank == 0 else None
         self.has_threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE
-        """Whether threads may send and receive."""
+        """Whether MPI supports THREAD_MULTIPLE, so that threads may send and receive."""
         if self._monitor is not None and self.has_threads and self.size > 1:
             self._monitor.start()
         if self.size > 1:
             atexit.register(self._leave)
 
     def new_communicator(self) -> object:
-        """MPI's communicator of all ranks for messages of one kind; all ranks ask.
-
-        Raises RanksFailed.
-        """
+        """Return a new MPI communicator of all ranks; a collective call. Raises RanksFailed."""
         found, request = self._world.Idup()
         while not request.Test():
             self.check()
@@ -148,31 +153,31 @@ class Supervisor:
         return found
 
     def gathered(self, value: str) -> list[str]:
-        """What each rank says; all ranks ask, before anything else."""
+        """Gather a string from each rank; a collective call, before any other communication."""
         return list(self._world.allgather(value))
 
     # Waiting ----------------------------------------------------------------------------------
 
     def enter(self, state: PlainState, *, is_new: bool = True) -> None:
-        """This rank waits from now on; or it still does so, in a collective."""
+        """Record that this rank waits; with `is_new=False`, that it still waits in a collective."""
         self._waits += is_new
         self._wait = Wait(self._waits, state)
 
     def leave(self) -> None:
-        """This rank goes on."""
+        """Record that this rank continues."""
         self._wait = None
 
     def check(self) -> None:
-        """Look at what rank 0 says. Raises RanksFailed if the run has failed."""
+        """Process notes from rank 0. Raises RanksFailed if the run has failed."""
         self._serve()
         if self._failure is not None:
             self._is_failure_known = True
             raise RanksFailed(self._failure)
 
     def is_usable(self) -> bool:
-        """Whether a run may begin: what one that failed has left behind is not cleaned up.
+        """Whether a run may begin: ranks do not recover from a failed run by themselves.
 
-        A rank that is alone starts afresh. Raises RanksFailed if another has failed in this run.
+        A single rank resets itself. Raises RanksFailed if another rank has failed in this run.
         """
         if self.size == 1:
             self._failure = None
@@ -185,7 +190,7 @@ class Supervisor:
         return self._failure is None
 
     def verdict(self) -> Failure:
-        """What all ranks are told of a failure, this one's or another's."""
+        """Wait for the failure that all ranks are told, whether this rank's or another's."""
         self._is_failure_known = True
         while self._failure is None:
             self._serve()
@@ -193,14 +198,16 @@ class Supervisor:
         return self._failure
 
     def recover(self) -> None:
-        """Begin again after a failure that all ranks know; all call this. What was under way is
-        dropped."""
+        """Reset after a failure that all ranks know; a collective call.
+
+        Messages in flight are dropped.
+        """
         request = self._world.Ibarrier()
         while not request.Test():
             self._serve()
             time.sleep(PERIOD / 20)
         self._generation += 1
-        # Messages that nobody received may still be written to.
+        # Receive buffers of dropped messages may still be written to.
         self._dropped.append((self.mailbox, self.messages, self.devices))
         self.devices = None
         self.mailbox = Mailbox(self._world)
@@ -213,12 +220,12 @@ class Supervisor:
     # Failing and ending -----------------------------------------------------------------------
 
     def fail(self, failure: Failure) -> None:
-        """Tell all ranks of a failure, of which they may know already."""
+        """Tell all ranks of a failure; they ignore it if they know of one already."""
         self._is_failure_known = True
         self._tell(("failure", self._generation, failure))
 
     def fail_together(self, failure: Failure) -> NoReturn:
-        """The same, and raise RanksFailed with what all others raise."""
+        """Tell all ranks of a failure; raise RanksFailed with the one that all ranks raise."""
         self.fail(failure)
         deadline = time.monotonic() + GRACE
         while time.monotonic() < deadline:
@@ -227,11 +234,10 @@ class Supervisor:
         raise RanksFailed(failure)
 
     def finish(self, code: int, text: str, patience: float | None = None) -> int:
-        """End together with all other ranks; returns the exit code of all of them.
+        """End together with all other ranks; return the exit code of all.
 
-        With a code other than 0 rank 0 prints a text, that of the lowest rank that failed, and
-        ends ranks that do not come to their end. `patience` is how long to wait for those that
-        have not failed, in seconds.
+        If a code is not 0, rank 0 prints the text of the lowest rank that failed, and aborts ranks
+        that do not end. `patience` is how long to wait for ranks that have not failed, in seconds.
         """
         if self._is_finished:
             return code
@@ -246,14 +252,14 @@ class Supervisor:
             time.sleep(0.001)
             waited = time.monotonic() - start
             if code and waited > GRACE + 1 + self.rank % 16 / 4:
-                # Rank 0 does not end all, and nobody before this one has.
+                # Neither rank 0 nor a rank with a shorter delay has aborted.
                 if not self._is_printed:
                     print_error(text)
                 abort(code)
             if patience is not None and waited > patience:
                 return code
         if self._exit_code:
-            # What was interrupted may keep MPI from coming to its end.
+            # Interrupted operations may keep MPI from finalising.
             timer = threading.Timer(GRACE, os._exit, (self._exit_code,))
             timer.daemon = True
             timer.start()
@@ -262,7 +268,7 @@ class Supervisor:
         return self._exit_code
 
     def _take_last_notes(self) -> None:
-        """Receive what is under way, as MPI complains of messages that nobody has received."""
+        """Receive notes in flight, since MPI complains about messages that are never received."""
         request = self._world.Ibarrier()
         deadline = time.monotonic() + GRACE
         while not request.Test() and time.monotonic() < deadline:
@@ -273,16 +279,16 @@ class Supervisor:
             self._monitor.step()
 
     def _leave(self) -> None:
-        """The process ends: well, or by an exception that nobody has caught."""
+        """Finish at process exit, normal or by an uncaught exception."""
         if not MPI.Is_finalized():
             self.finish(int(getattr(sys, "last_value", None) is not None), "", GRACE)
         if self._monitor is not None:
             self._monitor.stop()
 
-    # What is said between ranks ---------------------------------------------------------------
+    # Notes between ranks ----------------------------------------------------------------------
 
     def _status(self) -> _Status:
-        """Where this rank waits, and what it has sent and received."""
+        """Return the status of this rank."""
         mail, devices = self.mailbox, self.devices
         traffic = {(False, self.rank): self.messages.traffic()}
         waits: dict[int, Wait | None] = {self.rank: self._wait}
@@ -292,7 +298,7 @@ class Supervisor:
         return _Status(waits, mail.sent, mail.received, traffic)
 
     def told(self, note: tuple[Any, ...]) -> None:
-        """What rank 0 says."""
+        """Handle a note from rank 0."""
         match note:
             case ("status", number):
                 self._question = number
@@ -323,7 +329,7 @@ class Supervisor:
 
 
 class _Monitor:
-    """What rank 0 does for all ranks."""
+    """The part of failure handling that rank 0 does for all ranks."""
 
     def __init__(self, supervisor: Supervisor, notes: Notes) -> None:
         self._supervisor = supervisor
@@ -345,22 +351,22 @@ class _Monitor:
 
     @property
     def has_thread(self) -> bool:
-        """Whether it looks after the ranks by itself."""
+        """Whether the monitor runs in a thread of its own."""
         return self._thread is not None
 
     def start(self) -> None:
-        """Look after the ranks in a thread."""
+        """Start the monitor's thread."""
         self._thread = threading.Thread(target=self._run, daemon=True, name="mesh-opt-ranks")
         self._thread.start()
 
     def stop(self) -> None:
-        """Look after the ranks no longer: MPI ends."""
+        """Stop the monitor before MPI is finalised."""
         self._is_over = True
         if self._thread is not None:
             self._thread.join(GRACE)
 
     def forget(self) -> None:
-        """Forget a failure, and questions that nobody will answer."""
+        """Clear a failure, and questions that will not be answered."""
         with self._lock:
             self._generation += 1
             self._has_failed = self._is_asking = False
@@ -374,7 +380,7 @@ class _Monitor:
             time.sleep(PERIOD)
 
     def step(self) -> None:
-        """Take in what ranks have said, and do what is due."""
+        """Handle the notes that have arrived, check for deadlocks, and end ranks where due."""
         with self._lock:
             for rank, note in self._notes.receive():
                 self.told(rank, note)
@@ -383,14 +389,14 @@ class _Monitor:
             self._end()
 
     def told(self, rank: int, note: tuple[Any, ...]) -> None:
-        """What a rank says, this one included."""
+        """Handle a note from a rank, including this one."""
         with self._lock:
             match note:
                 case ("status", number, status):
                     if number == self._round:
                         self._replies[rank] = status
                 case ("failure", generation, failure):
-                    # A failure before the last recovery is over.
+                    # Ignore failures from before the last recovery.
                     if generation == self._generation:
                         if failure.kind == "report" and not self._has_failed:
                             self._reporter = rank
@@ -418,7 +424,10 @@ class _Monitor:
     # Deadlocks --------------------------------------------------------------------------------
 
     def _look_for_deadlock(self) -> None:
-        """Ask all ranks where they wait, and compare two answers of each. Who waits answers."""
+        """Ask all ranks where they wait, and compare two answers of each.
+
+        Only waiting ranks answer.
+        """
         if len(self._replies) == self._supervisor.size:
             previous, self._previous, self._replies = self._previous, self._replies, {}
             self._is_asking = False
@@ -442,13 +451,13 @@ class _Monitor:
         states = {device: wait.state for device, wait in waits.items() if wait is not None}
         self._fail(Failure("mismatch", states))
 
-    # The end ----------------------------------------------------------------------------------
+    # Exit -------------------------------------------------------------------------------------
 
     def _end(self) -> None:
         """Print the message of a failure once, and end all ranks."""
         since = time.monotonic() - self._first_failure if self._first_failure else 0.0
         is_complete = len(self._exits) == self._supervisor.size
-        # Who has reported a failure has most to say of it.
+        # The rank that reported a failure has the most detailed message.
         patience = SETTLING if self._reporter is None else GRACE / 2
         is_told = is_complete or since > patience or self._reporter in self._exits
         if self._first_failure and not self._has_printed and is_told:
@@ -468,7 +477,7 @@ class _Monitor:
 
 
 def _core_sharers(world: Any) -> int:
-    """How many ranks of this machine may use a core that this one may use; all ranks ask."""
+    """Count this machine's ranks that share a core with this one; a collective call."""
     machine = world.Split_type(MPI.COMM_TYPE_SHARED)
     own = core_numbers()
     cores: list[list[int]] = machine.allgather(sorted(own))
@@ -477,7 +486,7 @@ def _core_sharers(world: Any) -> int:
 
 
 def _is_deadlock(before: dict[int, _Status], now: dict[int, _Status]) -> bool:
-    """Whether all devices have waited between two answers, with no message on its way."""
+    """Whether all devices waited between two answers, with no message in flight."""
     waits = [wait for status in now.values() for wait in status.waits.values()]
     traffic = {who: each for status in now.values() for who, each in status.traffic.items()}
     return (
@@ -496,5 +505,5 @@ def _is_deadlock(before: dict[int, _Status], now: dict[int, _Status]) -> bool:
 
 @cache
 def supervisor() -> Supervisor:
-    """This process among all ranks; the first call is made by all of them together."""
+    """Return this process's supervisor; the first call is collective."""
     return Supervisor(MPI.COMM_WORLD)

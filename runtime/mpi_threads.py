@@ -1,8 +1,9 @@
 """MPI ranks with several devices each, which are threads.
 
-In a collective the devices of a rank meet in its memory, and one of them sends and receives for all
-(`message_steps.py`). They wait in native code, which leaves in each device's context where that is;
-the rank's main thread looks after all of them meanwhile, and ends them when the run has failed.
+In a collective the devices of a rank exchange data in shared memory, and one of them sends and
+receives for all (`message_steps.py`). They wait in native code, which records in each device's
+context where it waits. Meanwhile the rank's main thread monitors them, and stops them when the run
+has failed.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ from .threads import ThreadCommunicator, ThreadGroup
 T = TypeVar("T")
 
 LOOK = 0.01
-"""Seconds between two looks of the main thread at what the other ranks say."""
+"""Seconds between two checks of the main thread for failures of other ranks."""
 
 PATIENCE = 2.0
-"""Seconds in which devices that are told to end do so, unless they compute."""
+"""Seconds in which released devices must end, unless they compute."""
 
 PAUSE = 0.0002
-"""Seconds between two looks of a device for a message (`shard.send`)."""
+"""Seconds between two polls of a device for a message (`shard.send`)."""
 
 
 class Unmatched(Exception):
-    """Devices do not match: what each has reached."""
+    """Devices do not match; `states` holds what each has reached."""
 
     def __init__(self, states: dict[int, PlainState]) -> None:
         super().__init__("devices do not match")
@@ -51,7 +52,7 @@ class Unmatched(Exception):
 
 
 class Rank(Protocol):
-    """The rank that devices belong to, among all others (`mpi.py`)."""
+    """The interface to the rank that devices belong to (`mpi.py`)."""
 
     process: int
     ranks: Supervisor
@@ -60,26 +61,26 @@ class Rank(Protocol):
     taken: int
 
     def plain(self, state: DeviceState) -> PlainState:
-        """A state that other ranks understand."""
+        """Return a state in a form that other ranks understand."""
         ...
 
     def address(self, sender: int, receiver: int, other: int) -> tuple[int, int]:
-        """The rank of one of two devices, and the channel of messages between them."""
+        """Return the (rank, channel) of messages between two devices, `other` being one of them."""
         ...
 
 
 class MpiThreadGroup(ThreadGroup):
-    """The devices of this rank; `communicators` are theirs, in order."""
+    """The device threads of this rank; `communicators` are theirs, in order."""
 
     def __init__(self, rank: Rank, count: int) -> None:
-        """All ranks call this together, with one count."""
+        """A collective call: all ranks pass the same `count`."""
         super().__init__(count)
         self._patience = LOOK
         self.rank = rank
         self.ranks = rank.ranks
         mpi = self.ranks.new_communicator()
         self.lock = Lock()
-        """Held by who uses the rank's mailbox while devices run."""
+        """Protects the rank's mailbox while devices run."""
         first = rank.process * count
         self.processes = range(first, first + count)
         self._devices = [MpiThreadCommunicator(self, process, mpi) for process in self.processes]
@@ -89,10 +90,10 @@ class MpiThreadGroup(ThreadGroup):
         self.ranks.devices = self
 
     def run(self, work: Callable[[ThreadCommunicator], T]) -> list[T]:
-        """Run `work` on every device of this rank, as all ranks do at once.
+        """Run `work` on all devices of this rank, at the same time as all other ranks.
 
-        Raises the exception of a device that failed by itself, and RanksFailed where another rank
-        has failed or devices do not match.
+        Raises the exception of a device that failed by itself, and RanksFailed if another rank
+        failed or devices do not match.
         """
         self._progress.clear()
         for each in self._devices:
@@ -105,10 +106,10 @@ class MpiThreadGroup(ThreadGroup):
         finally:
             self._runs = False
 
-    # What other ranks ask for -----------------------------------------------------------------
+    # Status for other ranks -------------------------------------------------------------------
 
     def waits(self) -> dict[int, Wait | None] | None:
-        """Where each device waits, in a run."""
+        """Return where each device waits; `None` outside of a run."""
         if not self._runs:
             return None
         busy = self._crew.busy
@@ -120,10 +121,10 @@ class MpiThreadGroup(ThreadGroup):
             }
 
     def traffic(self) -> dict[int, Traffic]:
-        """What each device has sent and received."""
+        """Return the messages that each device has exchanged."""
         return {each.process: each.context.traffic() for each in self._devices}
 
-    # Looking after the devices ----------------------------------------------------------------
+    # Monitoring the devices -------------------------------------------------------------------
 
     def _await(self, has_ended: bool) -> None:
         try:
@@ -133,14 +134,14 @@ class MpiThreadGroup(ThreadGroup):
                 has_ended = self._crew.wait(self._patience)
         except BaseException:
             self.fail()
-            # Wait a while for devices that are told to end.
+            # Give released devices time to end.
             deadline = time.monotonic() + PATIENCE
             while not has_ended and time.monotonic() < deadline:
                 has_ended = self._crew.wait(self._patience)
             raise
 
     def _look_at_clock(self) -> None:
-        """Raise RanksFailed if a device has waited for too long."""
+        """Raise RanksFailed if a device has waited longer than the timeout."""
         waits, traffic = self.waits() or {}, self.traffic()
         now, late = time.monotonic(), list[int]()
         for process, wait in waits.items():
@@ -153,7 +154,8 @@ class MpiThreadGroup(ThreadGroup):
                 late.append(process)
         if not late:
             return
-        # One that waits for another rank says more than one that waits for that device.
+        # Prefer a device that waits for another rank: its message says more than that of a device
+        # that waits for that device.
         process = next((each for each in late if traffic[each].awaited), late[0])
         wait = waits[process]
         assert wait is not None and wait.state is not None
@@ -162,7 +164,7 @@ class MpiThreadGroup(ThreadGroup):
         self.ranks.fail_together(Failure("timeout", content))
 
     def _missing(self, state: PlainState, waits: dict[int, Wait | None]) -> tuple[int, ...]:
-        """The devices of this rank that have not come to where one of them is."""
+        """Return the devices of this rank that have not arrived at a collective."""
         signature = CollectiveSignature.parse(state[0])
         group = () if signature is None else signature.group
         missing = [each for each in group if each in waits and _state(waits[each]) != state]
@@ -174,7 +176,7 @@ def _state(wait: Wait | None) -> PlainState | None:
 
 
 class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
-    """One device's way to the others of its rank and of other ranks."""
+    """The communicator of one device thread of an MPI rank."""
 
     def __init__(self, group: MpiThreadGroup, process: int, mpi: object) -> None:
         super().__init__(group, process)
@@ -202,13 +204,16 @@ class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
         return sum(self.context.traffic().sent) + self._posts
 
     def begin(self) -> None:
-        """A program is about to run."""
+        """Prepare for a run."""
         self.context.reset()
         self._awaited = None
         self._sent_before = self._sent
 
     def wait(self) -> Wait | None:
-        """Where this device waits, as another thread that holds the lock of the group sees it."""
+        """Return where this device waits, `None` if it does not.
+
+        The caller holds the lock of the group.
+        """
         if self._awaited is not None:
             has_come = self._group.rank.mail.holds(self._boxes)
             return None if has_come else Wait(-1 - self._received, self._awaited)
@@ -256,10 +261,10 @@ class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
         return Meeting(words, [first + 8 * SLOT_WORDS * each for each in range(group.size)])
 
     def look_around(self) -> None:
-        """The main thread does what is due while this device waits."""
+        """Do nothing: the main thread checks for failures while this device waits."""
 
     def mismatched(self) -> NoReturn:
-        """A device has not come for what this one has. Raises Unmatched."""
+        """Raise Unmatched: another device has come for another collective."""
         own = self.context.reached()
         raise Unmatched(dict([own, self.context.mismatch()]))
 

@@ -1,13 +1,13 @@
-"""The runtime's native functions: copies, and collectives on shared memory.
+"""Native functions of the runtime: copies, and collectives in shared memory.
 
-A collective has the same interface as a kernel. Its bindings are `[meeting, state, source,
-result, scratch, signature]`; its constants are listed at each function. All of them pull:
-everyone publishes where its data are, waits for the others, reads from them what it needs, and
-waits again before anybody may overwrite anything.
+A collective has the same interface as a kernel. Its bindings are `[meeting, state, source, result,
+scratch, signature]`; its constants are listed at each function. Collectives pull: each participant
+publishes the addresses of its buffers, waits for the others, reads what it needs from them, and
+waits again before anyone may overwrite its source.
 
-A meeting is an array of words: `[0]` how many have arrived, `[8]` the generation, then from word
-16 eight words per participant (source, result, size, signature, generation). The state is a device
-group's: `[0]` is set where somebody failed, and every waiting loop looks at it.
+A meeting is an array of words: `[0]` the number of arrivals, `[8]` the generation, then from word
+16 eight words per participant (source, result, size, signature, generation). The state belongs to a
+group of devices: `[0]` is set when one of them fails, and every waiting loop checks it.
 """
 
 from __future__ import annotations
@@ -35,53 +35,55 @@ from .native_functions import runtime_function
 SOURCE = source_of(__file__)
 
 SIGNATURE = 5
-"""The binding of a collective that tells it from others: equal ones have equal numbers."""
+"""The index of the binding that identifies a collective; equal collectives have equal numbers."""
 
 SLOT_WORDS = 8
 FIRST_SLOT = 16
 SPINS, YIELDS = 4, 1000
-"""Looks at a word on the core, and how often a device that waits gives it away before it sleeps.
+"""Polls that spin with a pause, then polls that yield the core, before a waiting device sleeps.
 
-Giving away a core that nobody wants takes no longer than some pauses, which take up to 50 ns each;
-waking up takes 100 us, so those who wait for less stay awake."""
+Yielding a core that nobody wants takes no longer than a few pauses, which take up to 50 ns each.
+Waking up takes 100 us, so that shorter waits do not sleep.
+"""
 
 REDUCTION_CHUNK = 4096
-"""Elements of a tile of a reduction kernel."""
+"""Elements in a tile of a reduction kernel."""
 
 FAILED = 1
-"""Status of a command that failed itself."""
+"""Status of a command that failed by itself."""
 
 RELEASED = 2
-"""Status of a command that gave up because another device failed."""
+"""Status of a command that stopped waiting because another device failed."""
 
 MEETINGS = 16
-"""The word of a state that counts how often a device has met the others and gone on."""
+"""The word of a state that counts how often devices have met and continued."""
 
 MISMATCHED = 5
-"""Status of a collective that met another one, before it has moved any data."""
+"""Status of a collective whose participants' signatures differ; no data were moved."""
 
 RESIZED = 8
-"""Status of a collective in which a device has other sizes than before; no data were moved."""
+"""Status of a collective in which a device has new operand sizes; no data were moved."""
 
 WAITING = 6
-"""Status of a function that waits, and is to be called again when Python has looked around."""
+"""Status of a function that still waits; Python checks for failures and calls it again."""
 
 AT_ONCE, START, FINISH = range(3)
-"""Phases of a collective, its third argument: all of it; as far as it comes without waiting, which
-may be `WAITING`; and the rest of one that was started. A function of messages may be started again
-and again, and gets further each time."""
+"""Phases of a collective, its third argument: all of it; only what needs no waiting, which may
+return `WAITING`; the rest of one that was started. A function of messages may be started repeatedly
+and advances each time.
+"""
 
 TOO_NARROW = 3
-"""Status of a halo exchange with a neighbour that has less than the halo."""
+"""Status of a halo exchange with a neighbour whose shard is narrower than the halo."""
 
 
 def meeting_words(participants: int) -> int:
-    """The size of a meeting."""
+    """Return the number of words of a meeting."""
     return FIRST_SLOT + SLOT_WORDS * participants
 
 
 def back_off(spins: int, yields: int) -> None:
-    """Wait a little: at first on the core, then by giving it away, after `yields` times asleep."""
+    """Wait between two polls: spin first, then yield the core, and sleep after `yields` polls."""
     if spins > SPINS + yields:
         sleep_shortly()
     elif spins > SPINS:
@@ -91,7 +93,7 @@ def back_off(spins: int, yields: int) -> None:
 
 
 def arrive(meeting: int, participants: int) -> int:
-    """Come to a barrier; returns the generation that ends when all have."""
+    """Arrive at a barrier; return the generation that ends when all have arrived."""
     generation = atomic_load(meeting + 64)
     if atomic_add(meeting, 1) == participants - 1:
         atomic_store(meeting, 0)
@@ -100,9 +102,9 @@ def arrive(meeting: int, participants: int) -> int:
 
 
 def wait(meeting: int, generation: int, state: int) -> int:
-    """The rest of a barrier: 0 once all are here, or RELEASED if somebody failed.
+    """Wait until a barrier's generation ends; return 0, or RELEASED if a device failed.
 
-    The state is told how often devices have met.
+    Counts the meeting in the state.
     """
     spins = 0
     while atomic_load(meeting + 64) == generation:
@@ -115,19 +117,19 @@ def wait(meeting: int, generation: int, state: int) -> int:
 
 
 def wait_for_devices(meeting: int, participants: int, state: int) -> int:
-    """A barrier: 0, or RELEASED."""
+    """Arrive at a barrier and wait for it; return 0 or RELEASED."""
     return wait(meeting, arrive(meeting, participants), state)
 
 
 def slot(meeting: int, participant: int) -> int:
-    """Where a participant publishes."""
+    """Return the address of the words that a participant publishes."""
     return meeting + 8 * (FIRST_SLOT + SLOT_WORDS * participant)
 
 
 def publish(bindings: Sequence[int], rank: int, participants: int, size: int, phase: int) -> int:
-    """Tell the others where the data are, and wait until all have, as far as the phase says.
+    """Publish this device's buffers, and wait until all participants have, as the phase allows.
 
-    Returns MISMATCHED if others came for another collective.
+    Returns 0, WAITING, RELEASED, or MISMATCHED if participants came for another collective.
     """
     meeting, state = bindings[0], bindings[1]
     mine = slot(meeting, rank)
@@ -136,7 +138,8 @@ def publish(bindings: Sequence[int], rank: int, participants: int, size: int, ph
         store_word(mine + 8, bindings[3])
         store_word(mine + 16, size)
         store_word(mine + 24, bindings[SIGNATURE])
-        # In a slot of its own: another may begin the next generation before this one is seen.
+        # Kept in the own slot: another participant may start the next generation before this one
+        # sees that its generation has ended.
         store_word(mine + 32, arrive(meeting, participants))
     if phase == START:
         return WAITING
@@ -150,7 +153,7 @@ def publish(bindings: Sequence[int], rank: int, participants: int, size: int, ph
 
 
 def shard_start(size: int, parts: int, index: int) -> int:
-    """Where a shard begins: the last `size mod parts` shards are longer by one."""
+    """Return the start of a shard: the last `size mod parts` shards are longer by one."""
     shorter = parts - size % parts
     return index * (size // parts) + max(0, index - shorter)
 
@@ -162,8 +165,10 @@ def copy(bindings: Sequence[int], constants: Sequence[int], first: int, last: in
 
 
 def copy_rows(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """`rows` runs of `bytes` from binding 1 to 0: [rows, bytes, target pitch, source pitch,
-    target start, source start]."""
+    """Copy rows of bytes from binding 1 to binding 0.
+
+    Constants: [rows, bytes of a row, target pitch, source pitch, target start, source start].
+    """
     for row in range(constants[0]):
         target = bindings[0] + constants[4] + row * constants[2]
         source = bindings[1] + constants[5] + row * constants[3]
@@ -172,7 +177,10 @@ def copy_rows(bindings: Sequence[int], constants: Sequence[int], first: int, las
 
 
 def all_gather(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Constants: [participants, rank, root (-1: everybody is), rows, bytes of an own row]."""
+    """Concatenate all sources, on the root or everywhere.
+
+    Constants: [participants, rank, root (-1: all), rows, bytes of a row of the own source].
+    """
     meeting, state = bindings[0], bindings[1]
     participants, rank, root, rows = constants[0], constants[1], constants[2], constants[3]
     status = publish(bindings, rank, participants, constants[4], first)
@@ -195,9 +203,12 @@ def all_gather(bindings: Sequence[int], constants: Sequence[int], first: int, la
 
 
 def all_to_all(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Constants: [participants, rank, outer, split size, middle, concat size, inner bytes,
-    order]; order 0: the split dimension is outside of the concatenated one, 1: inside, 2: they
-    are one. Sizes are the own ones before; along the concatenated dimension others may differ."""
+    """Split all sources along one dimension, and concatenate the pieces along another.
+
+    Constants: [participants, rank, outer, split size, middle, concat size, inner bytes, order].
+    Order 0: the split dimension is outside of the concatenated one; 1: inside; 2: they are the
+    same. Sizes are those of the own source; the concatenated sizes of others may differ.
+    """
     meeting, state = bindings[0], bindings[1]
     participants, rank, outer = constants[0], constants[1], constants[2]
     split, middle, joined, inner = constants[3], constants[4], constants[5], constants[6]
@@ -257,8 +268,11 @@ def all_to_all(bindings: Sequence[int], constants: Sequence[int], first: int, la
 
 
 def pull(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Rows from one other device: [participants, rank, sender (-1: nobody), rows, row bytes,
-    source pitch, source start]; what nobody sends is zero."""
+    """Copy rows from one other device; the result is zero without a sender.
+
+    Constants: [participants, rank, sender (-1: none), rows, bytes of a row, source pitch, source
+    start].
+    """
     meeting, state = bindings[0], bindings[1]
     participants, rank, sender = constants[0], constants[1], constants[2]
     status = publish(bindings, rank, participants, 0, first)
@@ -282,9 +296,9 @@ def reduce_run(
     start: int,
     count: int,
 ) -> int:
-    """Reduce a run of everybody's source, `start` bytes in, into `target`.
+    """Reduce a contiguous run of all sources, `start` bytes in, into `target`.
 
-    The scratch holds the reduction's bindings and, behind them, its one constant.
+    The scratch memory holds the reduction kernel's bindings, followed by its constant.
     """
     store_word(scratch, target)
     for other in range(participants):
@@ -296,11 +310,13 @@ def reduce_run(
 
 
 def all_reduce(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Constants: [participants, rank, root (-1: everybody is), elements, bytes of a source
-    element, bytes of a result element, reduction kernel].
+    """Reduce all sources, on the root or everywhere.
 
-    Each device reduces its own part for all of them, in one order of the participants, so that
-    everybody gets the same bits.
+    Constants: [participants, rank, root (-1: all), elements, bytes of a source element, bytes of a
+    result element, reduction kernel].
+
+    Each device reduces its own part for all of them, always in the order of the participants, so
+    that all results are bitwise equal.
     """
     meeting, state = bindings[0], bindings[1]
     participants, rank, root, count = constants[0], constants[1], constants[2], constants[3]
@@ -315,7 +331,7 @@ def all_reduce(bindings: Sequence[int], constants: Sequence[int], first: int, la
         else:
             clear_bytes(bindings[3], count * result_bytes)
         return wait_for_devices(meeting, participants, state)
-    # Parts begin at cache lines, so that no two devices write to one.
+    # Parts are multiples of 64 elements, so that no two devices write to the same cache line.
     part = ((count + participants - 1) // participants + 63) // 64 * 64
     start = min(rank * part, count)
     length = min(start + part, count) - start
@@ -330,8 +346,11 @@ def all_reduce(bindings: Sequence[int], constants: Sequence[int], first: int, la
 
 
 def reduce_scatter(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Constants: [participants, rank, rows, source row elements, own start in a row, own row
-    elements, bytes of a source element, bytes of a result element, reduction kernel]."""
+    """Reduce all sources, and keep the own shard of the result.
+
+    Constants: [participants, rank, rows, elements of a source row, own start in a row, elements of
+    an own row, bytes of a source element, bytes of a result element, reduction kernel].
+    """
     meeting, state = bindings[0], bindings[1]
     participants, rank, rows, pitch = constants[0], constants[1], constants[2], constants[3]
     start, length = constants[4], constants[5]
@@ -353,10 +372,11 @@ def reduce_scatter(bindings: Sequence[int], constants: Sequence[int], first: int
 
 
 def exchange_halo(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Constants: [participants, rank, rows, own size, inner bytes, low, high].
+    """Copy the source to the result, and fill its halos from the neighbours.
 
-    Source and result hold the halos around what is a device's own. Neighbours' halos are read
-    nowhere, so all may write theirs at once. A halo wider than a neighbour is a failure.
+    Constants: [participants, rank, rows, own size, inner bytes, low, high]. Sources and results
+    include the halos. Halos of sources are never read, so all devices may write theirs at the same
+    time. Returns TOO_NARROW if a neighbour's own part is narrower than the halo.
     """
     meeting, state = bindings[0], bindings[1]
     participants, rank, rows, size = constants[0], constants[1], constants[2], constants[3]
@@ -387,5 +407,5 @@ def exchange_halo(bindings: Sequence[int], constants: Sequence[int], first: int,
 
 @cache
 def native_function(name: str) -> Native:
-    """The native code of one of this module's functions."""
+    """Return the native code of one of this module's functions."""
     return runtime_function(globals()[name], INTRINSICS)

@@ -1,6 +1,7 @@
-"""The runtime's own native functions: compiled once for a machine, or given in object code.
+"""The registry of the runtime's native functions, which are compiled once or loaded.
 
-A saved program brings those that it needs, so that running it compiles nothing.
+A saved program contains the object code of those that it needs, so that running it compiles
+nothing.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ _lock = Lock()
 
 
 def runtime_function(function: FunctionType, *sources: str) -> Native:
-    """The native code of a function; `sources` are the texts of the other modules it uses."""
+    """Return the native code of a function.
+
+    `sources` are the source texts of the other modules that it calls; they are part of its cache
+    key.
+    """
 
     def compile() -> Native:
-        # The compiler takes time to import: only for who needs it.
+        # Imported here because importing the compiler takes time.
         from ..codegen.native_functions import compile_function
 
         return compile_function(function, *sources)
@@ -29,14 +34,17 @@ def runtime_function(function: FunctionType, *sources: str) -> Native:
 
 
 def native_function_named(key: str, compile: Callable[[], Native]) -> Native:
-    """A native function of the runtime: given under this key, or compiled."""
+    """Return the native function registered under a key, or compile it."""
     found = _used[key] = _given.get(key) or compile()
     return found
 
 
 def give_functions(functions: Mapping[str, tuple[str, memoryview]]) -> None:
-    """Let native functions be those in object code that was made for this machine, each a symbol
-    and its image, unless there are some already. They stay as long as the process."""
+    """Register native functions from object code for this machine, as (symbol, image) by key.
+
+    Keys that are registered or in use are skipped. The functions stay loaded until the process
+    ends.
+    """
     with _lock:
         new = {key: each for key, each in functions.items() if key not in {**_given, **_used}}
         loaded = load_objects(dict(new.values()))
@@ -44,5 +52,5 @@ def give_functions(functions: Mapping[str, tuple[str, memoryview]]) -> None:
 
 
 def used_functions() -> dict[str, Native]:
-    """All that were asked for so far, by their keys."""
+    """Return all native functions requested so far, by key."""
     return dict(_used)

@@ -1,7 +1,8 @@
-"""How MPI ranks go on natively where devices may bring different sizes.
+"""How MPI ranks run collectives of dynamic sizes without Python.
 
-Before such a collective every device tells the group whether it has other sizes than the last time.
-Where none has, they go on with what is kept of it; else all ask Python, which exchanges the sizes.
+Before such a collective, each device tells the group whether its sizes have changed since the last
+time (an all-gather of one word, the offer). If none have, all reuse the previous command; otherwise
+all return to Python, which exchanges the sizes.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from .message_context import MessageContext
 from .native import SIGNATURE
 
 Prepare = Callable[[Collective, Buffer, Buffer, DeviceState, object], Command]
-"""Makes the command of a collective, told from others by what is brought."""
+"""Makes the command of a collective; the last argument is part of its header, which all compare."""
 
 _NEW = 1
 
 
 class Offers:
-    """What a device tells others of its sizes."""
+    """The offers of one device."""
 
     def __init__(self, process: int, context: MessageContext, prepare: Prepare) -> None:
         self._process = process
@@ -38,8 +39,11 @@ class Offers:
         self._words: dict[tuple[int, ...], Words] = {}
 
     def command(self, state: DeviceState) -> Command:
-        """Tells the group whether the word behind the other bindings is 0, and fails with `RESIZED`
-        unless it is for all of them."""
+        """Return the command that gathers all devices' offers.
+
+        The word behind the bindings is nonzero if this device has new sizes. The command fails with
+        `RESIZED` unless that word is 0 on all devices.
+        """
         command, words = self._gather(state)
         first = words.ctypes.data
         *steps, end = command.constants
@@ -49,7 +53,7 @@ class Offers:
         return padded(replace(command, bindings=self._bindings(words), constants=constants))
 
     def tell(self, state: DeviceState) -> None:
-        """Tell the group that this device asks for all sizes, if it has not heard so already."""
+        """Tell the group that this device needs all sizes, unless another one has done so."""
         if self._context.take_resized():
             return
         command, words = self._gather(state)
@@ -73,13 +77,13 @@ class Offers:
 
 
 def padded(command: Command) -> Command:
-    """A command with as many bindings as host code expects of one with open sizes."""
+    """Pad a command's bindings to the number of those of a collective of dynamic size."""
     missing = SIGNATURE + 1 - len(command.bindings)
     return replace(command, bindings=(*command.bindings, *(0,) * missing))
 
 
 class OfferingCommunicator(Communicator):
-    """One whose collectives are commands of messages, and whose devices offer each other sizes."""
+    """A communicator whose collectives are message steps, and whose devices send offers."""
 
     _offers: Offers
 
@@ -92,7 +96,7 @@ class OfferingCommunicator(Communicator):
         state: DeviceState,
         brought: object,
     ) -> Command:
-        """The command of a collective, in front of which all compare what they have `brought`."""
+        """Return the command of a collective; `brought` is compared between participants first."""
 
     def sizes(
         self, group: Group, state: DeviceState, own: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Calls of a function by all MPI ranks: what they must have in common, and what each gets."""
+"""Calls of a function by all MPI ranks: agree on the call, and exchange inputs and results."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 _LIBRARY_NAMES = ("MPI4PY_LIBMPI", "MPI4PY_MPIABI")
-"""The environment variables by which mpi4py is told which library to load."""
+"""Environment variables that tell mpi4py which MPI library to load."""
 
 
 def join_ranks() -> MpiCommunicator:
-    """This process among all ranks. Raises InputError without mpi4py or MPI."""
+    """Return this process's communicator. Raises InputError without mpi4py or MPI."""
     try:
         from .mpi import world_communicator
     except (ImportError, RuntimeError) as error:
@@ -45,7 +45,7 @@ def join_ranks() -> MpiCommunicator:
 
 
 def missing_mpi(problem: BaseException) -> str:
-    """What importing mpi4py has met, as "needs ...": the libraries it has tried, what to do."""
+    """Return an import error of mpi4py as "needs ...": the libraries tried, and a remedy."""
     head, *tried = str(problem).splitlines()
     found = "; ".join(dict.fromkeys((*tried, *([] if tried else [head]))))
     set_here = [f"{name}={os.environ[name]}" for name in _LIBRARY_NAMES if name in os.environ]
@@ -57,7 +57,7 @@ def missing_mpi(problem: BaseException) -> str:
 
 
 def check_rank_count(grid: Grid, communicator: Communicator, devices: int) -> None:
-    """Raise InputError unless ranks of so many devices each are those of a grid."""
+    """Raise InputError unless all ranks together have as many devices as the grid."""
     count, ranks = grid.device_count(), communicator.world.size
     if count == ranks * devices:
         return
@@ -78,9 +78,9 @@ def agree(
     inputs_per_rank: bool,
     operation: object = None,
 ) -> None:
-    """Compare what all ranks have been asked for, by what it is, and their inputs.
+    """Compare between all ranks what they were asked for, and their inputs.
 
-    Raises InputError where something differs that should not.
+    `asked` maps names for the error message to values. Raises InputError if ranks differ.
     """
     world = communicator.world
     call = CollectiveSignature("call", world.processes, "a function", "", "a function")
@@ -98,9 +98,9 @@ def agree(
 
 
 def agree_on_steps(steps: int, done: int) -> None:
-    """Compare how many steps all ranks want, and after which their checkpoints are.
+    """Compare between all ranks the number of steps and the step after which they resume.
 
-    Raises InputError where ranks differ: one would wait for calls that others do not make.
+    Raises InputError if they differ: a rank would wait for calls that others do not make.
     """
     communicator = join_ranks()
     with _asked_by_all("as many steps", "--steps"):
@@ -122,7 +122,7 @@ def agree_on_steps(steps: int, done: int) -> None:
 def _compare_inputs(
     inputs: Sequence[Array], given: Sequence[Sequence[int]], inputs_per_rank: bool
 ) -> None:
-    """Compare the sizes of all ranks' inputs, and then what they hold. Raises InputError."""
+    """Compare the shapes of all ranks' inputs, then their contents. Raises InputError."""
     first = given[0]
     for rank, theirs in enumerate(given):
         start = 0
@@ -145,7 +145,7 @@ def _compare_inputs(
 
 
 def _content(array: Array, inputs_per_rank: bool) -> int:
-    """A number that tells what an input holds: of a scalar its bits, else a check sum."""
+    """Return the bits of a scalar input, or a checksum (0 if ranks have inputs of their own)."""
     data = as_bytes(np.asarray(array, order="C"))
     if array.ndim == 0:
         return int.from_bytes(data.tobytes(), "little")
@@ -153,7 +153,7 @@ def _content(array: Array, inputs_per_rank: bool) -> int:
 
 
 def gather_everywhere(communicator: Communicator, arrays: Sequence[Array]) -> list[list[Array]]:
-    """Every process's arrays, of shapes that may differ, for each process."""
+    """Gather the arrays of every process on every process; shapes may differ."""
     world = communicator.world
     element = integer_element(8)
     own = tuple(size for array in arrays for size in array.shape)
@@ -181,10 +181,7 @@ def gather_everywhere(communicator: Communicator, arrays: Sequence[Array]) -> li
 def run_and_gather(
     communicator: MpiCommunicator, devices: int, run: Callable[[Communicator], list[Array]]
 ) -> list[list[Array]]:
-    """Run something on each of the devices of this rank, which has so many, as all ranks do.
-
-    Returns what all devices of all ranks have.
-    """
+    """Run a function on each device of this rank, as all ranks do; return all devices' results."""
     threads = communicator.threads(devices)
     own = [run(communicator)] if threads is None else threads.run(run)
     communicator.end()
@@ -192,7 +189,7 @@ def run_and_gather(
 
 
 def gather_devices(communicator: Communicator, own: Sequence[Sequence[Array]]) -> list[list[Array]]:
-    """The arrays of all devices, of which this rank has some; each has as many."""
+    """Gather the arrays of all devices; each device has the same number of them."""
     everywhere = gather_everywhere(communicator, [array for each in own for array in each])
     count = len(own[0])
     return [
@@ -204,7 +201,7 @@ def gather_devices(communicator: Communicator, own: Sequence[Sequence[Array]]) -
 
 @contextmanager
 def _asked_by_all(what: str, options: str = "--statistics and --trace") -> Generator[None]:
-    """Raise InputError where another rank fails, or does not ask for what all must ask for."""
+    """Raise InputError if another rank fails or does not make the collective call in the block."""
     from .mpi_supervisor import RanksFailed
 
     try:
@@ -221,8 +218,10 @@ def _asked_by_all(what: str, options: str = "--statistics and --trace") -> Gener
 
 
 def timeline_of_ranks(own: Timeline) -> Timeline:
-    """The events of all ranks, by the clock of rank 0; all ranks must ask, or InputError is
-    raised."""
+    """Return the events of all ranks by the clock of rank 0; a collective call.
+
+    Raises InputError if other ranks do not take part.
+    """
     communicator = join_ranks()
     with _asked_by_all("a timeline"):
         return _timeline_of_all(own, communicator)
@@ -231,7 +230,7 @@ def timeline_of_ranks(own: Timeline) -> Timeline:
 def _timeline_of_all(own: Timeline, communicator: Communicator) -> Timeline:
     world = communicator.world
     communicator.exchange(world, ENDED, ())
-    # All are here now; processes of one machine share a clock.
+    # All ranks read their clocks after the same exchange; processes of one machine share a clock.
     here = crc32(platform.node().encode())
     clocks = communicator.exchange(world, ENDED, (here, perf_counter_ns()))
     text = json.dumps([astuple(each) for each in own.events]).encode()
@@ -249,8 +248,10 @@ def _timeline_of_all(own: Timeline, communicator: Communicator) -> Timeline:
 
 
 def statistics_on_ranks(rows: Sequence[DeviceStatistics]) -> list[DeviceStatistics]:
-    """What the devices of all ranks did in the last run, of which this rank has some rows; all
-    ranks must ask, or InputError is raised."""
+    """Return the statistics of the devices of all ranks for the last run; a collective call.
+
+    `rows` are those of this rank. Raises InputError if other ranks do not take part.
+    """
     names = "\0".join(each.name for each in rows).encode()
     numbers = [
         (

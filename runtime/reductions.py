@@ -1,4 +1,4 @@
-"""The kernels that combine what several devices bring."""
+"""Kernels that reduce the operands of several devices."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .native_functions import native_function_named
 def reduction_kernel(
     kind: ReductionKind, source: Element, target: Element, participants: int
 ) -> Native:
-    """The kernel of `codegen/kernels/reductions.py`, which threads and MPI ranks use alike."""
+    """Return the kernel of `codegen/kernels/reductions.py`, which threads and MPI ranks share."""
 
     def compile() -> Native:
-        # The compiler takes time to import: only for who needs it.
+        # Imported here because importing the compiler takes time.
         from ..codegen.kernels.reductions import reduction_kernel
 
         return reduction_kernel(kind, source, target, participants)

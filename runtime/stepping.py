@@ -1,4 +1,4 @@
-"""Functions that map a state to a state, such as training steps: many calls, with checkpoints."""
+"""Repeated calls of a function from state to state, such as a training step, with checkpoints."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ class Steppable(Protocol):
     types: FunctionTypes
 
     def place(self, argument: int, array: Any) -> DeviceArray:
-        """Put an array on the devices: each reads its own part."""
+        """Scatter an array-like to the devices; each reads its own shard."""
         ...
 
 
 def state_size(function: Steppable) -> int:
-    """How many arguments are the state: those from the first on that have the types of the
-    results in their places. Raises InputError if there are none."""
+    """Return the number of arguments that are the state.
+
+    These are the first arguments whose types equal those of the results at the same positions.
+    Raises InputError if there are none.
+    """
     arguments, results = function.types.arguments, function.types.results
     count = 0
     for argument, result in zip(arguments, results, strict=False):
@@ -49,12 +52,12 @@ def run_repeatedly(
     checkpoints: Checkpoints | None = None,
     every: int = 1,
 ) -> list[Any]:
-    """Call a function until `steps` steps are done; returns the results of the last one.
+    """Call a function until `steps` steps are done; return the results of the last one.
 
-    The results of a step take the places of the first arguments at the next one. After every
-    `every` steps and at the end the state is written to `checkpoints`. If there is one, the run
-    goes on from it: of `inputs`, those of the state are not looked at. Raises what `call` does,
-    InputError for a function without a state or numbers below 1, CheckpointError, and OSError.
+    The results of a step replace the first arguments of the next one. The state is written to
+    `checkpoints` after every `every` steps and at the end. If there is a checkpoint already, the
+    run resumes from it and ignores the state in `inputs`. Raises the errors of `call`, InputError
+    for a function without a state or for numbers below 1, CheckpointError, and OSError.
     """
     if steps < 1 or every < 1:
         raise InputError(f"steps and every must be at least 1, got {steps} and {every}")
@@ -63,7 +66,7 @@ def run_repeatedly(
     arguments, done = list(inputs), 0
     last = None if checkpoints is None else checkpoints.last()
     if checkpoints is not None and last is not None:
-        # Who was killed behind the last checkpoint has left the one before the last two.
+        # A process killed just after writing a checkpoint may have left an older one undeleted.
         checkpoints.clean(last.step)
         done = last.step
         if done > steps:

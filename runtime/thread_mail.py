@@ -1,9 +1,10 @@
-"""Messages between devices that are threads: queues in memory, which native code reads and writes.
+"""Messages between device threads: queues in memory that native code reads and writes.
 
-A box has the messages of one device to another. Its words: `[0]` the newest one, which only the
-sender sets, `[8]` the one that was taken last, which only the receiver sets. A message is memory of
-its own: the next message or 0, its kind, its bytes, and who sent what as a number; 64 bytes later,
-what was sent. The first message of a box lies in the box, and was never sent:
+A box is the queue from one device to another, with one producer and one consumer. Word `[0]` points
+to the newest message and is written by the sender only; word `[8]` points to the message taken last
+and is written by the receiver only. A message is its own allocation: the next message or 0, its
+kind, its bytes, and the number of the sender's state; its data start at byte 64. The first message
+of a box is a dummy inside the box:
 
     box [0] ------------------------------.
     box [8] -> taken last -> oldest -> newest -> 0
@@ -43,15 +44,15 @@ SOURCE = source_of(__file__)
 
 TAKEN = 64
 FIRST = 128
-"""Where in a box the message is that was taken last, and where the first one lies, in bytes."""
+"""Offsets in a box, in bytes: the pointer to the message taken last, and the dummy message."""
 
 KIND, SIZE, STATE, DATA = 8, 16, 24, 64
-"""Where in a message is what, in bytes."""
+"""Offsets in a message, in bytes."""
 
 BOX_WORDS = 24
 
 PATIENCE = 1 << 26
-"""Cycles after which Python is to look around: some hundredths of a second."""
+"""Cycles after which Python checks for failures: some hundredths of a second."""
 
 
 def post_message(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
@@ -72,8 +73,11 @@ def post_message(bindings: Sequence[int], constants: Sequence[int], first: int, 
 
 
 def take_message(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
-    """Wait for `constants[0]` bytes of a kind: [boxes, how many, state of the group, target,
-    kind]. Of several boxes, the first that has a message."""
+    """Wait for `constants[0]` bytes of a kind, and take them from the first box with a message.
+
+    Bindings: [boxes, number of boxes, state of the group, target, kind]. Returns MISMATCHED if the
+    oldest message has another kind or size.
+    """
     polls = 0
     begin = cycle_count()
     while cycle_count() - begin < PATIENCE:
@@ -101,17 +105,17 @@ def take_message(bindings: Sequence[int], constants: Sequence[int], first: int, 
 
 @cache
 def native_mail(name: str) -> Native:
-    """The native code of one of this module's functions."""
+    """Return the native code of one of this module's functions."""
     return runtime_function(globals()[name], INTRINSICS, NATIVE)
 
 
 def mail_functions() -> set[Native]:
-    """The native functions that carry out messages on threads."""
+    """Return the native functions that carry out messages between threads."""
     return {native_mail(each.__name__) for each in (post_message, take_message)}
 
 
 class Box:
-    """The messages of one device to another."""
+    """The queue of messages from one device to another."""
 
     def __init__(self) -> None:
         self.words: Words = np.zeros(BOX_WORDS, np.int64)
@@ -120,16 +124,16 @@ class Box:
 
     @property
     def address(self) -> int:
-        """Where its words lie."""
+        """The address of the box's words."""
         return int(self.words.ctypes.data)
 
     def oldest(self) -> int | None:
-        """The number of the state with which the oldest message was sent, `None` for none."""
+        """Return the state number of the oldest message; `None` if the box is empty."""
         message = _word(int(self.words[TAKEN // 8]))
         return _word(message + STATE) if message else None
 
     def empty(self) -> None:
-        """Drop all messages; nobody may be sending or taking."""
+        """Drop all messages; no thread may be sending or receiving."""
         _drop_messages(self.words)
         _make_empty(self.words)
 
@@ -167,9 +171,9 @@ class Receiver:
         self._wait, self._mismatch = wait, mismatch
 
     def look_around(self) -> None:
-        """Wait until there is a message. Raises DeviceFailed if nobody sends one."""
+        """Wait until there is a message. Raises DeviceFailed if none can come."""
         self._wait(self.boxes, self.state)
 
     def mismatched(self) -> NoReturn:
-        """Raise CollectiveMismatch: the oldest message is another one."""
+        """Raise CollectiveMismatch: the oldest message does not match."""
         raise self._mismatch(self.boxes, self.state)

@@ -1,7 +1,7 @@
-"""Devices as threads of one process: one thread each, meeting in shared memory.
+"""Devices as threads of one process, which communicate in shared memory.
 
-All devices run one program at a time, and each device has a thread to itself: no device ever waits
-for one that cannot run.
+All devices run one program at a time, and each device has its own thread, so no device ever waits
+for one that is not scheduled.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .thread_mail import Box, Receiver, mail_functions, native_mail, post_messag
 T = TypeVar("T")
 
 LOOK = 0.001
-"""Seconds between two looks of a device that has waited long for a message."""
+"""Seconds between two polls of a device that has waited long for a message."""
 
 STANDSTILL = 0.1
-"""Seconds between two looks for a deadlock: whether all devices wait for each other."""
+"""Seconds between two checks for a deadlock, in which all devices wait for each other."""
 
 
 class _Board:
-    """Where a group's threads leave numbers for each other."""
+    """Where the threads of a group exchange numbers."""
 
     def __init__(self, size: int) -> None:
         self.brought: list[tuple[DeviceState, tuple[int, ...]] | None] = [None] * size
@@ -44,7 +44,7 @@ class _Board:
 
 
 class ThreadGroup:
-    """The devices of a grid as threads, and what they share."""
+    """The devices of a grid as threads, and their shared state."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -63,19 +63,20 @@ class ThreadGroup:
         self.communicators = [ThreadCommunicator(self, process) for process in range(count)]
 
     def close(self) -> None:
-        """End the threads, after what they run."""
+        """End the threads after their current calls."""
         self._crew.close()
 
     def is_inside(self) -> bool:
-        """Whether this thread runs a device's Python now."""
+        """Whether this thread is running Python code of a device."""
         return threading.get_ident() in self._inside
 
     def run(self, work: Callable[[ThreadCommunicator], T]) -> list[T]:
-        """Run `work` on every device at once; returns what each returned.
+        """Run `work` on all devices at the same time; return their results.
 
         If some raise, the others are released, and the exception of the lowest device that failed
-        by itself is raised here. So are they if the caller is interrupted (Ctrl-C) while it waits.
-        Raises CollectiveMismatch where devices do not match.
+        by itself is raised. The devices are also released if the caller is interrupted (Ctrl-C)
+        while it waits. Raises CollectiveMismatch if the devices' collectives or messages do not
+        match.
         """
         results: list[Any] = [None] * self.count
 
@@ -88,8 +89,11 @@ class ThreadGroup:
     def run_calls(
         self, calls: Sequence[Call], go_on: Callable[[ThreadCommunicator, int], object]
     ) -> None:
-        """The same with native calls. Those that end with another number than 0 go on in Python,
-        by `go_on` with that number, on the same threads."""
+        """Run a native call on each device. Raises the same errors as `run`.
+
+        A call that returns a status other than 0 continues in Python: `go_on` gets the status, on
+        the same thread.
+        """
         self._run_tasks(lambda communicator, _, status: go_on(communicator, status), calls)
 
     def _run_tasks(
@@ -114,7 +118,7 @@ class ThreadGroup:
 
         tasks = [task(number) for number in range(self.count)]
         with self._submission:
-            # Devices of a run whose caller was interrupted may still be running.
+            # Devices of an interrupted run may still be running.
             while not self._crew.wait(STANDSTILL):
                 pass
             if self.state[0]:
@@ -126,12 +130,12 @@ class ThreadGroup:
                     self.fail()
                     raise
             else:
-                # There is nobody to meet, so the caller's thread is the device's.
+                # A single device runs on the caller's thread.
                 tasks[0](TASK_ALONE if calls is None else call_by_address(*calls[0]))
             self._look_at_end(errors)
 
     def _look_at_end(self, errors: Sequence[BaseException | None]) -> None:
-        """Raise what went wrong in a run."""
+        """Raise the error of a run, if any."""
         for error in errors:
             if error is not None and not isinstance(error, DeviceFailed):
                 raise error
@@ -144,7 +148,7 @@ class ThreadGroup:
                 raise CollectiveMismatch({sender: self._state(number), receiver: ENDED})
 
     def _await(self, has_ended: bool) -> None:
-        """Wait until every device is done, or stop those that wait for each other in vain."""
+        """Wait until all devices have ended; release them if they are deadlocked."""
         last = -1
         while not has_ended:
             met = int(self.state[MEETINGS])
@@ -154,10 +158,10 @@ class ThreadGroup:
             has_ended = self._crew.wait(STANDSTILL)
 
     def _is_deadlocked(self, running: int) -> bool:
-        """Whether all devices that run wait, and none has been let go.
+        """Whether all running devices wait, and none has been released.
 
-        A device that goes on counts that before it waits again. So if the count stays the same, all
-        that were seen to wait still do.
+        A device counts in the state when it continues. If the count has not changed, all devices
+        that were seen waiting still wait.
         """
         with self._condition:
             met = int(self.state[MEETINGS])
@@ -172,13 +176,13 @@ class ThreadGroup:
             return waiting == running and int(self.state[MEETINGS]) == met
 
     def fail(self) -> None:
-        """Release every device that waits for another."""
+        """Release all waiting devices."""
         with self._condition:
             self.state[0] = 1
             self._notify()
 
     def reset(self) -> None:
-        """Forget a failure and every meeting that it interrupted; nobody may be running."""
+        """Clear a failure and all interrupted meetings; no device may be running."""
         with self._condition:
             self.state[:] = 0
             for meeting in self._meetings.values():
@@ -189,7 +193,7 @@ class ThreadGroup:
             self._waiting = 0
 
     def meeting(self, group: Group) -> Words:
-        """The words in which a group meets."""
+        """Return the words of a group's meeting (see `native.py`)."""
         with self._condition:
             words = self._meetings.get(group.processes)
             if words is None:
@@ -198,30 +202,30 @@ class ThreadGroup:
             return words
 
     def signature_number(self, signature: object) -> int:
-        """A number that stands for a signature: equal ones have equal numbers."""
+        """Return a number that identifies a signature; equal signatures have equal numbers."""
         with self._condition:
             return self._signatures.setdefault(signature, len(self._signatures))
 
     def _state(self, number: int) -> DeviceState:
-        """The state that a number stands for."""
+        """Return the state that a number identifies."""
         found = list(self._signatures)[number]
         assert isinstance(found, DeviceState)
         return found
 
     def box(self, sender: int, receiver: int) -> Box:
-        """Where the messages of one device to another are."""
+        """Return the box of messages from one device to another."""
         with self._condition:
             return self._boxes.setdefault((sender, receiver), Box())
 
     def wait_for_message(self, receiver: int, boxes: Sequence[Box], state: DeviceState) -> None:
-        """Wait until there is a message in one of some boxes. Raises DeviceFailed."""
+        """Wait until one of the boxes has a message. Raises DeviceFailed."""
         with self._condition:
             self._receiving[receiver] = boxes
             try:
                 while not self._has_message(boxes):
                     if self.state[0] or self.count == 1:
                         raise DeviceFailed(state)
-                    # Native code that sends wakes nobody.
+                    # Poll, since native senders do not notify the condition.
                     self._condition.wait(LOOK)
             finally:
                 del self._receiving[receiver]
@@ -232,7 +236,7 @@ class ThreadGroup:
     def mismatch(
         self, receiver: int, boxes: Sequence[Box], state: DeviceState
     ) -> CollectiveMismatch:
-        """What says that the oldest message for a device is another than it waits for."""
+        """Return the error for a message that does not match what a device waits for."""
         for (sender, other), box in self._boxes.items():
             number = box.oldest() if other == receiver and box in boxes else None
             if number is not None:
@@ -245,7 +249,10 @@ class ThreadGroup:
         state: DeviceState,
         numbers: tuple[int, ...],
     ) -> list[tuple[int, ...]]:
-        """All of a group's numbers, once all have come."""
+        """Gather the numbers of all participants.
+
+        Raises DeviceFailed if their signatures differ.
+        """
         with self._condition:
             board = self._boards.setdefault(group.processes, _Board(group.size))
             generation = board.generation
@@ -264,8 +271,7 @@ class ThreadGroup:
             return board.result
 
     def _wait(self, state: DeviceState) -> None:
-        """Wait until something has happened. Raises DeviceFailed if that is a failure, and where
-        there is nobody who could do it."""
+        """Wait for a notification. Raises DeviceFailed at a failure or without other devices."""
         if not self.state[0] and self.count > 1:
             self._waiting += 1
             self._condition.wait()
@@ -273,13 +279,16 @@ class ThreadGroup:
             raise DeviceFailed(state)
 
     def _notify(self) -> None:
-        """Wake all that wait in Python; until they have looked around, none of them waits."""
+        """Wake all threads that wait in Python.
+
+        They do not count as waiting until they wait again.
+        """
         self._waiting = 0
         self._condition.notify_all()
 
 
 def _states(errors: Sequence[BaseException | None]) -> Iterator[tuple[int, DeviceState]]:
-    """Where devices were that gave up, or have ended."""
+    """Yield the states of devices that stopped waiting or have ended."""
     for process, error in enumerate(errors):
         if error is None:
             yield process, ENDED
@@ -288,7 +297,7 @@ def _states(errors: Sequence[BaseException | None]) -> Iterator[tuple[int, Devic
 
 
 class ThreadCommunicator(Communicator):
-    """One device's way to the others in shared memory."""
+    """The communicator of one device thread."""
 
     def __init__(self, group: ThreadGroup, process: int) -> None:
         self.process = process
@@ -357,19 +366,19 @@ class ThreadCommunicator(Communicator):
         return Command(function, bindings, (target.size,), state.operation, state, waits)
 
     def _kind(self, state: DeviceState) -> int:
-        """A number that is the same for messages that are taken for each other."""
+        """Return a number that is equal for messages that match."""
         signature = state.signature
         assert signature is not None
         return self._threads.signature_number((SEND, signature.element, signature.sizes))
 
 
 def message_functions() -> set[Native]:
-    """The native functions that carry out messages on threads."""
+    """Return the native functions that carry out messages between threads."""
     return {native_function("copy"), *mail_functions()}
 
 
 def collective_functions(collective: Collective) -> set[Native]:
-    """The native functions that carry out a collective on threads."""
+    """Return the native functions that carry out a collective between threads."""
     found = {native_function("copy"), native_function("copy_rows")}
     if collective.kind != "all_slice":
         found.add(native_function(_native_collective(collective)[0]))
@@ -379,7 +388,7 @@ def collective_functions(collective: Collective) -> set[Native]:
 
 
 def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:
-    """The native function of a collective and its constants."""
+    """Return the name and the constants of the native function of a collective."""
     group = collective.group
     item = collective.source.storage_bytes
     root = -1 if collective.root is None else collective.root

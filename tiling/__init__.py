@@ -1,1 +1,1 @@
-"""Data-tiling algebra: targets, tile tables, packed layouts, storage sizes. No IR."""
+"""Data-tiling algebra without IR: targets, tile tables, packed layouts, storage sizes."""

@@ -1,8 +1,8 @@
 """Contractions as encodings describe them, and the roles of their loops.
 
-`C[b, m, n] += A[b, m, k] * B[b, k, n]`: a loop is batch, M, N or K by which of the three tensors
-it indexes. There may be several loops of one role, as M and K in `C[s, t, n] += A[s, t, h, e] *
-B[h, e, n]`: then one of each is cut into tiles, and the others count the tiles along with it.
+In `C[b, m, n] += A[b, m, k] * B[b, k, n]` the role of a loop (batch, M, N or K) follows from which
+of the three tensors it indexes. A role may have several loops, as M and K in `C[s, t, n] += A[s, t,
+h, e] * B[h, e, n]`. Then one loop of each role is tiled, and the others stay outer dimensions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LHS, RHS, RESULT = 0, 1, 2
 
 
 class Role(Enum):
-    """What a loop of a contraction is, in the order in which layouts list dimensions."""
+    """The role of a contraction's loop, in the order in which layouts list dimensions."""
 
     BATCH = 0
     M = 1
@@ -33,17 +33,17 @@ _ROLES = {
 }
 
 DimensionMap = tuple[int | None, ...]
-"""For each dimension of a tensor the loop that indexes it; `None` if that is not one loop."""
+"""For each dimension of a tensor the loop that indexes it; `None` if it is not a single loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContractionOperand:
-    """One tensor of a contraction: what a target needs to know to lay it out.
+    """One tensor of a contraction, with all that a target needs to choose its layout.
 
-    `maps` are those of the contraction's left, right and result tensors. `tensor_map` is this
-    tensor's own: its operand's unless the tensor is broadcast on the way into the contraction.
-    `iteration_sizes` has the extent of each loop, `None` where dynamic; it is empty where nothing
-    is known about any of them.
+    `maps` are those of the left, right and result tensors. `tensor_map` is the map of this tensor:
+    the one of its operand unless the tensor is broadcast on its way into the contraction.
+    `iteration_sizes` has the extent of each loop, `None` where dynamic; it is empty if none is
+    known.
     """
 
     index: int
@@ -53,9 +53,10 @@ class ContractionOperand:
     iteration_sizes: tuple[int | None, ...] = ()
 
     def roles(self) -> dict[int, Role] | None:
-        """The role of each loop, or `None` if this is no contraction that can be tiled.
+        """Return the role of each loop, or `None` if the op is not a contraction that can be tiled.
 
-        It has a loop for K and one for M or N, and no loop that only one of the tensors knows.
+        Such a contraction has a K loop and an M or N loop, and no loop that indexes one tensor
+        only.
         """
         if len(self.maps) != 3 or any(loop is None for map_ in self.maps for loop in map_):
             return None
@@ -73,9 +74,9 @@ class ContractionOperand:
         return roles
 
     def tiled_loop(self, role: Role, roles: dict[int, Role]) -> int | None:
-        """The loop of M, N or K that is cut into tiles; `None` if there is none of that role.
+        """Return the loop of M, N or K that is tiled; `None` if no loop has that role.
 
-        Of several it is the one that loses least to padding, and of equal ones the last.
+        Among several it is the loop with the least relative padding; among equal ones, the last.
         """
         loops = [loop for loop, its_role in roles.items() if its_role is role]
         if len(loops) < 2 or not self.iteration_sizes:
@@ -83,7 +84,7 @@ class ContractionOperand:
         return min(reversed(loops), key=lambda loop: _padding(self.iteration_sizes[loop]))
 
     def size(self, role: Role, roles: dict[int, Role]) -> int | None:
-        """The extent of the tiled loop of a role: 1 if there is none, `None` if dynamic."""
+        """Return the extent of the tiled loop of a role: 1 if there is none, `None` if dynamic."""
         loop = self.tiled_loop(role, roles)
         if loop is None:
             return 1
@@ -91,20 +92,20 @@ class ContractionOperand:
 
 
 def has_several(roles: dict[int, Role], which: Iterable[Role]) -> bool:
-    """Whether more than one loop has one of some roles."""
+    """Whether more than one loop has one of the given roles."""
     found = list(roles.values())
     return any(found.count(role) > 1 for role in which)
 
 
 USUAL_TILE = 16
-"""The tile by which loops of one role are compared, whatever the target has in the end."""
+"""The tile size by which loops of one role are compared, whatever tile the target chooses later."""
 
 DYNAMIC_PADDING = 1.5
-"""What a dynamic extent is thought to grow by: more than a long one, less than a short one."""
+"""The padding assumed for a dynamic extent: more than a long static one, less than a short one."""
 
 
 def _padding(size: int | None) -> float:
-    """By how much an extent grows when it is cut into tiles."""
+    """Return the factor by which an extent grows when it is padded to whole tiles."""
     if size is None:
         return DYNAMIC_PADDING
     return -(-size // USUAL_TILE) * USUAL_TILE / max(size, 1)

@@ -1,8 +1,8 @@
-"""Convolutions as encodings describe them, and the layouts that processors want them in.
+"""Convolutions as encodings describe them, and the packed layouts that CPUs prefer for them.
 
-Channels are cut into tiles and come before the spatial dimensions: an input `(n, h, w, c)` is
-stored as `(n, c / t, h, w, t)`, a filter `(h, w, c, f)` as `(f / t, c / t, h, w, t, t)`. The rule
-and the tiles are those of IREE 3.13.
+Channels are tiled and moved before the spatial dimensions: an input `(n, h, w, c)` is stored as
+`(n, c / t, h, w, t)`, a filter `(h, w, c, f)` as `(f / t, c / t, h, w, t, t)`. The rule and the
+tile sizes are those of IREE 3.13.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .packed_layouts import IDENTITY, PackedLayout
 from .targets import Architecture, CpuTarget, Target
 
 LinearMap = tuple[tuple[tuple[int, int], ...], ...]
-"""For each dimension of a tensor the loops that index it, each with its factor: `2 * h + kh`."""
+"""For each dimension of a tensor its (loop, coefficient) terms: `2 * h + kh` has two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,12 @@ class ConvolutionOperand:
     index: int
     element_types: tuple[ElementType, ...]
     maps: tuple[LinearMap, ...]
-    """Those of input, filter and result."""
+    """The maps of input, filter and result."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConvolutionRoles:
-    """Loops of a convolution by what they index."""
+    """The batch and channel loops of a convolution."""
 
     batch: frozenset[int]
     input_channel: int
@@ -38,7 +38,7 @@ class ConvolutionRoles:
 
 
 def convolution_layout(target: Target, operand: ConvolutionOperand) -> PackedLayout:
-    """The layout of one tensor; the identity if the target has no tile for the convolution."""
+    """Return the layout of one tensor; the identity if the target has no tile for it."""
     tile = _tile(target, operand)
     roles = convolution_roles(operand)
     if tile is None or roles is None:
@@ -72,7 +72,7 @@ def _tile(target: Target, operand: ConvolutionOperand) -> int | None:
 
 
 def convolution_roles(operand: ConvolutionOperand) -> ConvolutionRoles | None:
-    """The roles of the loops, or `None` if the convolution is dilated, grouped or none at all."""
+    """Return the roles of the loops; `None` if it is dilated, grouped, or not a convolution."""
     if len(operand.maps) != RESULT + 1:
         return None
     input_, filter_, result = operand.maps

@@ -1,11 +1,12 @@
-"""Matrix instructions of processors, and the tiles that they multiply.
+"""Matrix instructions of CPUs, and the tiles built from them (IREE's `#iree_cpu` intrinsics).
 
-An instruction is told by its name: `MMA_X86_AVX512_1x16x1_F32_F32` multiplies 1x1 by 1x16 and adds
-that to 1x16. A tile has as many instructions side by side as registers hold of all three matrices,
-M and N as even as they can be. `MMA_GENERIC_SCALAR_1x1x1_REG16` is no instruction, but any product
-in 16 registers: it is taken where the types have no other.
+The name identifies the instruction: `MMA_X86_AVX512_1x16x1_F32_F32` multiplies 1x1 by 1x16 and
+accumulates into 1x16. A tile combines as many instructions as the registers have room for, with M
+and N as even as possible. `MMA_GENERIC_SCALAR_1x1x1_REG16` is a scalar product in 16 registers,
+used for types without a matrix instruction.
 
-A tile is in memory as the instructions load it: first which instruction, then the elements of one.
+The elements of a tile are stored as the instructions load them: first by instruction, then by
+element within one.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from .targets import Architecture, CpuTarget
 from .tiles import Tile
 
 Types = tuple[ElementType, ElementType, ElementType]
-"""Left, right and result."""
+"""Element types of the left, right and result matrices."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstructionRow:
-    """An instruction of a table: where it is, its shape and its types."""
+    """A table row: the family, required features, M×N×K shape and types of an instruction."""
 
     family: str
     features: tuple[str, ...]
     shape: tuple[int, int, int]
     types: tuple[str, str, str]
     cast: str = ""
-    """The type that factors are widened to first, in the name."""
+    """The type that the inputs are extended to first, as it appears in the name."""
 
 
 X86_INSTRUCTIONS = (
@@ -53,7 +54,7 @@ X86_INSTRUCTIONS = (
 )
 
 RISCV_WORDS = 8
-"""A group of RISC-V registers has eight times as many elements as a register has double words."""
+"""N of the RISC-V instructions, in units of VLEN / 64 elements; written `8VLs` in their names."""
 
 RISCV_INSTRUCTIONS = (
     InstructionRow("RISCV_V_VFMACC", ("v",), (1, RISCV_WORDS, 1), ("f32", "f32", "f32")),
@@ -61,14 +62,16 @@ RISCV_INSTRUCTIONS = (
 )
 
 REGISTER_BITS = {"X86_AVX2_FMA": 16 * 256}
-"""All vector registers of a family; of others of x86 these are 32 of 512 bits."""
+"""The bits of all vector registers of a family; other x86 families have 32 registers of 512 bits.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class CpuInstruction:
-    """An instruction: its shape, its types, and the register space for its matrices.
+    """A matrix instruction: its shape, its element types, and the register space for its matrices.
 
-    `vector_length` is told of RISC-V only, else 0. A generic one counts registers instead of bits.
+    `registers` is in bits; for the generic instruction it is a number of registers. `vector_length`
+    is 0 unless the instruction is a RISC-V one.
     """
 
     name: str
@@ -89,19 +92,19 @@ class CpuInstruction:
 
     @property
     def widens(self) -> bool:
-        """Whether factors are numbers of the result's kind, and none is wider than it."""
+        """Whether both inputs have the result's kind (float or integer) and are not wider."""
         left, right, result = self.types
         return all(
             one.is_float == result.is_float and one.bits <= result.bits for one in (left, right)
         )
 
     def register_space(self, operand: int) -> int:
-        """What one instruction's matrix takes of the registers."""
+        """Return the register space (as in `registers`) that one instruction's matrix takes."""
         sides = {LHS: self.m * self.k, RHS: self.n * self.k, RESULT: self.m * self.n}
         return sides[operand] * (1 if self.is_generic else self.types[operand].bits)
 
     def swizzle(self, operand: int) -> Swizzle:
-        """How memory holds a matrix: in rows, but for the result of the 16x16 instruction."""
+        """Return the element order of a matrix: row-major, except for the result of 16x16."""
         if operand == RESULT and self.m == self.n == 16:
             return Swizzle(((_inside(4),) * 2,) * 2, (1, 2, 0, 3))
         rows, columns = {LHS: (self.m, self.k), RHS: (self.n, self.k), RESULT: (self.m, self.n)}[
@@ -118,12 +121,15 @@ GENERIC = "MMA_GENERIC_SCALAR_1x1x1_REG"
 
 
 def generic_instruction(registers: int, types: Types) -> CpuInstruction:
-    """Any product of numbers in so many registers."""
+    """Return the scalar product of any number types in a given number of registers."""
     return CpuInstruction(f"{GENERIC}{registers}", 1, 1, 1, types, registers)
 
 
 def _instruction(row: InstructionRow, length: int, *, swapped: bool) -> CpuInstruction:
-    """The instruction of a row, or its twin for the transposed product; `length` is of RISC-V."""
+    """Return the instruction of a row, or its twin for the transposed product.
+
+    `length` is the vector length of RISC-V, else 0.
+    """
     left, right, result = (element_type(name) for name in row.types)
     m, n, k = row.shape
     group = RISCV_WORDS if length else 0
@@ -146,7 +152,7 @@ def _both(row: InstructionRow, length: int) -> Iterator[CpuInstruction]:
 
 
 def instructions_of(target: CpuTarget, types: Types) -> Iterator[CpuInstruction]:
-    """What a processor has for products of some types, the generic product last."""
+    """Yield a CPU's instructions for products of the given types, the generic instruction last."""
     rows, length = (), 0
     if target.architecture in (Architecture.X86_64, Architecture.X86_32):
         rows = X86_INSTRUCTIONS
@@ -165,7 +171,7 @@ _TYPES = ("lhs_type", "rhs_type", "acc_type")
 
 @dataclass(frozen=True, slots=True)
 class TiledCpuInstruction:
-    """Instructions side by side."""
+    """A tile of several instructions along M, N and K."""
 
     instruction: CpuInstruction
     intrinsics_m: int
@@ -173,7 +179,7 @@ class TiledCpuInstruction:
     intrinsics_k: int
 
     def __str__(self) -> str:
-        """As `#iree_cpu.data_tiled_mma_layout` writes it: counts of 1 are left out."""
+        """Return the text in `#iree_cpu.data_tiled_mma_layout`; counts of 1 are omitted."""
         one = self.instruction
         counts = ((count, getattr(self, count)) for count in _COUNTS)
         told = [f"{count} = {value}" for count, value in counts if value > 1]
@@ -185,7 +191,7 @@ class TiledCpuInstruction:
 
     @staticmethod
     def parse(text: str) -> TiledCpuInstruction | None:
-        """What such a text stands for; `None` if the instruction is not known."""
+        """Parse such a text; return `None` if it is malformed or the instruction is unknown."""
         entries: dict[str, str] = {}
         for entry in text.split(", "):
             key, _, value = entry.partition(" = ")
@@ -206,7 +212,7 @@ class TiledCpuInstruction:
         return Tile(one.m * self.intrinsics_m, one.n * self.intrinsics_n, one.k * self.intrinsics_k)
 
     def swizzle(self, operand: int) -> Swizzle:
-        """The order of one matrix's tile in memory."""
+        """Return the element order of one matrix's tile in memory."""
         m, n, k = self.intrinsics_m, self.intrinsics_n, self.intrinsics_k
         rows, columns = {LHS: (m, k), RHS: (n, k), RESULT: (m, n)}[operand]
         swizzle = self.instruction.swizzle(operand)
@@ -222,7 +228,7 @@ def _number(text: str) -> int | None:
 
 
 def _named(name: str, length: int, types: list[str | None]) -> CpuInstruction | None:
-    """The instruction of a name; `types` are told of the generic one only."""
+    """Return the instruction of a name; `types` are given for the generic instruction only."""
     if (found := re.fullmatch(rf"{GENERIC}(8|16)", name)) and not length:
         try:
             left, right, result = (element_type(one or "") for one in types)
@@ -239,10 +245,10 @@ def _named(name: str, length: int, types: list[str | None]) -> CpuInstruction | 
 def tiled_cpu_instruction(
     target: CpuTarget, types: Types, m: int | None, n: int | None
 ) -> TiledCpuInstruction | None:
-    """The tile for products of some types and sizes; `None` if nothing multiplies the types.
+    """Return the tile for products of given types and sizes; `None` if no instruction fits.
 
-    The instruction is taken that does most at once of what the product has, and of equal ones the
-    largest. Sizes are `None` if not known.
+    The chosen instruction is the one that computes most useful products at once, and among equal
+    ones the largest. Sizes are `None` if unknown.
     """
 
     def useful(one: CpuInstruction) -> tuple[int, int]:
@@ -257,9 +263,10 @@ def tiled_cpu_instruction(
 
 
 def _unrolling(one: CpuInstruction, m: int | None, n: int | None) -> tuple[int, int, int]:
-    """How many instructions lie along M, N and K: as even as registers allow, none in vain.
+    """Return the number of instructions along M, N and K.
 
-    Along K there are more than one only where a row of one instruction is no whole byte.
+    M and N are chosen for the highest arithmetic intensity that fits in registers, and no larger
+    than the product needs. K is 1 unless a row of one instruction is not a whole number of bytes.
     """
     k = 1
     while one.is_generic and any(k * factor.bits % 8 for factor in one.types[:RESULT]):

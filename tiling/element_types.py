@@ -1,8 +1,8 @@
-"""Element types as the tiling algebra sees them: a kind, a signedness and a number of bits.
+"""Element types without IR: a kind, a signedness and a number of bits.
 
-Storage follows IREE's rules for tensors in memory (IREE, `Utils/ElementPackingUtils`): a boolean
-takes a byte; other powers of two below eight are packed; every other width is rounded up to a
-power of two of bytes; a complex number is two of its parts.
+Storage follows IREE's rules for tensors in memory (`Utils/ElementPackingUtils`): a boolean takes a
+byte; other powers of two below eight bits are packed; every other width is rounded up to a power of
+two of bytes; a complex number is stored as two of its part type.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ INDEX_BITS = 64
 
 
 class ElementKind(Enum):
-    """What the bits of an element mean."""
+    """How the bits of an element are interpreted."""
 
     INTEGER = "i"
     SIGNED = "si"
@@ -37,7 +37,7 @@ class ElementType:
     kind: ElementKind
     bits: int
     part: ElementType | None = None
-    """What a complex number is made of."""
+    """The type of the real and imaginary parts of a complex number."""
 
     @property
     def is_float(self) -> bool:
@@ -45,7 +45,7 @@ class ElementType:
 
     @property
     def storage_bits(self) -> int:
-        """Bits that one element takes in a dense tensor: a power of two."""
+        """The bits that one element takes in a dense tensor: a power of two."""
         if self.part is not None:
             return 2 * self.part.storage_bits
         if self.bits == 1:
@@ -65,7 +65,7 @@ _FLOAT = re.compile(r"(?:f|tf)(\d+)(?:E\d+M\d+\w*)?")
 
 @lru_cache(maxsize=256)
 def element_type(name: str) -> ElementType:
-    """The element type that MLIR calls `name`. Raises `ValueError` for any other name."""
+    """Return the element type with a name as in MLIR. Raises `ValueError` for any other name."""
     if match := _INTEGER.fullmatch(name):
         return ElementType(name, ElementKind(match[1]), int(match[2]))
     if name == "index":
@@ -83,5 +83,5 @@ def element_type(name: str) -> ElementType:
 
 
 def next_power_of_two(value: int) -> int:
-    """The least power of two that is not less than a positive `value`."""
+    """Return the least power of two that is not less than a positive `value`."""
     return 1 << (value - 1).bit_length()

@@ -1,12 +1,12 @@
-"""Matrix instructions of graphics processors, and the layouts that feed them.
+"""Matrix instructions of AMD GPUs, and the tiles and swizzles built from them (IREE's `#iree_gpu`).
 
-An instruction is told by its name: `MFMA_F32_16x16x4_F32` multiplies 16x4 by 4x16 in `f32`. The
-lanes of a subgroup hold its operands in a fixed order. A tile is made of as many instructions as
-the registers have room for, side by side along M, N and K, and the elements of a tile are in
-memory as the lanes load them: that order is the swizzle of the layout.
+The name identifies the instruction: `MFMA_F32_16x16x4_F32` multiplies 16x4 by 4x16 in `f32`. The
+lanes of a subgroup hold its operands in a fixed order. A tile combines as many instructions along
+M, N and K as the registers have room for. Its elements are stored in the order in which the lanes
+load them, which is the swizzle of the layout.
 
-Instructions whose lanes work on several products at once (`4x4x4x16B`), and those of other
-vendors, have no layout here.
+Instructions whose lanes compute several products at once (`4x4x4x16B`), and those of other vendors,
+have no layout here.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ def _lanes(size: int, symbol: int = 1) -> SwizzleDimension:
 
 
 def _inside(size: int) -> SwizzleDimension:
-    """Elements that one lane holds side by side."""
+    """Return a factor of adjacent elements that one lane holds."""
     return SwizzleDimension("Internal", size, "One")
 
 
 def _unrolled(size: int) -> SwizzleDimension:
-    """Instructions that one lane issues after another."""
+    """Return a factor of instructions that one lane issues one after another."""
     return SwizzleDimension("CrossIntrinsic", size)
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A matrix instruction: its family, its shape and the types of its three matrices."""
+    """A matrix instruction: its family, its M×N×K shape and the types of its three matrices."""
 
     name: str
     family: str
@@ -53,7 +53,7 @@ class Instruction:
     types: tuple[ElementType, ElementType, ElementType]
 
     def swizzle(self, operand: int) -> Swizzle:
-        """How the lanes of a subgroup hold a matrix: rows and K, or rows and columns."""
+        """Return how the lanes hold a matrix: (rows, K), or (rows, columns) of the result."""
         return self._result_swizzle() if operand == RESULT else self._factor_swizzle()
 
     def _factor_swizzle(self) -> Swizzle:
@@ -81,7 +81,7 @@ class Instruction:
         return Swizzle((rows, (_lanes(self.n),)), order)
 
     def lane_bits(self, operand: int) -> int:
-        """The bits of a matrix that one lane holds."""
+        """Return the bits of a matrix that one lane holds."""
         factors = (factor for group in self.swizzle(operand).expand_shape for factor in group)
         held = prod(factor.size for factor in factors if factor.kind == "Internal")
         return held * self.types[operand].bits
@@ -89,7 +89,7 @@ class Instruction:
 
 @lru_cache
 def instruction(name: str) -> Instruction | None:
-    """The instruction of a name, `None` if its lanes are not known."""
+    """Return the instruction of a name; `None` if its lane layout is unknown."""
     if (found := _NAME.fullmatch(name)) is None:
         return None
     family, result, m, n, k, left, right = found.groups()
@@ -105,7 +105,7 @@ def instruction(name: str) -> Instruction | None:
 
 
 def _element(word: str) -> ElementType | None:
-    """`F16`, `BF16`, `I8`, `F8E4M3FNUZ` as a type of MLIR."""
+    """Return the element type of a name part such as `F16`, `BF16`, `I8` or `F8E4M3FNUZ`."""
     if (found := _ELEMENT.fullmatch(word)) is None:
         return None
     return element_type(found[1].lower() + found[2] + found[3])
@@ -113,29 +113,29 @@ def _element(word: str) -> ElementType | None:
 
 @dataclass(frozen=True, slots=True)
 class Workgroup:
-    """What the processors of a device can do: their instructions, and what a tile must fit in."""
+    """The instructions and limits of a GPU's workgroup processors."""
 
     instructions: tuple[str, ...]
     load_bits: int
-    """The widest load of a lane."""
+    """The widest load of a lane, in bits."""
     register_bits: int
-    """The registers of a lane."""
+    """The registers of a lane, in bits."""
     subgroups: int
-    """How many subgroups of a workgroup run at once."""
+    """The number of subgroups of a workgroup that run at once."""
     shared_bytes: int
-    """The memory that a workgroup shares."""
+    """The shared memory of a workgroup, in bytes."""
     processors: int
-    """How many workgroups run at once."""
+    """The number of workgroups that run at once."""
 
 
 _COUNTS = ("intrinsics_m", "subgroups_m", "intrinsics_n", "subgroups_n", "intrinsics_k")
 _INTERLEAVED = "operands_interleaving_intrinsics_k = [0, 1]"
-"""What a lane loads of both factors for all instructions along K is side by side."""
+"""Instructions along K are interleaved: a lane's input elements for all of them are adjacent."""
 
 
 @dataclass(frozen=True, slots=True)
 class TiledInstruction:
-    """Instructions side by side: how many of each lane, and by how many subgroups."""
+    """A tile of several instructions: how many each lane issues, on how many subgroups."""
 
     instruction: Instruction
     intrinsics_m: int
@@ -145,14 +145,14 @@ class TiledInstruction:
     subgroups_n: int
 
     def __str__(self) -> str:
-        """As `#iree_gpu.data_tiled_mma_layout` writes it: counts of 1 are left out."""
+        """Return the text in `#iree_gpu.data_tiled_mma_layout`; counts of 1 are omitted."""
         counts = ((count, getattr(self, count)) for count in _COUNTS)
         told = [f"{count} = {value}" for count, value in counts if value > 1]
         return ", ".join([f"intrinsic = {self.instruction.name}", *told, _INTERLEAVED])
 
     @staticmethod
     def parse(text: str) -> TiledInstruction | None:
-        """What such a text stands for; `None` if its lanes are not known."""
+        """Parse such a text; return `None` if it is malformed or the instruction is unknown."""
         counts = dict.fromkeys(_COUNTS, 1)
         one: Instruction | None = None
         for entry in text.replace(_INTERLEAVED, "").rstrip(", ").split(", "):
@@ -177,9 +177,9 @@ class TiledInstruction:
         )
 
     def swizzle(self, operand: int) -> Swizzle:
-        """The order of one matrix's tile in memory.
+        """Return the element order of one matrix's tile in memory.
 
-        Instructions along K are interleaved: what a lane loads for all of them is side by side.
+        Instructions along K are interleaved: a lane's elements for all of them are adjacent.
         """
         swizzle = self.instruction.swizzle(operand)
         if operand == RESULT:
@@ -193,7 +193,7 @@ class TiledInstruction:
             if self.intrinsics_k > 1:
                 swizzle = _interleaved(swizzle.widened(1, _unrolled(self.intrinsics_k)))
             if operand == LHS:
-                # Neighbours along N load the same rows.
+                # Subgroups that are neighbours along N load the same rows.
                 rows, lanes = self.intrinsics_m, _lanes(self.subgroups_m, self.subgroups_n)
             else:
                 rows, lanes = self.intrinsics_n, _lanes(self.subgroups_n)
@@ -205,7 +205,7 @@ class TiledInstruction:
 
 
 def _interleaved(swizzle: Swizzle) -> Swizzle:
-    """The slowest factor, one of K, behind the lanes instead of in front of everything."""
+    """Move the outermost factor, one of K, from the front of the order to behind the lanes."""
     rows, columns = swizzle.expand_shape
     lanes = max(i for i, factor in enumerate(columns) if factor.kind != "Internal")
     first, *rest = swizzle.permutation
@@ -216,15 +216,15 @@ def _interleaved(swizzle: Swizzle) -> Swizzle:
 def tiled_instruction(
     workgroup: Workgroup, types: Sequence[ElementType], m: int | None, n: int | None
 ) -> TiledInstruction | None:
-    """The tile for products of some types and sizes; `None` if no instruction takes the types.
+    """Return the tile for products of given types and sizes; `None` if no instruction fits.
 
-    Of several instructions the one with the longest K is taken. Sizes are `None` if not known.
+    Among several instructions the one with the longest K is chosen. Sizes are `None` if unknown.
     """
     found = [instruction(name) for name in workgroup.instructions]
     fitting = [one for one in found if one is not None and list(one.types) == list(types)]
     if not fitting:
         return None
-    # Of equal ones the last, as IREE takes it.
+    # Among equal ones, IREE takes the last.
     chosen = max(reversed(fitting), key=lambda one: one.k)
     loaded = min(chosen.lane_bits(LHS), chosen.lane_bits(1))
     k = max(1, workgroup.load_bits // loaded)
@@ -236,10 +236,10 @@ def tiled_instruction(
 def _unrolling(
     workgroup: Workgroup, one: Instruction, k: int, m: int | None, n: int | None
 ) -> tuple[int, int]:
-    """How many instructions lie along M and N: as many as there is room for, and as even.
+    """Return the number of instructions along M and N: as many as fit, and as even as possible.
 
-    Factors and sums are in registers, factors in shared memory. There are no more than the product
-    is large, and few enough that each processor has work.
+    Inputs and accumulators are limited by the registers, inputs also by shared memory. The tile is
+    no larger than the product, and small enough that every workgroup processor gets work.
     """
     left, right, result = (one.lane_bits(operand) for operand in range(3))
     left, right = k * left, k * right
@@ -263,9 +263,10 @@ def _unrolling(
 
 
 def _spread(subgroups: int, along_m: int, along_n: int) -> tuple[int, int, int, int]:
-    """How many instructions along M and N each subgroup has, and how many subgroups share each.
+    """Distribute the instructions of a tile over subgroups.
 
-    Where no way gives a subgroup more than one instruction, there is one of everything.
+    Returns (instructions per subgroup along M, along N, subgroups along M, along N). If no
+    distribution gives a subgroup more than one instruction, all four are 1.
     """
     best = 1, 1, 1, 1
     over_m = 1
@@ -280,5 +281,5 @@ def _spread(subgroups: int, along_m: int, along_n: int) -> tuple[int, int, int, 
 
 
 def _intensity(m: int, n: int) -> float:
-    """How often what is loaded is used."""
+    """Return the arithmetic intensity of a tile: products per loaded element."""
     return m * n / (m + n)

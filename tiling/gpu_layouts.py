@@ -1,10 +1,10 @@
-"""Tiles of graphics processors: by their matrix instructions, or of those known by their name.
+"""Packed layouts for GPUs: from their matrix instructions, or from a table by architecture.
 
-A target that lists its instructions gets IREE's tiles for them (`gpu_intrinsics.py`). Of others
-the architecture is looked up, as data observed in IREE 3.13 for `gfx942` and `gfx1100`: a large
-tile for a 1024-cubed product and a small one for thin or uneven ones. Where the line between them
-runs is our choice: the large tile is taken where it pads neither M nor N, and its elements are in
-rows.
+A target that lists its instructions gets IREE's tiles for them (`gpu_intrinsics.py`). Otherwise the
+architecture is looked up in a table of tiles observed in IREE 3.13 for `gfx942` and `gfx1100`: a
+large tile for a 1024-cubed product, and a small one for thin or uneven ones. Where IREE switches
+between them is not known: here the large tile is used if it pads neither M nor N. Tiles from the
+table are row-major.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ GPU_TILES: dict[str, dict[str, GpuTiles]] = {
     },
     "gfx1100": {"f16": _tiles(16), "bf16": _tiles(16), "i8": _tiles(16)},
 }
-"""By architecture, then by the type of both inputs. Others have no tiles."""
+"""Tiles by architecture, then by the type of both inputs; other combinations have no tiles."""
 
 
 def gpu_layout(
     target: GpuTarget, operand: ContractionOperand, roles: dict[int, Role]
 ) -> PackedLayout:
-    """The layout of one tensor of a contraction on a graphics processor."""
+    """Return the layout of one tensor of a contraction on a GPU."""
     if target.workgroup is not None:
         tiled = instruction_for(target.workgroup, operand, roles)
         return IDENTITY if tiled is None else instruction_layout(tiled, operand, roles)
@@ -68,7 +68,7 @@ def gpu_layout(
 def instruction_for(
     workgroup: Workgroup, operand: ContractionOperand, roles: dict[int, Role]
 ) -> TiledInstruction | None:
-    """The instructions that compute a contraction; vectors have none."""
+    """Return the instruction tile of a contraction; `None` if it has no M, no N or no K."""
     if not {Role.M, Role.N, Role.K} <= set(roles.values()):
         return None
     sizes = (operand.size(role, roles) for role in (Role.M, Role.N))
@@ -80,11 +80,13 @@ WITH_KNOWN_CACHES = frozenset({"gfx90a", "gfx940", "gfx941", "gfx942", "gfx950"}
 
 
 def row_padding(target: GpuTarget, length: int, bits: int) -> int:
-    """How many elements to leave free behind each row of a tensor.
+    """Return the number of elements to leave free behind each row of a tensor.
 
-    Rows begin with a cache line, and not all with lines of the same few sets, which would drive
-    each other out: a row that would do so gets one line more. Rows that are shorter than a set's
-    lines, elements of less than a byte and other processors need nothing.
+    `length` is the row's elements, `bits` the width of one. Rows begin at cache lines. If the
+    padded length is a multiple of `CACHE_SET_LINES` lines, successive rows would map to the same
+    few sets and evict each other, so such rows get one more line. The padding is 0 for rows shorter
+    than `CACHE_SET_LINES` lines, for elements that are not whole bytes, and for architectures whose
+    caches are unknown.
     """
     if target.architecture not in WITH_KNOWN_CACHES or bits < 8 or bits % 8:
         return 0

@@ -1,8 +1,8 @@
-"""Tensors as arrays, packed arrays and bytes: what a layout does to actual numbers.
+"""Convert NumPy arrays to packed arrays and to bytes.
 
-This is the only place that moves elements by a `PackedLayout`: the interpreter reads and writes
-buffers with it, and constants are packed with it when a program is compiled. It needs NumPy, and
-is imported by whoever has numbers in hand.
+This is the only module that permutes elements according to a `PackedLayout`: the interpreter reads
+and writes buffers with it, and constants are packed with it at compile time. Unlike the rest of
+this folder it needs NumPy, so import it only where there is data.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Bytes = npt.NDArray[np.uint8]
 
 
 def pack(array: Array, layout: PackedLayout, padding: Any = 0) -> Array:
-    """A tensor in a layout: outer dimensions, then tiles, then swizzled factors in their order.
+    """Pack a tensor: outer dimensions first, then tiles, then swizzle factors in memory order.
 
-    `padding` fills the tiles that reach beyond the tensor.
+    `padding` fills the elements of edge tiles that lie beyond the tensor.
     """
     layout = static_tiles(layout)
     full, split, outer_axes, tile_axes = _split_shape(array.shape, layout)
@@ -43,7 +43,7 @@ def pack(array: Array, layout: PackedLayout, padding: Any = 0) -> Array:
 
 
 def unpack(packed: Array, layout: PackedLayout, shape: Sequence[int]) -> Array:
-    """The tensor of a shape that `pack` was given. Raises ValueError if it does not fit."""
+    """Return the tensor of `shape` that `pack` packed. Raises ValueError if the sizes disagree."""
     layout = static_tiles(layout)
     full, split, outer_axes, tile_axes = _split_shape(tuple(shape), layout)
     rank = len(outer_axes)
@@ -59,7 +59,7 @@ def unpack(packed: Array, layout: PackedLayout, shape: Sequence[int]) -> Array:
 
 
 def packed_extents(shape: Sequence[int], layout: PackedLayout) -> tuple[int, ...]:
-    """The shape of what `pack` makes of a tensor of a shape."""
+    """Return the shape of the array that `pack` returns for a tensor of a shape."""
     layout = static_tiles(layout)
     _, split, outer_axes, tile_axes = _split_shape(tuple(shape), layout)
     outer = [split[axis] for axis in outer_axes]
@@ -72,7 +72,7 @@ def packed_extents(shape: Sequence[int], layout: PackedLayout) -> tuple[int, ...
 def _split_shape(
     shape: Sequence[int], layout: PackedLayout
 ) -> tuple[list[int], list[int], list[int], list[int]]:
-    """The padded shape, the same with tiled dimensions cut in two, and where the parts are."""
+    """Return (padded shape, shape with tiled dimensions split, outer axes, tile axes)."""
     full: list[int] = []
     split: list[int] = []
     place: list[int] = []
@@ -100,10 +100,11 @@ def _split_shape(
 
 
 def to_bytes(array: Array, element: ElementType, storage_bits: int | None = None) -> Bytes:
-    """The bytes of a row-major array as it is stored, little-endian; the last one may have gaps.
+    """Return the stored bytes of an array, row-major and little-endian.
 
-    `array` has the interpreter's element types: an integer is held in the smallest native one.
-    `storage_bits` are `element.storage_bits` but for elements that are packed bit by bit.
+    The last byte may have unused bits. `array` has the interpreter's dtypes: an integer is held in
+    the smallest native dtype. `storage_bits` defaults to `element.storage_bits`; only elements that
+    are packed bit by bit need another value.
     """
     bits = element.storage_bits if storage_bits is None else storage_bits
     flat = np.ascontiguousarray(array).reshape(-1)
@@ -127,9 +128,10 @@ def from_bytes(
     count: int,
     storage_bits: int | None = None,
 ) -> Array:
-    """`count` elements out of the bytes that `to_bytes` makes, as a flat array of `dtype`.
+    """Return `count` elements from the bytes of `to_bytes` as a flat array of `dtype`.
 
-    Integers are sign-extended from the element's width, unsigned ones and booleans are not.
+    Signless and signed integers are sign-extended from the element's width, unsigned ones and
+    booleans are zero-extended. Raises ValueError if there are too few bytes.
     """
     bits = element.storage_bits if storage_bits is None else storage_bits
     if -(-count * bits // 8) > data.size:
@@ -149,7 +151,7 @@ def from_bytes(
 
 
 def _integers(raw: Array, element: ElementType, dtype: np.dtype[Any]) -> Array:
-    """Bits as numbers of an element's width, whatever is in the bits above it."""
+    """Extend integers from the element's width, ignoring the bits above it."""
     if element.bits == 1:
         return (raw & raw.dtype.type(1)).astype(dtype)
     native = raw.dtype.itemsize * 8

@@ -1,7 +1,7 @@
-"""Packed layouts: which dimensions are cut into tiles, and where tiles and elements go.
+"""Packed layouts: which dimensions are tiled, and the order of tiles and elements in memory.
 
 A tensor `(m, k)` packed with positions `(0, 1)`, tiles `(16, 1)` and outer order `(0, 1)` is stored
-as `(ceil(m / 16), ceil(k / 1), 16, 1)`: what `linalg.pack` produces.
+as `(ceil(m / 16), ceil(k / 1), 16, 1)`, as `linalg.pack` produces it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,23 @@ from itertools import accumulate
 from math import prod
 
 DYNAMIC_TILE = -(1 << 63)
-"""A tile that is known at run time only (MLIR's `ShapedType::kDynamic`)."""
+"""A tile size known at run time only (MLIR's `ShapedType::kDynamic`)."""
 
 LARGEST_DYNAMIC_TILE = 16
 """The largest tile that VMVX microkernels choose at run time."""
 
 
 class LayoutError(ValueError):
-    """A packed layout contradicts itself."""
+    """The parameters of a packed layout contradict each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwizzleDimension:
-    """One factor of an inner tile: who walks it, how far, and how it is spread."""
+    """One factor of an inner tile: its kind, size and distribution symbol.
+
+    As `TileSwizzle::Dim` in IREE: `CrossThread` factors are spread over lanes, `CrossIntrinsic`
+    factors over instructions, and `Internal` factors are the elements that one lane holds.
+    """
 
     kind: str
     size: int
@@ -33,22 +37,22 @@ class SwizzleDimension:
 
 @dataclass(frozen=True, slots=True)
 class Swizzle:
-    """An order inside tiles: each tile is cut into factors, and all factors are permuted."""
+    """An element order inside tiles: tile dimensions are split into factors, which are permuted."""
 
     expand_shape: tuple[tuple[SwizzleDimension, ...], ...]
     permutation: tuple[int, ...]
 
     def sizes(self) -> list[int]:
-        """The factors that tiles are cut into, in the order of the tile's dimensions."""
+        """Return the sizes of the factors in the order of the tile's dimensions."""
         return [factor.size for group in self.expand_shape for factor in group]
 
     def memory_sizes(self) -> list[int]:
-        """The same in the order of memory."""
+        """Return the sizes of the factors in memory order."""
         sizes = self.sizes()
         return [sizes[index] for index in self.permutation]
 
     def widened(self, group: int, factor: SwizzleDimension) -> Swizzle:
-        """The same with a dimension of one more factor: the slowest of its own, and of memory."""
+        """Return the swizzle with one more factor: outermost in its dimension and in memory."""
         groups = list(self.expand_shape)
         place = sum(map(len, groups[:group]))
         groups[group] = (factor, *groups[group])
@@ -56,7 +60,7 @@ class Swizzle:
         return Swizzle(tuple(groups), (place, *moved))
 
     def restricted(self, kept: Sequence[bool]) -> Swizzle:
-        """The order of some dimensions: what is broadcast along the others has no factors."""
+        """Return the swizzle of the kept dimensions; a tensor is broadcast along the others."""
         groups = self.expand_shape
         stays = [keep for keep, group in zip(kept, groups, strict=True) for _ in group]
         places = list(accumulate(stays, initial=0))
@@ -68,12 +72,12 @@ class Swizzle:
 
 @dataclass(frozen=True, slots=True)
 class PackedLayout:
-    """`linalg.pack`'s parameters. All empty: the identity, elements stay where they are.
+    """The parameters of `linalg.pack`. If all are empty, it is the identity layout.
 
-    `outer_permutation[i]` is the tensor dimension that is outer dimension `i` when packed; empty
-    means the order is kept. `scalable[i]` says that tile `i` is multiplied by the machine's
-    vector scale; empty means that none is. `asked_of` tells tiles that are known at run time only
-    apart: it is the operand of the contraction that they are of, while a kernel is lowered.
+    `outer_permutation[i]` is the tensor dimension that becomes outer dimension `i`; empty means
+    that the order is kept. `scalable[i]` says that tile `i` is multiplied by the machine's vector
+    scale; empty means that none is. `asked_of` distinguishes tiles chosen at run time while a
+    kernel is lowered: it is the index of the contraction operand that the tiles belong to.
 
     Raises LayoutError, a ValueError, for lists that contradict each other.
     """
@@ -131,7 +135,7 @@ class PackedLayout:
 
     @property
     def is_identity(self) -> bool:
-        """Whether a tensor in this layout is stored as one without any."""
+        """Whether a tensor in this layout is stored as if it had none."""
         return (
             not self.inner_tiles
             and self.swizzle is None
@@ -140,18 +144,18 @@ class PackedLayout:
 
     @property
     def has_dynamic_tiles(self) -> bool:
-        """Whether a tile is known at run time only."""
+        """Whether a tile size is known at run time only."""
         return DYNAMIC_TILE in self.inner_tiles
 
     @property
     def scalable_flags(self) -> tuple[bool, ...]:
-        """One flag a tile, also where none was given."""
+        """One flag per tile, also if `scalable` is empty."""
         return self.scalable or (False,) * len(self.inner_tiles)
 
     def packed_shape(self, shape: Sequence[int | None]) -> tuple[int | None, ...]:
-        """The shape of the packed tensor: outer dimensions, then tiles. `None` is dynamic.
+        """Return the shape of the packed tensor: outer dimensions, then tiles; `None` is dynamic.
 
-        Swizzled factors are not split: their tiles keep their sizes.
+        Tiles keep their shape: a swizzle does not split them into factors here.
         """
         outer = list(shape)
         tiles: list[int | None] = []
@@ -167,4 +171,5 @@ class PackedLayout:
 
 
 IDENTITY = PackedLayout()
-"""No tiles: where a target has none for an operation, and where no target is known."""
+"""The layout without tiles: for ops that the target has no tile for, and if the target is unknown.
+"""

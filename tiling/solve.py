@@ -1,4 +1,4 @@
-"""From a target and a tensor of a contraction to the layout that the target wants it in."""
+"""Compute the packed layout that a target prefers for a tensor of a contraction."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _TILED = (Role.M, Role.N, Role.K)
 
 
 def packed_layout(target: Target, operand: ContractionOperand) -> PackedLayout:
-    """The layout of one tensor of a contraction; the identity if the target has no tile for it.
+    """Return the layout of one tensor of a contraction; the identity if the target has no tile.
 
-    Tiled dimensions come in the order batch (untiled), M, N, K. The result of a narrow-N product
-    is stored with its last two dimensions exchanged, since it is computed as a transposed product.
-    Where several loops have one role, tiles are no wider than the loops that are tiled.
+    Dimensions come in the order batch (untiled), M, N, K. The result of a narrow-N product is
+    stored with M and N exchanged, since it is computed as a transposed product. Where several loops
+    have the same role, the tile is limited to the sizes of the tiled loops.
     """
     roles = operand.roles()
     if roles is None or len(operand.element_types) != 3:
@@ -47,9 +47,10 @@ def packed_layout(target: Target, operand: ContractionOperand) -> PackedLayout:
 def cpu_instruction_for(
     target: CpuTarget, operand: ContractionOperand, roles: dict[int, Role]
 ) -> TiledCpuInstruction | None:
-    """The instructions that compute a contraction, on a processor that is asked for them.
+    """Return the instruction tile that computes a contraction on a CPU with `inner_tiled`.
 
-    None do where nothing tells sizes, or where several loops have one role.
+    `None` if no loop sizes are given, if several loops have the same role, or if no instruction
+    fits.
     """
     if not operand.iteration_sizes or has_several(roles, _TILED):
         return None

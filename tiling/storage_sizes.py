@@ -1,9 +1,9 @@
-"""How many bytes a tensor takes, as one formula for host and device, static and dynamic shapes.
+"""Storage sizes of tensors in bytes, as one formula for host and device, static and dynamic shapes.
 
-A formula is data: the host evaluates it where sizes are known and walks it to emit arithmetic
-where they are not, so the two cannot disagree. It is exact: IREE 3.13 computes too few bytes
-for i1 and odd widths in packed layouts and too many for packed sub-byte elements in identity
-layouts (compare `EXCEPTIONS` in `tests/unit/tiling/test_storage_sizes.py`).
+A formula is data: it is evaluated where sizes are known and emitted as arithmetic where they are
+not, so that both agree. It is exact: IREE 3.13 computes too few bytes for i1 and odd widths in
+packed layouts and too many for packed sub-byte elements in identity layouts (compare `EXCEPTIONS`
+in `tests/unit/tiling/test_storage_sizes.py`).
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from .element_types import ElementType
 from .packed_layouts import DYNAMIC_TILE, LARGEST_DYNAMIC_TILE, PackedLayout
 
 LARGEST_SIZE = (1 << 63) - 1
-"""Sizes are `index` values; a larger one is refused."""
+"""The largest storage size in bytes: sizes are `index` values."""
 
 LARGEST_VECTOR_SCALE = 16
-"""AArch64 SVE vectors have at most 2048 bits, sixteen times 128: what a buffer must provide for."""
+"""The largest vector scale of AArch64 SVE (2048 bits / 128 bits), which buffers must have room for.
+"""
 
 
 class StorageSizeError(ValueError):
-    """A tensor has no storage size: it overflows, or its shape and layout disagree."""
+    """A tensor has no storage size: the size overflows, or shape and layout disagree."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """One dimension in memory: `size` elements, plus `padding`, rounded up to `multiple`.
+    """One dimension in memory: `size` elements plus `padding`, rounded up to `multiple`.
 
-    `size` is `None` if it is known at run time only. `scalable` multiplies `multiple` by the
-    machine's vector scale.
+    `size` is `None` if dynamic. `scalable` multiplies `multiple` by the machine's vector scale.
     """
 
     size: int | None
@@ -40,14 +40,14 @@ class Extent:
     scalable: bool = False
 
     def stored(self, size: int, vector_scale: int) -> int:
-        """The elements stored along this dimension if it has `size` of them."""
+        """Return the number of elements stored along this dimension for a given `size`."""
         multiple = self.multiple * (vector_scale if self.scalable else 1)
         return -(-(size + self.padding) // multiple) * multiple
 
 
 @dataclass(frozen=True, slots=True)
 class StorageFormula:
-    """ceil(product of stored extents × `element_bits` / 8) bytes."""
+    """The storage size in bytes: ceil(product of stored extents × `element_bits` / 8)."""
 
     extents: tuple[Extent, ...]
     element_bits: int
@@ -59,9 +59,9 @@ class StorageFormula:
     def evaluate(
         self, dynamic_sizes: Sequence[int] = (), vector_scale: int = LARGEST_VECTOR_SCALE
     ) -> int:
-        """Bytes, given the sizes of the dynamic dimensions in order.
+        """Return the bytes, given the sizes of the dynamic dimensions in order.
 
-        Raises `StorageSizeError` if there are too few or too many sizes or the result does not
+        Raises `StorageSizeError` if there are too few or too many sizes, or if the result does not
         fit a signed 64-bit integer.
         """
         dynamic = sum(extent.size is None for extent in self.extents)
@@ -81,11 +81,11 @@ class StorageFormula:
 def storage_formula(
     shape: Sequence[int | None], element: ElementType, layout: PackedLayout
 ) -> StorageFormula:
-    """What a tensor of `shape` (`None` where dynamic) takes in a packed layout.
+    """Return the storage formula of a tensor of `shape` (`None` where dynamic) in a packed layout.
 
-    Tiled dimensions are rounded up to their tile; a tile known at run time only counts as the
-    largest that the VMVX microkernels choose. Raises `StorageSizeError` if the layout tiles a
-    dimension that the tensor has not.
+    Tiled dimensions are rounded up to their tile. A tile chosen at run time counts as the largest
+    that the VMVX microkernels choose. Raises `StorageSizeError` if the layout tiles a dimension
+    that the tensor does not have.
     """
     extents = [Extent(size) for size in shape]
     for position, tile, scalable in zip(
@@ -103,9 +103,10 @@ def storage_formula(
 def padded_formula(
     shape: Sequence[int | None], element: ElementType, padding: Sequence[int | None]
 ) -> StorageFormula:
-    """What a tensor takes with `padding[i]` extra elements along dimension `i`.
+    """Return the storage formula of a tensor with `padding[i]` extra elements along dimension `i`.
 
-    A dynamic padding (`None`) is still to be chosen and counts as none.
+    A dynamic padding (`None`) is not chosen yet and counts as zero. Raises `StorageSizeError` if
+    the padding has another rank than the shape.
     """
     if len(padding) != len(shape):
         raise StorageSizeError(f"{len(padding)} paddings for a tensor of rank {len(shape)}")
@@ -114,19 +115,19 @@ def padded_formula(
 
 
 def dense_formula(shape: Sequence[int | None], element: ElementType) -> StorageFormula:
-    """What a tensor takes without any layout."""
+    """Return the storage formula of a tensor without a layout."""
     return StorageFormula(tuple(Extent(size) for size in shape), element.storage_bits)
 
 
 def bit_packed_formula(shape: Sequence[int | None], element: ElementType) -> StorageFormula:
-    """What a tensor takes if its elements, booleans too, are packed bit by bit."""
+    """Return the storage formula of a tensor with elements (also booleans) packed bit by bit."""
     return StorageFormula(tuple(Extent(size) for size in shape), element.bits)
 
 
 def static_tiles(layout: PackedLayout) -> PackedLayout:
-    """A layout with every tile a number: the largest that the machine may choose at run time.
+    """Replace tiles that are chosen at run time, or scalable, by their largest sizes.
 
-    Buffers are sized for these, so whoever packs and whoever unpacks agree.
+    Buffers are sized for these tiles, so pack and unpack agree on them.
     """
     tiles = tuple(
         (LARGEST_DYNAMIC_TILE if tile == DYNAMIC_TILE else tile)

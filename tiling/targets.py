@@ -1,4 +1,4 @@
-"""Targets: what an executable is compiled for, as far as layouts depend on it."""
+"""Targets of executables, reduced to the properties that data layouts depend on."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .gpu_intrinsics import Workgroup
 
 
 class Architecture(Enum):
-    """The instruction set families that have tile tables."""
+    """The instruction set architectures that tile tables distinguish."""
 
     X86_64 = auto()
     AARCH64 = auto()
     RISCV64 = auto()
     RISCV32 = auto()
     X86_32 = auto()
-    """No tiles but those of its instructions."""
+    """Has no tile table; only `inner_tiled` gives it tiles."""
     OTHER = auto()
-    """Any other processor (WebAssembly, ...): the same."""
+    """Any other CPU, such as WebAssembly; has no tile table."""
 
 
 _ARCHITECTURES = {
@@ -37,18 +37,19 @@ _ARCHITECTURES = {
 _OTHERS_OF_64_BITS = re.compile(
     r"(arm64e|bpf|loongarch64|mips64|powerpc64|ppc64|s390x|sparc(v9|64)|spirv|wasm64).*"
 )
-"""Other architectures whose pointers have 64 bits; those of any that is not known have 32."""
+"""Architectures without a tile table whose pointers have 64 bits; any other has 32-bit pointers."""
 
 _VECTOR_LENGTH = re.compile(r"zvl(\d+)b")
 
 
 @dataclass(frozen=True, slots=True)
 class CpuTarget:
-    """A processor: its architecture and the features that are switched on.
+    """A CPU: its architecture and the features that are enabled.
 
-    `features` has no signs (`avx512f`). `ukernels` says that microkernels are linked in.
-    `scalable` asks for scalable tiles where the machine has scalable vectors (AArch64 SVE),
-    `inner_tiled` for tiles of its matrix instructions instead of those of microkernels.
+    `features` are names without signs (`avx512f`). `ukernels` tells whether microkernels are linked
+    in. `scalable` asks for scalable tiles on machines with scalable vectors (AArch64 SVE).
+    `inner_tiled` asks for tiles of the machine's matrix instructions instead of those of the
+    microkernels.
     """
 
     architecture: Architecture
@@ -63,7 +64,7 @@ class CpuTarget:
 
     @property
     def vector_length(self) -> int:
-        """Guaranteed bits of a RISC-V vector register; 128 is what the V extension demands."""
+        """The guaranteed bits of a RISC-V vector register; the V extension demands at least 128."""
         lengths = [
             int(match[1])
             for feature in self.features
@@ -81,9 +82,9 @@ class VmvxTarget:
 
 @dataclass(frozen=True, slots=True)
 class GpuTarget:
-    """A graphics processor: the name of its architecture (`gfx942`), and its instructions.
+    """A GPU: its architecture (`gfx942`), and its workgroup's limits and instructions.
 
-    `workgroup` is `None` if the target does not describe them.
+    `workgroup` is `None` if the target attribute does not describe them.
     """
 
     architecture: str
@@ -101,9 +102,10 @@ def cpu_target(
     scalable: bool = False,
     inner_tiled: bool = False,
 ) -> CpuTarget:
-    """A processor from LLVM's spelling: `x86_64-unknown-linux`, `+avx2,+fma,-avx512f`.
+    """Return the CPU of an LLVM triple and feature string.
 
-    Later features override earlier ones; one without a sign is switched on.
+    For example `x86_64-unknown-linux` and `+avx2,-avx512f`. Later features override earlier ones; a
+    feature without a sign is enabled.
     """
     name = triple.partition("-")[0]
     architecture = _ARCHITECTURES.get(name, Architecture.OTHER)
@@ -120,7 +122,7 @@ def cpu_target(
 
 
 def parse_features(features: Iterable[str]) -> frozenset[str]:
-    """The features that are on after reading signed names from left to right."""
+    """Return the features that are enabled after reading signed names from left to right."""
     enabled: set[str] = set()
     for signed in features:
         name = signed.strip()
@@ -132,5 +134,5 @@ def parse_features(features: Iterable[str]) -> frozenset[str]:
 
 
 def ukernels_enabled(setting: str | None) -> bool:
-    """Whether a target's `ukernels` entry switches microkernels on. Absent means off."""
+    """Whether the `ukernels` entry of a target enables microkernels; an absent entry does not."""
     return setting not in (None, "", "none")

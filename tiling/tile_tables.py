@@ -1,7 +1,7 @@
-"""The largest tile of each target and element type, as tables: first match wins.
+"""The largest tile for each target and element types, as tables: the first match wins.
 
-Sources: IREE's `CPUEncodingExternalModels.cpp` (enumerateMatmulTile*), and sizes taken from
-IREE 3.13 (`tests/data/encoding_sizes.csv`).
+Sources: IREE's `CPUEncodingExternalModels.cpp` (enumerateMatmulTile*), and sizes measured with IREE
+3.13 (`tests/data/encoding_sizes.csv`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ def _i8_or_i16(types: ElementTypes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TileRow:
-    """If the types match and all features are there: this tile, and its halves along M."""
+    """A table row: the tile for matching types if the target has all features.
+
+    `halved` adds the tiles with M halved repeatedly.
+    """
 
     types: Callable[[ElementTypes], bool]
     features: tuple[str, ...]
@@ -83,11 +86,12 @@ VMVX_TILE = Tile(8, 8, 4)
 VMVX_DYNAMIC_TILE = Tile(DYNAMIC_TILE, DYNAMIC_TILE, DYNAMIC_TILE)
 
 _IME_TILES = {256: (Tile(12, 16, 8), 4), 1024: (Tile(24, 32, 16), 8), 4096: (Tile(48, 64, 32), 16)}
-"""Matrix extension (XSMTVDot) by vector length: the largest tile, and the unit of its M."""
+"""Tiles of the RISC-V matrix extension (XSMTVDot) by vector length: the largest, and the unit of M.
+"""
 
 
 def _riscv64_family(target: CpuTarget, types: ElementTypes) -> tuple[Tile, ...]:
-    """N is four registers of 32 bits each: a group of registers of length VLEN."""
+    """Return the tiles of RISC-V: N is VLEN / 8, a group of four registers of 32-bit elements."""
     if not target.has("v"):
         return ()
     n = target.vector_length // 8
@@ -137,10 +141,10 @@ def _cpu_family(target: CpuTarget, types: ElementTypes) -> tuple[Tile, ...]:
 
 
 def tile_family(target: Target, types: ElementTypes, *, tile_at_run_time: bool) -> tuple[Tile, ...]:
-    """The tiles to choose from, empty where the target has none for these types.
+    """Return the tiles to choose from; empty if the target has none for these types.
 
-    `tile_at_run_time` allows VMVX microkernels to choose the tile when the program runs; they do
-    so only for results that are not narrow and have no batch.
+    `tile_at_run_time` allows VMVX microkernels to choose the tile at run time. They do so only for
+    results that are not narrow and have no batch dimension.
     """
     match target:
         case CpuTarget():

@@ -1,4 +1,4 @@
-"""From a tile and the roles of a tensor's dimensions to the tensor's packed layout."""
+"""Build the packed layout of a tensor from a tile and the roles of the tensor's dimensions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .packed_layouts import IDENTITY, PackedLayout, Swizzle
 from .tiles import Tile
 
 SIDES = {LHS: (Role.M, Role.K), RHS: (Role.N, Role.K), RESULT: (Role.M, Role.N)}
-"""The roles of the two dimensions of a tile."""
+"""The roles of a tile's two dimensions, by operand."""
 
 
 class TileInstruction(Protocol):
-    """What multiplies tiles, and how memory holds these."""
+    """An instruction tile (CPU or GPU): its sides and its element order in memory."""
 
     @property
     def tile(self) -> Tile:
@@ -22,17 +22,18 @@ class TileInstruction(Protocol):
         ...
 
     def swizzle(self, operand: int) -> Swizzle:
-        """The order of one matrix's tile in memory."""
+        """Return the element order of one matrix's tile in memory."""
         ...
 
 
 def tiled_layout(
     operand: ContractionOperand, roles: dict[int, Role], tile: Tile, *, swap_result: bool
 ) -> PackedLayout:
-    """The layout that cuts a tensor's M, N and K into the tile's sizes.
+    """Return the layout that tiles the tensor's M, N and K with the sizes of the tile.
 
-    Dimensions come in the order batch, M, N, K, those of one role in the order of their loops.
-    `swap_result` exchanges the result's M and N, as a transposed product wants it.
+    Dimensions come in the order batch, M, N, K; those of the same role in the order of their loops.
+    `swap_result` exchanges M and N of the result, for a transposed product. The layout is the
+    identity if a dimension of the tensor is not indexed by one loop with a role.
     """
     positions = {
         loop: position
@@ -64,7 +65,7 @@ def tiled_layout(
 def instruction_layout(
     tiled: TileInstruction, operand: ContractionOperand, roles: dict[int, Role]
 ) -> PackedLayout:
-    """The layout of a tensor in tiles as an instruction loads them."""
+    """Return the layout of a tensor with tiles in the order in which an instruction loads them."""
     layout = tiled_layout(operand, roles, tiled.tile, swap_result=False)
     if layout.is_identity:
         return IDENTITY

@@ -1,7 +1,7 @@
-"""Tiles of matrix multiplications, and which one of a family fits a shape.
+"""Tiles of matrix multiplications, and the choice of a tile for given sizes.
 
-The rules are those of IREE's CPU and VMVX encodings (`CPUEncodingExternalModels`), told in
-`docs/encodings.md`.
+The rules are those of IREE's CPU and VMVX encodings (`CPUEncodingExternalModels`), which
+`docs/encodings.md` describes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from .element_types import next_power_of_two
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A register tile: `m`×`n` results, `k` products each.
+    """A register tile: `m`×`n` accumulators, each the sum of `k` products.
 
-    The side named by `scalable` is to be multiplied by the machine's vector scale.
+    The side named by `scalable` is multiplied by the machine's vector scale.
     """
 
     m: int
@@ -35,7 +35,7 @@ class Tile:
 
 
 def halving_family(tile: Tile) -> tuple[Tile, ...]:
-    """The tile, then the same with `m` cut to each smaller power of two, down to one."""
+    """Return the tile, then copies with `m` reduced to each smaller power of two, down to 1."""
     sizes = [tile.m]
     power = next_power_of_two(tile.m) // 2
     while power >= 1:
@@ -56,10 +56,10 @@ class Narrow:
 
 
 def narrow_side(operand: ContractionOperand, roles: dict[int, Role]) -> Narrow | None:
-    """Which side of the result is shorter, if that is known.
+    """Return the shorter side of the result.
 
-    A static side is taken for shorter than a dynamic one. `None` if both are equal or dynamic, or
-    if nothing is known.
+    A static side counts as shorter than a dynamic one. `None` if both sizes are equal or dynamic,
+    or if the operand has no iteration sizes.
     """
     if not operand.iteration_sizes:
         return None
@@ -72,9 +72,9 @@ def narrow_side(operand: ContractionOperand, roles: dict[int, Role]) -> Narrow |
 
 
 def choose_tile(family: Sequence[Tile], narrow: Narrow | None) -> Tile | None:
-    """The tile of least padding along the narrow side, then of greatest volume.
+    """Return the tile with the least padding along the narrow side, then with the greatest volume.
 
-    A narrow N is solved as a narrow M of the transposed product: the tile's sides change places.
+    A narrow N is solved as a narrow M of the transposed product: M and N of the tile are exchanged.
     `None` for an empty family.
     """
     if not family:
@@ -95,9 +95,10 @@ def choose_tile(family: Sequence[Tile], narrow: Narrow | None) -> Tile | None:
 def fitting_tile(
     family: Sequence[Tile], m: int | None, n: int | None, k: int | None
 ) -> Tile | None:
-    """The largest tile of a family cut to each side of a shape, rounded up to a power of two.
+    """Return the largest tile of a family, with each side limited to the size of the shape.
 
-    Sides may be `None`, for dynamic. IREE cuts only the shorter of M and N.
+    Sizes are rounded up to powers of two; `None` is a dynamic size and limits nothing. IREE limits
+    only the shorter of M and N. `None` for an empty family.
     """
     if not family:
         return None

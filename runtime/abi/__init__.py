@@ -1,1 +1,1 @@
-"""What interpreter and native code share: values, element types, and the calling convention."""
+"""What the interpreter and native code share: values, element types, calling convention."""

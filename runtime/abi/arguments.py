@@ -1,4 +1,4 @@
-"""Arguments of a function: arrays of the types that it takes."""
+"""Check and convert the arguments of a function: arrays of the types that it takes."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from .device_array import DeviceArray
 from .value_types import ValueType
 
 _IN_PLACE = 0x101
-"""NumPy's flags of arrays that are contiguous and aligned."""
+"""NumPy's flags of arrays that are C-contiguous and aligned."""
 
 
 class InputError(ValueError):
-    """Inputs that a function does not take; the text says which and why."""
+    """The inputs do not fit the function; the message says which input and why."""
 
 
 class InputTypes:
-    """The types of a function's arguments, looked at once for all calls."""
+    """The types of a function's arguments, with fast checks prepared once for all calls."""
 
     def __init__(self, types: Sequence[ValueType]) -> None:
         self._types = types
         self._quick = [_quick_kind(each) for each in types]
 
     def checked(self, inputs: Sequence[Array | DeviceArray]) -> Sequence[Array]:
-        """Inputs as contiguous arrays of the arguments' element types and shapes, or an
-        InputError."""
+        """Return inputs as C-contiguous arrays of the arguments' element types and shapes.
+
+        Raises InputError for inputs of another number, type or shape.
+        """
         if len(inputs) == len(self._quick):
             arrays = cast("Sequence[Array]", inputs)
             for array, kind in zip(arrays, self._quick, strict=True):
@@ -48,7 +50,7 @@ class InputTypes:
         return [np.asarray(each, order="C") for each in checked_inputs(self._types, inputs)]
 
     def whole(self, inputs: Sequence[Array | DeviceArray]) -> Sequence[Array | DeviceArray]:
-        """What `checked` gives, and inputs that lie on devices as they are."""
+        """Return the same as `checked`, but leave inputs that are DeviceArrays unchanged."""
         if not any(isinstance(each, DeviceArray) for each in inputs):
             return self.checked(inputs)
         if len(inputs) == len(self._quick):
@@ -67,9 +69,9 @@ class InputTypes:
     def arrays(
         self, function: str, inputs: Sequence[npt.ArrayLike | DeviceArray]
     ) -> Sequence[Array | DeviceArray]:
-        """Inputs of a function as arrays: Python numbers and lists become some of its types.
+        """Return the inputs of a function as arrays; Python numbers and lists are converted.
 
-        What arrays hold is not looked at, which whoever runs the function does. Raises InputError.
+        Arrays are not checked here, since the runner checks them. Raises InputError.
         """
         count = len(self._types)
         if len(inputs) != count:
@@ -87,27 +89,30 @@ class InputTypes:
         return arrays
 
     def array(self, argument: int, value: npt.ArrayLike) -> Array:
-        """One input as an array of its type. Raises InputError."""
+        """Return one input as an array of its type. Raises InputError."""
         kind = self._types[argument]
         is_array = isinstance(value, np.ndarray | np.generic)
         given = cast("Array", value) if is_array else converted(argument, value, kind)
         return checked_input(argument, given, kind)
 
     def check_number(self, function: str, argument: int) -> None:
-        """Raise InputError for the number of an argument that a function does not have."""
+        """Raise InputError if the function has no argument with this number."""
         count = len(self._types)
         if not 0 <= argument < count:
             raise InputError(f"@{function} takes {count} inputs, and has no input {argument}")
 
 
 def _on_one_device(value: Array | DeviceArray) -> Array | DeviceArray:
-    """The only shard of what lies on one device; others as they are."""
+    """Return the only shard of a DeviceArray without a sharding; other values unchanged."""
     return value.shards[0] if isinstance(value, DeviceArray) and value.sharding is None else value
 
 
 def _quick_kind(value_type: ValueType) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
-    """The element type and shape that arrays of a type have, `None` if their elements must be
-    looked at, too, or if there are no such arrays."""
+    """Return the element type and shape that arrays of a type have.
+
+    `None` if the elements must be checked too (an integer narrower than its container), or if the
+    type has no arrays of a fixed rank.
+    """
     try:
         dtype, shape = value_type.dtype, value_type.shape
     except UnsupportedType:
@@ -119,7 +124,7 @@ def _quick_kind(value_type: ValueType) -> tuple[np.dtype[Any], tuple[int, ...]] 
 def checked_inputs(
     types: Sequence[ValueType], inputs: Sequence[Array | DeviceArray]
 ) -> list[Array]:
-    """Inputs as arrays of the arguments' element types and shapes, or an InputError."""
+    """Return the inputs as arrays of the arguments' element types and shapes. Raises InputError."""
     if len(types) != len(inputs):
         raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
     return [
@@ -129,7 +134,7 @@ def checked_inputs(
 
 
 def checked_input(index: int, value: Array | DeviceArray, value_type: ValueType) -> Array:
-    """An input as an array of the argument's element type and shape, or an InputError."""
+    """Return an input as an array of the argument's element type and shape. Raises InputError."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise InputError(f"input {index} has masked elements, expected numbers alone")
     array = np.asarray(value)
@@ -146,7 +151,7 @@ def check_kind(
     except UnsupportedType as error:
         raise InputError(f"{role}: {error}") from error
     found, narrow = dtype.newbyteorder("="), narrow_integer(value_type.element)
-    # NumPy takes `None` for float64.
+    # `narrow` may be `None`, which NumPy compares as float64.
     if found != expected and (narrow is None or found != narrow):
         raise InputError(f"{role} is of {dtype}, expected {value_type} ({expected})")
     declared = value_type.shape
@@ -155,9 +160,10 @@ def check_kind(
 
 
 def _native(role: str, array: Array, value_type: ValueType) -> Array:
-    """An array in the machine's byte order, whose elements are values of the type.
+    """Convert an array to native byte order, and check that its elements are values of the type.
 
-    What holds an integer may hold more: `100` is no i4, and a byte of 2 no i1. Raises InputError.
+    The container of an integer may hold larger numbers: `100` is not an i4, and a byte of 2 not an
+    i1. Raises InputError.
     """
     array = array.astype(value_type.dtype, copy=not array.flags.aligned)
     width = value_type.integer_width
@@ -176,7 +182,7 @@ def _native(role: str, array: Array, value_type: ValueType) -> Array:
 def checked_whole(
     types: Sequence[ValueType], inputs: Sequence[Array | DeviceArray]
 ) -> list[Array | DeviceArray]:
-    """What `checked_inputs` gives, and those that lie on devices as they are."""
+    """Return the same as `checked_inputs`, but leave DeviceArrays unchanged."""
     if len(types) != len(inputs):
         raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
     checked: list[Array | DeviceArray] = []
@@ -190,21 +196,21 @@ def checked_whole(
 
 
 def _as_array(value: npt.ArrayLike) -> Array:
-    """An array of any package without a copy where DLPack gives one, or what NumPy makes of it."""
+    """Convert a value to an array, without a copy if it supports DLPack."""
     if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
         try:
             return np.from_dlpack(cast("Any", value))
         except (BufferError, RuntimeError, TypeError, ValueError):
-            pass  # Elements or devices that NumPy does not know: the value may know a way itself.
+            pass  # NumPy lacks the element type or device: try its own conversion.
     return np.asarray(value)
 
 
 def converted(index: int, value: npt.ArrayLike, value_type: ValueType) -> Array:
-    """Python numbers as an array of a type, if they are numbers of that kind. Raises InputError."""
+    """Convert Python numbers to an array of a type if their kind fits. Raises InputError."""
     try:
         array: Array = _as_array(value)
     except (OverflowError, TypeError, ValueError) as problem:
-        # Rows of different lengths, or an object that does not become the array that it promises.
+        # Rows of different lengths, or an object whose conversion to an array fails.
         raise InputError(f"input {index} is no array: {problem}") from problem
     try:
         dtype = value_type.dtype
@@ -216,7 +222,7 @@ def converted(index: int, value: npt.ArrayLike, value_type: ValueType) -> Array:
     if width is not None and array.size and array.dtype.kind != "b":
         low = 0 if value_type.is_unsigned else -(1 << (width - 1))
         least, most = int(array.min()), int(array.max())
-        # i1 is 0 or 1, though its only bit is a sign.
+        # i1 is 0 or 1, although its only bit is the sign bit.
         if least < low or most >= 1 << (width if low == 0 or width == 1 else width - 1):
             number = least if least < low else most
             raise InputError(f"input {index} holds {number}, which does not fit {value_type}")

@@ -1,6 +1,6 @@
-"""Arrays as values are held in, and element types by their names: what needs no IR.
+"""NumPy dtypes of values, and element types by name, without IR.
 
-`values.py` says how a type of the IR is held; `value_types.py` is a type as a name and a shape.
+`values.py` maps IR types to dtypes; `value_types.py` is a type as a name and a shape.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 Value = Any
-"""A NumPy array or scalar, or for types such as `!shard.sharding` an object of their own."""
+"""A NumPy array or scalar, or an object of its own for types such as `!shard.sharding`."""
 
 _FLOATS: dict[str, Any] = {
     "bf16": ml_dtypes.bfloat16,
@@ -35,9 +35,9 @@ _FLOATS: dict[str, Any] = {
 }
 _COMPLEX = {"f32": np.dtype(np.complex64), "f64": np.dtype(np.complex128)}
 FLOAT_TYPES = {name: np.dtype(dtype) for name, dtype in _FLOATS.items()}
-"""Float types by their name in the IR."""
+"""NumPy dtypes of float types by their name in the IR."""
 ROUNDED_TYPES = FLOAT_TYPES | {f"complex<{name}>": dtype for name, dtype in _COMPLEX.items()}
-"""Types whose values are rounded: floats, and complex numbers of them."""
+"""NumPy dtypes of types whose values are rounded: floats, and complex numbers of floats."""
 
 
 _NARROW = {
@@ -47,11 +47,14 @@ _NARROW = {
 
 
 class UnsupportedType(ValueError):
-    """A type whose values the interpreter cannot hold; the text says which."""
+    """A type whose values NumPy arrays cannot hold; the message names it."""
 
 
 def container(width: int, unsigned: bool = False) -> np.dtype[Any]:
-    """The NumPy type that holds integers. Raises UnsupportedType for those that are too wide."""
+    """Return the NumPy dtype that holds integers of `width` bits.
+
+    Raises UnsupportedType for more than 64 bits.
+    """
     for bits in (8, 16, 32, 64):
         if width <= bits:
             return np.dtype(f"{'u' if unsigned else ''}int{bits}")
@@ -63,7 +66,7 @@ _COMPLEX_TYPE = re.compile(r"complex<(.*)>")
 
 
 def integer_type(name: str) -> tuple[int, bool] | None:
-    """The bits of an integer type by its name, and whether it is unsigned; `None` for others."""
+    """Return the bits of an integer type and whether it is unsigned; `None` for other types."""
     match = _INTEGER.fullmatch(name)
     if match is not None:
         return int(match[2]), match[1] == "u"
@@ -71,13 +74,16 @@ def integer_type(name: str) -> tuple[int, bool] | None:
 
 
 def narrow_integer(name: str) -> np.dtype[Any] | None:
-    """The type of ml_dtypes for integers that are held in more bits than they have, if any."""
+    """Return the ml_dtypes type of an integer type of 2 or 4 bits; `None` for other types."""
     integer = integer_type(name)
     return None if integer is None else _NARROW.get(integer)
 
 
 def dtype_named(name: str) -> np.dtype[Any]:
-    """The NumPy type of an element type. Raises UnsupportedType for one that holds no numbers."""
+    """Return the NumPy dtype of an element type.
+
+    Raises UnsupportedType for types that are not numbers or that NumPy cannot hold.
+    """
     found = FLOAT_TYPES.get(name)
     if found is not None:
         return found
@@ -92,29 +98,29 @@ def dtype_named(name: str) -> np.dtype[Any]:
 
 
 def is_number(value: Value) -> bool:
-    """Whether a value is an array or a scalar, and not an object of another kind."""
+    """Whether a value is an array or a NumPy scalar, rather than an object of another kind."""
     return isinstance(value, np.ndarray | np.generic)
 
 
 def shape_fits(shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
-    """Whether an array's shape is one that a type with `?` (negative) extents allows."""
+    """Whether an array's shape matches the shape of a type, where negative extents are dynamic."""
     return len(shape) == len(expected) and all(
         want in (got, -1) or want < 0 for got, want in zip(shape, expected, strict=True)
     )
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """A shape as MLIR writes it: `2x?x4`, or `rank 0`."""
+    """Return a shape as MLIR writes it: `2x?x4`; `rank 0` for a scalar."""
     return "x".join("?" if extent < 0 else str(extent) for extent in shape) or "rank 0"
 
 
 def shape_phrase(shape: tuple[int, ...]) -> str:
-    """What an array has, in words: `shape 2x4`, or `rank 0`."""
+    """Return a shape for error messages: `shape 2x4`, or `rank 0`."""
     return f"shape {shape_text(shape)}" if shape else "rank 0"
 
 
 def is_float_dtype(dtype: np.dtype[Any]) -> bool:
-    """Whether a NumPy type is one of the (real) float types."""
+    """Whether a NumPy dtype is one of the real float types."""
     return dtype in _FLOAT_DTYPES
 
 
@@ -128,7 +134,7 @@ def is_narrow_float(dtype: np.dtype[Any]) -> bool:
 
 
 def wrap(value: Array, width: int, *, to_unsigned: bool = False) -> Array:
-    """The low `width` bits of native integers, in the container of an integer of that width."""
+    """Return the low `width` bits of integers, in the container of an integer of that width."""
     if width == 1:
         return (value & value.dtype.type(1)).astype(np.bool_)
     stored = container(width, to_unsigned)
@@ -143,7 +149,7 @@ def wrap(value: Array, width: int, *, to_unsigned: bool = False) -> Array:
 
 
 def integer_value(value: int, width: int, *, is_unsigned: bool) -> Array:
-    """A Python integer as a scalar of an integer type, its low bits kept."""
+    """Return a Python integer as a scalar of an integer type, truncated to its low bits."""
     low = value & ((1 << width) - 1)
     if width == 1:
         return np.asarray(bool(low))
@@ -152,18 +158,18 @@ def integer_value(value: int, width: int, *, is_unsigned: bool) -> Array:
     return np.asarray(low, dtype=container(width, is_unsigned))
 
 
-# Contents that nobody has defined
+# Undefined contents
 
 UNDEFINED_BITS = {
     np.dtype(np.float16): 0x7E5D,
     np.dtype(np.float32): 0x7FC5DEAD,
     np.dtype(np.float64): 0x7FF85DEADBEEF00D,
 }
-"""Quiet NaNs that arithmetic passes on, and that can be told from others."""
+"""Bits of quiet NaNs that mark undefined elements: arithmetic propagates them."""
 
 
 def count_undefined(array: Array) -> int:
-    """How many elements still carry the mark of `undefined` (f16, f32 and f64 only)."""
+    """Count the elements that still have the mark of `undefined` (f16, f32 and f64 only)."""
     if array.dtype not in UNDEFINED_BITS:
         return 0
     width = array.dtype.itemsize

@@ -1,4 +1,4 @@
-"""Comparing results: how far two arrays are apart, and how far they may be for their type."""
+"""Compare results: how far two arrays differ, and how far they may differ for their type."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ _TOLERANCES: dict[str, tuple[float, float]] = {
     "bfloat16": (1e-2, 5e-2),
 }
 _NARROWEST = (0.1, 0.25)
-"""(absolute, relative) for f8 and smaller; the others are listed. Integers must be equal."""
+"""(absolute, relative) for f8 and narrower floats. Integers must be equal."""
 
 _TYPICAL = 0.9
-"""The quantile of the magnitudes in an array that counts as its typical magnitude."""
+"""The quantile of an array's magnitudes that counts as its typical magnitude."""
 
 
 def tolerance(
     dtype: np.dtype[Any], override: float | None = None, through: np.dtype[Any] | None = None
 ) -> tuple[float, float]:
-    """The (absolute, relative) difference that rounding explains, (0, 0) for integers.
+    """Return the (absolute, relative) difference that rounding explains; (0, 0) for integers.
 
     `through` is the least precise float type that the numbers were rounded to before
-    (`rounding.py`). `override` stands in for both figures on float types.
+    (`rounding.py`). `override` replaces both figures for float types.
 
-    An element may be off by the absolute figure, and by the relative one of its own magnitude or
-    of what is typical in its array: where sums cancel, the small elements bear the rounding errors
-    of the large ones.
+    An element may differ by the absolute figure plus the relative one times the larger of its own
+    magnitude and the typical magnitude of its array: where sums cancel, small elements carry the
+    rounding errors of large ones.
 
-    Sums in another order differ by a few units in the last place times the terms of the sum;
-    the figures leave room for some thousand terms.
+    Sums in another order differ by a few units in the last place times the number of terms; the
+    figures leave room for a few thousand terms.
     """
     if not is_float_dtype(dtype) and dtype.kind != "c":
         return (0.0, 0.0)
@@ -57,13 +57,13 @@ def tolerance(
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far two arrays of one shape are apart, and where most."""
+    """How far two arrays of the same shape differ, and where most."""
 
     absolute: float
     relative: float
-    """Relative to the largest magnitude in the expected array's finite elements."""
+    """The absolute difference relative to the largest finite magnitude of the expected array."""
     index: tuple[int, ...]
-    """Where the absolute difference is largest."""
+    """The index of the largest absolute difference."""
     agrees: bool
 
 
@@ -73,14 +73,10 @@ def compare(
     allowed: float | None = None,
     through: np.dtype[Any] | None = None,
 ) -> Difference:
-    """Compare two arrays; NaN equals NaN, and an infinity only itself.
+    """Compare two arrays; NaN equals NaN, and an infinity equals only itself.
 
-    Results that are no arrays, such as shardings, must be equal.
-
-    `allowed` is the tolerance for floats in place of that of their type; `through` is as for
-    `tolerance`.
-
-    Raises ValueError if shapes or types differ.
+    Results that are not arrays, such as shardings, must be equal. `allowed` overrides the tolerance
+    of float types; `through` is as for `tolerance`. Raises ValueError if shapes or types differ.
     """
     if not is_number(expected):
         return Difference(0.0, 0.0, (), bool(actual == expected))
@@ -110,9 +106,9 @@ def compare(
 
 
 def first_difference(actual: Array, expected: Array) -> str | None:
-    """Where two arrays differ by more than rounding, in words; `None` if they agree."""
+    """Return where two arrays differ by more than rounding, as text; `None` if they agree."""
     if actual.dtype == expected.dtype and np.array_equal(actual, expected):
-        # Copies of one shard usually are, and this takes a tenth of the time.
+        # Replicas of a shard usually are equal; this test takes a tenth of the time of `compare`.
         return None
     difference = compare(actual, expected)
     if difference.agrees:

@@ -1,4 +1,4 @@
-"""The cores that this process may use."""
+"""The CPU cores that this process may use."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 
 
 def available_cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(core_numbers())
 
 
 def core_numbers() -> set[int]:
-    """The cores that this process may use."""
+    """Return the numbers of the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return os.sched_getaffinity(0)
     return set(range(os.cpu_count() or 1))

@@ -1,4 +1,4 @@
-"""Tensors that stay on the devices of a grid from call to call, as one shard for each process."""
+"""Tensors that stay on the devices of a grid between calls, as one shard per process."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .shards import cut, joined
 
 
 class DeviceArray:
-    """A whole tensor whose shards lie on the devices of a grid, or on one device.
+    """A global tensor whose shards are on the devices of a grid, or on one device.
 
-    What a function has returned so, or what was put there for an argument, is given to the next
-    call as it is if that wants the same sharding, and is moved if not. `numpy.asarray` gathers it.
-    Nobody may write to the shards.
+    Functions return it, or `put` creates it for an argument. A call that expects the same sharding
+    uses the shards directly; for another sharding they are resharded. `numpy.asarray` gathers it.
+    Shards must not be written to.
     """
 
     __slots__ = ("shape", "sharding", "shards", "value_type")
@@ -31,8 +31,7 @@ class DeviceArray:
         value_type: object,
         sharding: Sharding | None,
     ) -> None:
-        """`shape` and `value_type` are those of the whole tensor; without a sharding there is one
-        shard, which is all of it."""
+        """`shape` and `value_type` are global; without a sharding there is one, whole shard."""
         self.shards = tuple(shards)
         self.shape = tuple(shape)
         self.value_type = value_type
@@ -42,7 +41,7 @@ class DeviceArray:
     def put(cls, array: Array, value_type: object, sharding: Sharding | None) -> Self:
         """Copy an array to the devices. Raises ValueError if the sharding does not fit it."""
         shards = [array] if sharding is None else cls.scatter(array, value_type, sharding)
-        # Whoever owns the array may change it later.
+        # The caller may change the array later.
         copies = {id(shard): np.array(shard, order="C") for shard in shards}
         for copy in copies.values():
             copy.setflags(write=False)
@@ -51,34 +50,38 @@ class DeviceArray:
 
     @staticmethod
     def scatter(array: Array, value_type: object, sharding: Sharding) -> Sequence[Array]:
-        """The shards of a whole array. Raises ValueError if the sharding does not fit it."""
+        """Return the shards of a global array. Raises ValueError if the sharding does not fit."""
         return cut(array, sharding)
 
     def gather(self, sharding: Sharding) -> Array:
-        """The whole array. Raises ValueError where copies of one shard differ."""
+        """Return the global array. Raises ValueError if replicas of a shard differ."""
         return joined(self.shards, sharding, self.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the elements."""
+        """The NumPy dtype of the elements."""
         return self.shards[0].dtype
 
     @property
     def ndim(self) -> int:
-        """The rank."""
+        """The rank of the tensor."""
         return len(self.shape)
 
     def shards_by(self, sharding: Sharding) -> Sequence[Array]:
-        """The shards by a sharding; they are cut anew if that is another one.
+        """Return the shards of a sharding, resharding the tensor if the sharding is another one.
 
-        Raises ValueError if the sharding does not fit, or if copies of one shard differ.
+        Raises ValueError if the sharding does not fit, or if replicas of a shard differ.
         """
         if sharding == self.sharding:
             return self.shards
         return self.scatter(np.asarray(self), self.value_type, sharding)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """The whole tensor. Raises ValueError where copies of one shard differ."""
+        """Gather the global tensor.
+
+        Raises ValueError if replicas of a shard differ, or if `copy` is False and there are several
+        shards.
+        """
         if self.sharding is None:
             found = self.shards[0]
         elif copy is False:
@@ -88,15 +91,15 @@ class DeviceArray:
         return np.array(found, dtype, copy=copy if self.sharding is None else None)
 
     def __dlpack__(self, **options: Any) -> Any:
-        """The whole tensor for other packages, as NumPy gives it away."""
+        """Export the global tensor to other packages by NumPy's DLPack."""
         return np.array(self).__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """The memory of the host."""
+        """Return the device of the exported tensor: host memory."""
         return (1, 0)
 
     def _repr_html_(self) -> str:
-        """A map of the devices, for notebooks."""
+        """Return a map of the devices for notebooks."""
         picture = None if self.sharding is None else device_map(self.shape, self.sharding)
         text = f"<code>{escape(repr(self))}</code>"
         return text if picture is None else f"{text}{draw_html(picture)}"

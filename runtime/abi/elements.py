@@ -1,10 +1,9 @@
-"""Element types: how one tensor element is stored in memory and held in a register.
+"""Element types: how a tensor element is stored in memory and held in a register.
 
-Storage is NumPy's (and ml_dtypes' for the formats that NumPy lacks): `i1` is one byte 0 or 1,
-an integer of another width lies sign-extended in the next wider native integer, `bf16` and `f16`
-are their 16 bits, a complex number is two floats. In registers `f16` and `bf16` are an `f32` that
-is always rounded to the narrow format, which for one operation at a time is the narrow operation
-exactly.
+Storage is that of NumPy, or of ml_dtypes for formats that NumPy lacks: `i1` is a byte 0 or 1; an
+integer of another width is sign-extended to the next wider native integer; `bf16` and `f16` take 16
+bits; a complex number is two floats. In registers `f16` and `bf16` are an `f32` that is rounded to
+the narrow format after each operation, which gives exactly the result of the narrow operation.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ NATIVE_WIDTHS = (8, 16, 32, 64)
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element type.
+    """An element type.
 
     - `name`: a short identifier (`f32`, `i4`, `u8`), also part of generated names;
-    - `width`: bits of the value;
-    - `storage_bytes`: bytes of one element in memory;
-    - `dtype`: the NumPy dtype of a buffer of it.
+    - `width`: the bits of a value;
+    - `storage_bytes`: the bytes of an element in memory;
+    - `dtype`: the NumPy dtype of a buffer.
     """
 
     name: str
@@ -41,27 +40,27 @@ class Element:
 
     @property
     def container_width(self) -> int:
-        """Bits of the register that holds it: 1 for `i1`, else the storage's."""
+        """The bits of the register that holds an element: 1 for `i1`, else those of its storage."""
         return 1 if self.width == 1 and not self.is_float else self.storage_bytes * 8
 
     @property
     def is_complex(self) -> bool:
-        """Whether it is a pair of floats."""
+        """Whether an element is a pair of floats."""
         return self.dtype.kind == "c"
 
     @property
     def part(self) -> Element:
-        """The float that a complex number is a pair of."""
+        """The float type of the real and imaginary parts of a complex number."""
         return F64 if self.width == 128 else F32
 
     @property
     def is_narrow_float(self) -> bool:
-        """Whether registers hold it as a wider float."""
+        """Whether registers hold an element as a wider float."""
         return self.is_float and self.width < 32
 
     @property
     def register(self) -> str:
-        """The name of the element type that holds it in a register."""
+        """The name of the element type that holds an element in a register."""
         return "f32" if self.is_narrow_float else self.name
 
 
@@ -80,7 +79,7 @@ _COMPLEX = {element.name: element for element in (C64, C128)}
 
 @cache
 def integer_element(width: int, unsigned: bool = False) -> Element:
-    """The integer of `width` bits, at most 64."""
+    """Return the integer element of `width` bits, at most 64."""
     if width == 1 and not unsigned:
         return I1
     container = next(native for native in NATIVE_WIDTHS if native >= width)
@@ -91,13 +90,13 @@ def integer_element(width: int, unsigned: bool = False) -> Element:
 
 
 def element_by_name(name: str) -> Element:
-    """The element type with a given `Element.name`."""
+    """Return the element with a given `Element.name`."""
     found = _FLOATS.get(name) or _COMPLEX.get(name)
     return found or integer_element(int(name[1:]), name[0] == "u")
 
 
 def element_of(element_type: Attribute, operation: Operation) -> Element:
-    """The element of an MLIR type. Raises OperationError at `operation` if it is out of reach."""
+    """Return the element of an MLIR type. Raises OperationError at `operation` if unsupported."""
     found = _native_element(element_type)
     if found is None:
         from ...ir.diagnostics import OperationError
@@ -111,7 +110,7 @@ def element_of(element_type: Attribute, operation: Operation) -> Element:
 
 @lru_cache(maxsize=64)
 def _native_element(element_type: Attribute) -> Element | None:
-    # A saved program knows its elements by name: it runs without the IR.
+    # Imported here because saved programs look elements up by name and run without the IR.
     from xdsl.dialects.builtin import (
         AnyFloat,
         ComplexType,
@@ -141,7 +140,10 @@ def _native_element(element_type: Attribute) -> Element | None:
 
 
 def moved_element(element_type: Attribute, operation: Operation) -> Element:
-    """The same where no number is asked for: floats of at most 8 bits are bytes."""
+    """Return the element of an MLIR type for code that only moves data.
+
+    Floats of at most 8 bits become bytes. Raises OperationError at `operation` if unsupported.
+    """
     from xdsl.dialects.builtin import AnyFloat
 
     if isinstance(element_type, AnyFloat) and element_type.bitwidth <= NATIVE_WIDTHS[0]:

@@ -1,15 +1,15 @@
-"""What calls of programs raise, whoever runs them."""
+"""Errors that calls of programs raise, whatever runs them."""
 
 from __future__ import annotations
 
 
 class CompilationError(Exception):
-    """A program that cannot be read, verified or transformed; the text has places and excerpts."""
+    """A program cannot be parsed, verified or transformed; the message has source excerpts."""
 
 
 class NeedsCompiler(Exception):
-    """A call that a saved program does not carry out by itself; the text says why."""
+    """A saved program cannot run a call without the compiler; the message says why."""
 
 
 class ExecutionError(Exception):
-    """A program that cannot be executed on these inputs; the text says at which operation."""
+    """A program cannot be executed on these inputs; the message names the operation."""

@@ -1,4 +1,4 @@
-"""Memory of the C library, which native code asks for and Python gives back."""
+"""Memory of the C library, which native code allocates and Python frees."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 
 @cache
 def free() -> Callable[[int], None]:
-    """The function that gives memory at an address back."""
+    """Return the C function that frees the memory at an address."""
     library = ctypes.CDLL(None)
     library.free.argtypes = [ctypes.c_void_p]
     library.free.restype = None

@@ -1,6 +1,6 @@
-"""Native code as the runtime takes it: object code that is loaded, and has an address.
+"""Native code of the runtime: load object code and get the addresses of its functions.
 
-Object code is loaded by LLVM's JITLink, through llvmlite's binding; nothing is compiled here.
+LLVM's JITLink loads object code through llvmlite's binding; nothing is compiled here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
 
 class Native:
-    """A native function: its address, and what keeps its code in memory.
+    """A native function: its address, and a reference that keeps its code loaded.
 
     `image` is the object code that it was loaded from.
     """
@@ -42,27 +42,28 @@ class Native:
 
 @dataclass(frozen=True, slots=True)
 class Intrinsic:
-    """A function of words that native functions call, by what writes its code in LLVM IR."""
+    """A function on 64-bit words that native functions call; `emit` writes its LLVM IR inline."""
 
     emit: Callable[..., Any]
 
     @property
     def argument_count(self) -> int:
-        """How many words it takes."""
+        """The number of word arguments."""
         return self.emit.__code__.co_argcount - 1
 
     def emit_values(self, builder: Any, values: Sequence[Any]) -> Any:
-        """Write its code, with a builder of LLVM IR."""
+        """Emit its code with a builder of LLVM IR and return the result."""
         return self.emit(builder, *values)
 
 
 _numbers = count()
-"""Of loaded libraries: their names are not used twice."""
+"""Makes the names of loaded libraries unique."""
 
 
 CPU_FEATURES_VARIABLE = "MESH_OPT_CPU_FEATURES"
-"""Environment variable: `sse2`, `avx2` or `avx512`, the widest vectors that native code may use,
-without later instructions for narrow numbers. Tests run kernels for other CPUs by it."""
+"""Environment variable: `sse2`, `avx2` or `avx512`, the widest vectors that native code may use. It
+also disables later instructions for narrow types. Tests use it to run kernels for other CPUs.
+"""
 
 _BEYOND = {
     "avx512": ("amx", "avx512vnni", "avx512bf16", "avx512fp16", "avxvnni"),
@@ -72,12 +73,12 @@ _BEYOND = {
         *("sse3", "ssse3", "sse4", "vaes", "vpclmul"),
     ),
 }
-"""How features begin that a CPU of each kind does not have."""
+"""Prefixes of the features that a CPU of each kind does not have."""
 
 
 @cache
 def cpu_features() -> dict[str, bool]:
-    """The features of this CPU by LLVM's names, without those that are not to be used."""
+    """Return this CPU's features by LLVM's names, without those that are disabled."""
     llvm: Any = llvmlite.binding
     beyond = _BEYOND.get(os.environ.get(CPU_FEATURES_VARIABLE, ""), ())
     found: dict[str, bool] = llvm.get_host_cpu_features()
@@ -87,9 +88,10 @@ def cpu_features() -> dict[str, bool]:
 
 
 def _may_use_matrix_registers() -> bool:
-    """Ask Linux for AMX's registers, which a process has only then; whether it gives them.
+    """Ask Linux for permission to use AMX tile registers; return whether it is granted.
 
-    `ARCH_REQ_XCOMP_PERM` for `XFEATURE_XTILEDATA`: Documentation/arch/x86/xstate.rst of Linux.
+    A process may use them only after asking: `ARCH_REQ_XCOMP_PERM` for `XFEATURE_XTILEDATA`, see
+    Documentation/arch/x86/xstate.rst of Linux.
     """
     if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
         return False
@@ -103,11 +105,11 @@ def _flattened() -> str:
 
 
 CPU_FEATURES = "features of the CPU"
-"""In a platform: all that LLVM knows, with `+` or `-`."""
+"""Key of `target_platform`: all features that LLVM knows, each with `+` or `-`."""
 
 
 def target_platform() -> dict[str, str]:
-    """What object code is for: its loader, the system and the CPU."""
+    """Return what object code depends on: the loader's version, the system and the CPU."""
     llvm: Any = llvmlite.binding
     return {
         "version of llvmlite": llvmlite.__version__,
@@ -119,30 +121,30 @@ def target_platform() -> dict[str, str]:
 
 @cache
 def target_machine() -> Any:
-    """LLVM's description of this machine."""
+    """Return LLVM's target machine for this CPU."""
     llvm: Any = llvmlite.binding
     return create_target_machine(llvm.get_host_cpu_name(), _flattened())
 
 
 @cache
 def _linker() -> Any:
-    """What loads object code, each in memory of its own that is given back with the last use.
+    """Return the JIT that loads each object into its own memory, freed with its last use.
 
-    JITLink puts the sections of an object next to each other, which the small code model needs.
+    JITLink places the sections of an object next to each other, as the small code model requires.
     """
     llvm: Any = llvmlite.binding
     return llvm.create_lljit_compiler(target_machine(), use_jit_link=True)
 
 
 def load_object(symbol: str, image: bytes | memoryview) -> Native:
-    """The function of a symbol in object code."""
+    """Load one object file and return the function of a symbol."""
     return load_objects({symbol: image})[symbol]
 
 
 def load_objects(images: Mapping[str, bytes | memoryview]) -> dict[str, Native]:
-    """Functions by their symbols, each in object code of its own, in one piece of memory.
+    """Load one object file per symbol into one library; return the functions by symbol.
 
-    Raises RuntimeError for what is no object code of this machine.
+    Raises RuntimeError for invalid object code or code of another machine.
     """
     if not images:
         return {}
@@ -155,16 +157,16 @@ def load_objects(images: Mapping[str, bytes | memoryview]) -> dict[str, Native]:
 
 
 def rare(function: AnyFunction) -> AnyFunction:
-    """Mark a function that is seldom called: it stays out of the code of those that call it."""
+    """Mark a function as rarely called, so that it is not inlined into its callers."""
     cast("Any", function).is_rare = True
     return function
 
 
 def is_rare(function: FunctionType) -> bool:
-    """Whether a function is marked so."""
+    """Whether `rare` marked a function."""
     return getattr(function, "is_rare", False)
 
 
 def source_of(file: str) -> str:
-    """The text of a module, to be read when it is imported: later it may be another one."""
+    """Return the source text of a module file; call it at import, before the file can change."""
     return Path(file).read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
-"""From LLVM IR to object code, in this process or in one of its own.
+"""Compile LLVM IR to object code, in this process or in a subprocess.
 
-In one process, LLVM compiles one module at a time, since llvmlite holds a lock; so other processes
-compile as well. As a script, this file is such a process: it reads texts from its input, and writes
-their object code to its output, each behind its length. It imports nothing but llvmlite.
+llvmlite holds a lock, so a process compiles one module at a time; subprocesses compile in parallel.
+As a script, this file is such a subprocess: it reads IR texts from its standard input and writes
+object code to its output, each preceded by its length. It imports only llvmlite.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LENGTH = struct.Struct("<Q")
 
 
 def create_target_machine(cpu: str, features: str) -> Any:
-    """LLVM's description of a machine of this kind."""
+    """Return LLVM's target machine for a CPU and its features."""
     llvm: Any = llvmlite.binding
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -27,7 +27,7 @@ def create_target_machine(cpu: str, features: str) -> Any:
         cpu=cpu,
         features=features,
         opt=2,
-        # Constants lie next to the code, and are operands of instructions.
+        # Constants are placed next to the code, so that instructions can use them as operands.
         reloc="pic",
         codemodel="small",
         jit=True,
@@ -35,11 +35,12 @@ def create_target_machine(cpu: str, features: str) -> Any:
 
 
 def compile_ir(machine: Any, text: str) -> bytes:
-    """The object code of a module in LLVM IR, optimised for a machine."""
+    """Optimise a module of LLVM IR for a machine and return its object code."""
     llvm: Any = llvmlite.binding
     module = llvm.parse_assembly(text)
     options = llvm.create_pipeline_tuning_options(speed_level=2)
-    # Short loops are unrolled first: LLVM 22's vectoriser stops the process at some of them.
+    # Loop unrolling stays on (the default): LLVM 22's vectoriser aborts on some short loops that
+    # are not unrolled first.
     options.loop_vectorization = True
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
@@ -47,21 +48,21 @@ def compile_ir(machine: Any, text: str) -> bytes:
 
 
 class CompilerProcess:
-    """A process that compiles what it is given, until it is closed."""
+    """A subprocess that compiles modules until it is closed."""
 
     def __init__(self, cpu: str, features: str) -> None:
-        """Raises OSError where no process can be started."""
+        """Start the process. Raises OSError if that fails."""
         self._process = subprocess.Popen(
             [sys.executable, "-P", __file__, cpu, features],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            # Whoever interrupts this process ends that one with its input.
+            # Ctrl-C must not reach the subprocess: closing its input ends it.
             start_new_session=True,
         )
 
     def compile(self, text: str) -> bytes:
-        """The object code of a module. Raises OSError if the process has ended."""
+        """Return the object code of a module. Raises OSError if the process has ended."""
         source, output = self._process.stdin, self._process.stdout
         assert source is not None and output is not None
         _write(source, text.encode())
@@ -71,7 +72,7 @@ class CompilerProcess:
         return found
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self._process.kill()
         self._process.communicate()
 
@@ -82,7 +83,7 @@ def _write(file: IO[bytes], data: bytes) -> None:
 
 
 def _read(file: IO[bytes]) -> bytes | None:
-    """What `_write` has written, `None` at the end."""
+    """Read what `_write` wrote; `None` at the end of the file."""
     head = file.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None

@@ -1,4 +1,4 @@
-"""Parameters: arrays in files, found by a scope and a key, which are read when they are wanted."""
+"""Parameters: arrays in files, identified by a scope and a key, and read on demand."""
 
 from __future__ import annotations
 
@@ -13,42 +13,44 @@ from .arrays import Array
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """Bytes that are only read, or made, if they are as many as the program wants."""
+    """Contents that are read or computed only if their size is the one that the program expects."""
 
     size: int
     read: Callable[[], bytes]
     mapped: Callable[[], memoryview] | None = None
-    """The same as pages of a file, which are read where they are looked at; `None` if they must be
-    made."""
+    """Returns the contents as a memory map of the file; `None` if they must be computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """The contents of a parameter, and what its file says of them."""
+    """The contents of a parameter, and the shape and type that its file declares."""
 
     contents: bytes | Deferred
     shape: tuple[int, ...] | None = None
-    """`None` if the file knows bytes only."""
+    """The declared shape; `None` if the file has only bytes."""
     dtype: np.dtype[Any] | None = None
-    """The type of the elements, `None` if the file does not say or it is none of NumPy's."""
+    """The declared NumPy dtype; `None` if the file has none or it is not a NumPy type."""
 
     @staticmethod
     def of_array(array: Array) -> Parameter:
-        """An array as a parameter. NumPy stores types that it does not know as raw bytes."""
+        """Create a parameter from an array.
+
+        NumPy stores dtypes that it does not know as raw bytes.
+        """
         known = None if array.dtype.kind == "V" else array.dtype
         return Parameter(np.ascontiguousarray(array).tobytes(), array.shape, known)
 
     @property
     def size(self) -> int:
-        """The bytes of the contents."""
+        """The size of the contents in bytes."""
         contents = self.contents
         return contents.size if isinstance(contents, Deferred) else len(contents)
 
     def read(self) -> bytes:
-        """The contents. Raises ValueError if a file does not hold what it said."""
+        """Return the contents. Raises ValueError if the file does not match its declaration."""
         contents = self.contents
         return contents.read() if isinstance(contents, Deferred) else contents
 
 
 Parameters = Mapping[tuple[str, str], Parameter]
-"""Parameters by scope, empty for those without one, and key."""
+"""Parameters by (scope, key); the scope is empty for parameters without one."""

@@ -1,8 +1,8 @@
-"""Files that are kept between processes, in a folder of the user's.
+"""Files cached between processes, in a folder of the user's.
 
-What is in them is executed unseen, so the folder must belong to the user and to nobody else; if it
-does not, or is a link, there is no cache. A cache that cannot be written costs time at the next
-start, nothing else.
+Their contents are executed without checks, so the folder must belong to the user and be writable by
+nobody else. If it is not so, or is a symbolic link, there is no cache. A cache that cannot be
+written only makes the next start slower.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 from time import time
 
 CACHE_VARIABLE = "MESH_OPT_CACHE"
-"""Environment variable: another folder for kernels and programs, or empty for no cache."""
+"""Environment variable: another folder for kernels and programs; empty disables the cache."""
 
 DAY = 86400
-"""Seconds."""
+"""A day in seconds."""
 
 
 def cache_folder(kind: str) -> Path | None:
-    """The folder for files of a kind, `None` if there is none that is safe."""
+    """Return the folder for files of a kind; `None` if there is no safe one."""
     return _folder_at(os.environ.get(CACHE_VARIABLE), kind)
 
 
@@ -48,7 +48,7 @@ def _is_private(status: os.stat_result) -> bool:
 
 
 def is_private_file(path: Path) -> bool:
-    """Whether a path is a file of the user's own, and no link."""
+    """Whether a path is a regular file, not a link, that only the user may write."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -57,9 +57,9 @@ def is_private_file(path: Path) -> bool:
 
 
 def read_private(path: Path) -> bytes:
-    """A file's contents. Raises OSError if there is none, or it is not the user's own.
+    """Return a file's contents. Raises OSError if it is missing or others may write it.
 
-    It then counts as used on this day, for `drop_oldest`.
+    Updates the modification time if that is more than a day old; `drop_oldest` orders files by it.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
@@ -72,7 +72,7 @@ def read_private(path: Path) -> bytes:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Put a file in place whole, or not at all: others may be reading and writing the same."""
+    """Write a file atomically, since other processes may read and write the same file."""
     temporary = ""
     try:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent)
@@ -81,7 +81,7 @@ def write_private(path: Path, data: bytes) -> None:
         os.replace(temporary, path)
         temporary = ""
     except OSError:
-        # A full or read-only disk costs time at the next start, not the result of this one.
+        # A full or read-only disk makes the next start slower, but does not affect this result.
         pass
     finally:
         if temporary:
@@ -90,7 +90,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def drop_oldest(folder: Path, most: int) -> None:
-    """Delete the files that were used longest ago, until the rest have at most so many bytes."""
+    """Delete the least recently used files until the rest take at most `most` bytes."""
     with suppress(OSError):
         found = [(each.stat(), Path(each.path)) for each in os.scandir(folder) if each.is_file()]
         found.sort(key=lambda pair: pair[0].st_mtime_ns)

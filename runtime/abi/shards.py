@@ -1,4 +1,4 @@
-"""Shards of whole arrays on the processes of a grid: cut, and put together again."""
+"""Split global arrays into the shards of a grid's processes, and join them again."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from .arrays import Array, shape_text
 from .compare import first_difference
 
 Intervals = tuple[tuple[int, int], ...]
-"""Where a part begins and ends along each dimension."""
+"""The (start, end) of a part along each dimension."""
 
 MAXIMAL_DEVICES = 4096
-"""Devices beyond which a grid is too large to be run on one machine."""
+"""The largest number of grid devices that can run on one machine."""
 
 
 def cut(array: Array, sharding: Sharding) -> list[Array]:
-    """The shard of every process, in the order of the processes; rows that lie together stay where
-    they are.
+    """Return the shard of each process, in process order; contiguous shards are views.
 
-    A program does not write to tensors that it is given, so copies of a part are one array.
-    Raises ValueError for a sharding that does not fit the shape, or asks for more than parts.
+    A program does not write to its arguments, so replicas share one array. Raises ValueError for a
+    sharding that does not fit the shape, or that has halos or partial sums.
     """
     check_fits(array.shape, sharding)
     if sharding.halos or sharding.partials:
@@ -38,8 +37,11 @@ def parts_of(
     part: Callable[[int, Intervals], Array],
     is_shared: bool = True,
 ) -> list[Array]:
-    """What `part` gives for every process and its part, contiguous; if `is_shared`, processes with
-    the same part have one array, which may be rows of the whole."""
+    """Return `part(process, intervals)` of each process as a C-contiguous array.
+
+    If `is_shared`, processes with the same part share one array, which may be a view of the global
+    array; otherwise each has a copy.
+    """
     found: dict[Intervals, Array] = {}
     shards: list[Array] = []
     for process, intervals in enumerate(all_intervals(array.shape, sharding)):
@@ -52,7 +54,7 @@ def parts_of(
 
 
 def check_fits(shape: Sequence[int], sharding: Sharding) -> None:
-    """Raise ValueError for a sharding that does not fit a shape."""
+    """Raise ValueError if a sharding does not fit a shape."""
     error = offset_errors(shape, sharding)
     if error is not None:
         raise ValueError(error)
@@ -60,22 +62,22 @@ def check_fits(shape: Sequence[int], sharding: Sharding) -> None:
 
 @lru_cache(maxsize=4096)
 def all_intervals(shape: tuple[int, ...], sharding: Sharding) -> tuple[Intervals, ...]:
-    """What each process holds of a tensor, without halos."""
+    """Return the intervals of each process's shard, without halos."""
     return tuple(
         shard_intervals(shape, sharding, process) for process in range(sharding.grid.device_count())
     )
 
 
 def slices(intervals: Intervals) -> tuple[slice, ...]:
-    """The part of an array."""
+    """Return the intervals as slices."""
     return tuple(slice(start, end) for start, end in intervals)
 
 
 def joined(shards: Sequence[Array], sharding: Sharding, shape: Sequence[int]) -> Array:
-    """The whole array of a shape, of which -1 is taken from the shards, without their halos.
+    """Return the global array of a shape, without the shards' halos.
 
-    Raises ValueError where shards have the wrong shape, or where two processes that hold the
-    same part do not agree about it.
+    An extent of -1 is computed from the shards. Raises ValueError if a shard has a wrong shape, or
+    if replicas of a shard differ by more than rounding.
     """
     whole = whole_shape(shards, sharding, shape)
     check_fits(whole, sharding)
@@ -114,13 +116,13 @@ def joined(shards: Sequence[Array], sharding: Sharding, shape: Sequence[int]) ->
 def whole_shape(
     shards: Sequence[Array], sharding: Sharding, shape: Sequence[int]
 ) -> tuple[int, ...]:
-    """The shape of a tensor, of which open sizes are taken from the shards."""
+    """Return the global shape, with dynamic extents computed from the shards."""
     whole: list[int] = []
     for dimension, extent in enumerate(shape):
         if extent >= 0:
             whole.append(extent)
             continue
-        # One process for each block along the dimension: all others at coordinate 0.
+        # Sum over the blocks along the dimension: processes at coordinate 0 of all other axes.
         axes = sharding.dimension_axes[dimension]
         total = 0
         for process, shard in enumerate(shards):

@@ -1,4 +1,4 @@
-"""Types of arguments and results as names and shapes, for who runs programs without their IR."""
+"""Types of arguments and results as names and shapes, for running programs without IR."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .arrays import UnsupportedType, dtype_named, integer_type
 class ValueType:
     """A type of the IR.
 
-    - `text`: as it is written, `tensor<2x?xf32>`;
-    - `element`: the type of its elements, or itself;
-    - `shape`: negative where it is open, `None` if the rank is;
-    - `container`: the name of what holds the elements, such as `tensor`; empty for a scalar.
+    - `text`: the type as MLIR writes it, `tensor<2x?xf32>`;
+    - `element`: the name of its element type, or of the type itself if it is a scalar;
+    - `shape`: negative where dynamic, `None` if unranked;
+    - `container`: what holds the elements, such as `tensor`; empty for a scalar.
     """
 
     text: str
@@ -31,12 +31,12 @@ class ValueType:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy type of the elements. Raises UnsupportedType if they are no numbers."""
+        """The NumPy dtype of the elements. Raises UnsupportedType if they are not numbers."""
         return dtype_named(self.element)
 
     @property
     def holds_numbers(self) -> bool:
-        """Whether values are numbers or arrays of them."""
+        """Whether values are numbers or arrays of numbers."""
         try:
             return bool(self.dtype.itemsize)
         except UnsupportedType:
@@ -44,7 +44,7 @@ class ValueType:
 
     @property
     def integer_width(self) -> int | None:
-        """The bits of an integer, 64 for an index, `None` for other elements."""
+        """The bits of an integer element (64 for `index`); `None` for other elements."""
         found = integer_type(self.element)
         return None if found is None else found[0]
 
@@ -57,7 +57,7 @@ class ValueType:
 
 @dataclass(frozen=True, slots=True)
 class FunctionTypes:
-    """The types of whole arguments and results of a function."""
+    """The types of a function's global arguments and results."""
 
     arguments: tuple[ValueType, ...]
     results: tuple[ValueType, ...]

@@ -1,4 +1,4 @@
-"""How values of the IR's types are held in NumPy, and how integers of any width wrap.
+"""How values of IR types are held in NumPy, and how integers of any width wrap.
 
 | type | NumPy |
 |---|---|
@@ -10,9 +10,9 @@
 | `complex<f32>`, `complex<f64>` | complex64, complex128 |
 | tensors, memrefs | an array of the element's type |
 
-A scalar is an array of rank 0 or a NumPy scalar; inside a vectorised loop body it is an array
-with one element per point of the loops. Arrays are immutable by convention: an operation on
-tensors returns new arrays (or views) and never writes to its operands.
+A scalar is an array of rank 0 or a NumPy scalar; inside a vectorised loop body it is an array with
+one element per point of the loops. Arrays are immutable by convention: an operation on tensors
+returns new arrays (or views) and never writes to its operands.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ __all__ = [
 
 @lru_cache(256)
 def scalar_dtype(element_type: Attribute) -> np.dtype[Any]:
-    """The NumPy type of one element. Raises UnsupportedType for types that hold no numbers."""
+    """Return the NumPy dtype of an element type. Raises UnsupportedType if there is none."""
     width = integer_width(element_type)
     if width == 1:
         return np.dtype(np.bool_)
@@ -96,12 +96,12 @@ def scalar_dtype(element_type: Attribute) -> np.dtype[Any]:
 
 
 def dtype_of(value_type: Attribute) -> np.dtype[Any]:
-    """The NumPy type of the elements of a value."""
+    """Return the NumPy dtype of a value's elements. Raises UnsupportedType if there is none."""
     return scalar_dtype(element_type(value_type))
 
 
 def holds_numbers(value_type: Attribute) -> bool:
-    """Whether values of a type are numbers or arrays of them."""
+    """Whether values of a type are numbers or arrays of numbers."""
     try:
         dtype_of(value_type)
     except UnsupportedType:
@@ -110,7 +110,7 @@ def holds_numbers(value_type: Attribute) -> bool:
 
 
 def plain_type(value_type: Attribute) -> ValueType:
-    """A type without the IR."""
+    """Return a type without IR."""
     shaped = isinstance(value_type, ShapedType | UnrankedTensorType | UnrankedMemRefType)
     return ValueType(
         str(value_type),
@@ -121,9 +121,9 @@ def plain_type(value_type: Attribute) -> ValueType:
 
 
 def static_shape(value_type: Attribute) -> tuple[int, ...] | None:
-    """The shape of a tensor, vector or memref, negative for `?`; `()` for a scalar.
+    """Return the shape of a tensor, vector or memref, negative where dynamic; `()` for a scalar.
 
-    `None` for a type that leaves the rank open.
+    `None` for an unranked type.
     """
     if isinstance(value_type, ShapedType):
         return tuple(value_type.get_shape())
@@ -133,12 +133,12 @@ def static_shape(value_type: Attribute) -> tuple[int, ...] | None:
 
 
 def index_message(index: int | str, axis: int, extent: int | str) -> str:
-    """What is wrong with an operation that uses this index."""
+    """Return the error message for an index that is out of bounds."""
     return f"has index {index} in dimension {axis}, which has extent {extent}"
 
 
 def integer_width(value_type: Attribute) -> int | None:
-    """Bits of an integer type or of a tensor's elements (index: 64), `None` for other types."""
+    """Return the bits of an integer type or element (`index`: 64); `None` for other types."""
     scalar = element_type(value_type)
     if isinstance(scalar, IntegerType):
         return cast(IntegerType[Any, Any], scalar).width.data
@@ -154,7 +154,7 @@ def is_unsigned(value_type: Attribute) -> bool:
 
 
 def choose(condition: Value, left: Value, right: Value) -> Array:
-    """`left` where the condition holds, else `right`, element by element."""
+    """Select elementwise: `left` where the condition holds, else `right`."""
     return cast(Array, np.where(condition, left, right))  # pyright: ignore[reportUnknownMemberType]
 
 
@@ -163,7 +163,7 @@ def choose(condition: Value, left: Value, right: Value) -> Array:
 
 
 def signed(value: Value, width: int) -> Array:
-    """An integer value as a native signed integer (i1 true is -1)."""
+    """Convert an integer value to a native signed integer (i1 true is -1)."""
     array = np.asarray(value)
     if width == 1:
         return -array.astype(np.int8)
@@ -173,7 +173,7 @@ def signed(value: Value, width: int) -> Array:
 
 
 def unsigned(value: Value, width: int) -> Array:
-    """An integer value as a native unsigned integer of the same container."""
+    """Convert an integer value to a native unsigned integer of the same container."""
     array = np.asarray(value)
     if width == 1:
         return array.astype(np.uint8)
@@ -183,7 +183,10 @@ def unsigned(value: Value, width: int) -> Array:
 
 
 def from_integer(value: int, value_type: Attribute) -> Array:
-    """A Python integer as a scalar of an integer or index type, its low bits kept."""
+    """Return a Python integer as a scalar of an integer or index type, truncated to its width.
+
+    Raises UnsupportedType for other types.
+    """
     width = integer_width(value_type)
     if width is None:
         raise UnsupportedType(f"{value_type} is not an integer type")
@@ -191,9 +194,9 @@ def from_integer(value: int, value_type: Attribute) -> Array:
 
 
 def reinterpreted(value: Array, source: Attribute, target: Attribute) -> Array:
-    """The bits of an array, as a tensor stores them, as a flat array of another element type.
+    """Bitcast an array's stored bits to a flat array of another element type.
 
-    Raises ValueError if they are no whole number of elements.
+    Raises ValueError if the bits are not a whole number of elements.
     """
     stored, wanted = (element_named(element_type(each)) for each in (source, target))
     bits = value.size * stored.storage_bits
@@ -204,19 +207,19 @@ def reinterpreted(value: Array, source: Attribute, target: Attribute) -> Array:
 
 
 # --------------------------------------------------------------------------------------------
-# Contents that nobody has defined
+# Undefined contents
 
 _UNDEFINED_INTEGER = 0x5D5D5D5D5D5D5D5D
 
 
 def undefined(shape: tuple[int, ...], value_type: Attribute) -> Array:
-    """Contents that no program may depend on: NaN for floats, a conspicuous number for others."""
+    """Return an array of undefined contents: NaN for floats, a conspicuous number for integers."""
     dtype = dtype_of(value_type)
     if dtype in UNDEFINED_BITS:
         bits = np.full(shape, UNDEFINED_BITS[dtype], np.dtype(f"u{dtype.itemsize}"))
         return bits.view(dtype)
     if is_float_dtype(dtype) or dtype.kind == "c":
-        # The few types without a NaN (f6, f4) get whatever they make of one.
+        # Types without a NaN (f6, f4) get the result of converting one.
         with np.errstate(all="ignore"):
             return np.full(shape, np.asarray(np.nan).astype(dtype), dtype)
     return np.full(shape, from_integer(_UNDEFINED_INTEGER, value_type), dtype)

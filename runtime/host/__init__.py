@@ -1,1 +1,1 @@
-"""Programs of host instructions, and the virtual machine that runs them."""
+"""Host code programs, and the virtual machine that runs them."""

@@ -1,4 +1,4 @@
-"""Writing a function of host code: registers, labels, and index arithmetic that folds."""
+"""Builder for host functions: registers, labels, and index arithmetic with constant folding."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from .program import (
 )
 
 LARGEST = (1 << 63) - 1
-"""The largest number in a register; no block has so many bytes."""
+"""The largest number in a register; no block has as many bytes."""
 
 IndexOrInt = int | Register
-"""An index: known, or in a register."""
+"""An index: a constant, or in a register."""
 
 
 class Builder(FoldingIndices[Register]):
-    """One function while it is written."""
+    """Writes one function."""
 
     def __init__(self, function: HostFunction) -> None:
         self.function = function
         self.source: object = None
-        """What the instructions that are written are for."""
+        """The operation that the next instructions belong to."""
         self._count = 0
         self._scopes = 1
         self._scope = 0
@@ -45,49 +45,49 @@ class Builder(FoldingIndices[Register]):
     # Registers --------------------------------------------------------------------------------
 
     def register(self) -> Register:
-        """A register that nothing else has."""
+        """Return a new register."""
         self._count += 1
         return Register(self._count)
 
     def argument(self) -> Register:
-        """A register that the caller sets."""
+        """Add an argument and return its register, which the caller sets."""
         register = self.register()
         self.function.arguments.append(register)
         return register
 
     def result(self) -> Register:
-        """A register that the caller reads."""
+        """Add a result and return its register, which the caller reads."""
         register = self.register()
         self.function.results.append(register)
         return register
 
     def constant(self, value: int | ArrayAddress) -> Register:
-        """A register that holds a constant."""
+        """Return a register that holds a constant."""
         found = self._constants.get(value)
         if found is None:
             found = self._constants[value] = self.register()
-            # Only code behind a check that has failed asks for larger numbers.
+            # Larger numbers occur only in code that a failing check makes unreachable.
             fitting = min(value, LARGEST) if isinstance(value, int) else value
             self.function.constants[found] = fitting
         return found
 
     def hold(self, value: IndexOrInt) -> Register:
-        """A register with the value of an index."""
+        """Return a register with the value of an index."""
         return self.constant(value) if isinstance(value, int) else value
 
     def hold_all(self, values: Sequence[IndexOrInt]) -> tuple[Register, ...]:
-        """Registers with the values of indices."""
+        """Return registers with the values of indices."""
         return tuple(self.hold(value) for value in values)
 
     # Instructions -----------------------------------------------------------------------------
 
     def emit(self, name: str, *operands: Operand) -> None:
-        """Write an instruction."""
+        """Append an instruction."""
         instruction = Instruction(KINDS[name], operands, self.source, self._scope)
         self.function.instructions.append(instruction)
 
     def compute(self, name: str, *operands: Operand) -> Register:
-        """Write an instruction whose first operand is its result."""
+        """Append an instruction whose first operand is its result; return the result."""
         result = self.register()
         self.emit(name, result, *operands)
         return result
@@ -99,7 +99,7 @@ class Builder(FoldingIndices[Register]):
             self.emit("move", target, source)
 
     def move_all(self, targets: Sequence[Register], values: Sequence[IndexOrInt]) -> None:
-        """Copy registers as if all at the same time."""
+        """Copy registers in parallel: all values are read before any target is written."""
         pairs = [(t, v) for t, v in zip(targets, values, strict=True) if t != v]
         written = {target for target, _ in pairs}
         kept: dict[Register, Register] = {}
@@ -112,21 +112,21 @@ class Builder(FoldingIndices[Register]):
         for target, value in pairs:
             self.move(target, kept.get(value, value) if isinstance(value, Register) else value)
 
-    # Places -----------------------------------------------------------------------------------
+    # Labels and scopes ------------------------------------------------------------------------
 
     def label(self) -> Label:
-        """A place that is to be set."""
+        """Return a label that is to be placed later."""
         label = Label()
         self.function.labels.append(label)
         return label
 
     def place(self, label: Label) -> None:
-        """Let a label be here; what follows may be reached from elsewhere."""
+        """Place a label at the current position."""
         label.position = len(self.function.instructions)
 
     @contextmanager
     def scope(self) -> Generator[None]:
-        """Instructions that are not carried out exactly as often as those around them."""
+        """Open a scope: its instructions may execute another number of times than those around."""
         outer, self._scope = self._scope, self._scopes
         self._scopes += 1
         try:
@@ -135,8 +135,11 @@ class Builder(FoldingIndices[Register]):
             self._scope = outer
 
     def merge(self, block: Register, target: Register) -> bool:
-        """Leave out the allocation of a block and use another in its place, if all of its uses are
-        kernels in the scope of the allocation, and the other is not used from there on."""
+        """Replace a block by another and remove its allocation, if possible.
+
+        It is possible if all uses of the block are kernels in the scope of the allocation, and the
+        other block is not used from there on. Returns whether the block was replaced.
+        """
         instructions = self.function.instructions
         places = [at for at, each in enumerate(instructions) if block in _registers(each)]
         first = places[0] if places else 0
@@ -162,21 +165,24 @@ class Builder(FoldingIndices[Register]):
         return True
 
     def jump(self, label: Label) -> None:
-        """Go on at a label."""
+        """Jump to a label."""
         self.emit("jump", label)
 
     def jump_unless(self, condition: IndexOrInt, label: Label) -> None:
-        """Go on at a label if a condition does not hold."""
+        """Jump to a label if a condition is false."""
         self.emit("jump_unless", self.hold(condition), label)
 
     def later(self, write: Callable[[], None]) -> Label:
-        """A label of code that is written behind everything else, because it is seldom run."""
+        """Return a label of code that is emitted at the end, because it rarely runs."""
         label = self.label()
         self._later.append((label, write, self.source))
         return label
 
     def finish(self, accepts: Accepts = lambda check, numbers: False) -> HostFunction:
-        """Write what was to be written later; `accepts` tells which checks may be left out."""
+        """Emit the code of `later`, optimise and return the function.
+
+        `accepts` tells which checks of constants can be removed.
+        """
         while self._later:
             label, write, self.source = self._later.pop(0)
             with self.scope():
@@ -193,11 +199,13 @@ class Builder(FoldingIndices[Register]):
         return self.compute(name, self.hold(left), self.hold(right))
 
     def all_of(self, conditions: Sequence[Register]) -> Register:
-        """Whether all of some conditions hold, of which there is at least one."""
+        """Return the conjunction of at least one condition."""
         return reduce(partial(self.compute, "andi_i1"), conditions)
 
     def broadcast(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """What two sizes that are equal, or one of them 1, are together: 1, 0 gives 0."""
+        """Return the broadcast of two sizes that are equal or one of which is 1 (1 and 0 give
+        0).
+        """
         if left == 1 or isinstance(right, int):
             return left if right == 1 else right
         if right == left or isinstance(left, int):
@@ -206,7 +214,7 @@ class Builder(FoldingIndices[Register]):
         return self.compute("select_i64", is_one, right, left)
 
     def size(self, factors: Sequence[IndexOrInt]) -> IndexOrInt:
-        """A product of sizes that are not negative; too large a one ends the run."""
+        """Return a product of sizes that are not negative; overflow ends the run with an error."""
         result: IndexOrInt = 1
         for factor in known_first(factors):
             if isinstance(result, int) and isinstance(factor, int):

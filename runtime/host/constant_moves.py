@@ -1,11 +1,12 @@
-"""Registers that only ever get one constant, such as the size of what a loop passes from turn to
-turn: what reads them reads the constant, and what is asked of constants is answered once.
+"""Constant propagation of registers that only ever receive one constant.
 
-Example, `%4` being 256 in each turn:
+An example is a size that a loop passes unchanged to its next iteration. Readers use the constant,
+comparisons of constants are folded, and branches and checks on them are removed. If `%4` is 256 in
+each iteration:
 
-    %8 = cmpieq_i64 %4, 256     is left out, `%8` being 1
-    jump_if %8, ^1              is left out: it goes to the next instruction
-    check #0, (%4)
+    %8 = cmpieq_i64 %4, 256     is removed, `%8` is 1
+    jump_if %8, ^1              is removed, since it jumps to the next instruction
+    check #0, (%4)              is removed, since it is unreachable
     ^1:
 """
 
@@ -19,13 +20,13 @@ from .instructions import KINDS
 from .program import Constant, HostFunction, Instruction, Label, Operand, Register
 
 Accepts = Callable[[int, Sequence[int]], bool]
-"""Whether a check, by its number, accepts some numbers."""
+"""Whether a check, given by its number, accepts some numbers."""
 
 
 def propagate_constants(
     function: HostFunction, hold: Callable[[Constant], Register], accepts: Accepts
 ) -> None:
-    """Replace such registers; `hold` gives a register with a constant."""
+    """Replace registers that hold constants; `hold` returns a register for a constant."""
     values = _constant_registers(function)
     once = {each for each, count in Counter(_written(function)).items() if count == 1}
     kept: list[Instruction | None] = []
@@ -50,7 +51,7 @@ def propagate_constants(
 
 
 def _condition(instruction: Instruction, function: HostFunction) -> int | None:
-    """What a condition on constants is: 0 or 1."""
+    """Fold a comparison or conjunction of constants to 0 or 1; `None` if it is not constant."""
     name = instruction.kind.name
     if name != "andi_i1" and not (name.startswith("cmpi") and name.endswith("_i64")):
         return None
@@ -72,7 +73,7 @@ def _number(operand: Operand, function: HostFunction) -> int | None:
 
 
 def _jumped(instruction: Instruction, function: HostFunction) -> Instruction | None:
-    """A jump whose condition is known always takes place, or never."""
+    """Replace a conditional jump on a constant by an unconditional one, or by `None`."""
     name = instruction.kind.name
     if name not in ("jump_if", "jump_unless"):
         return instruction
@@ -86,7 +87,7 @@ def _jumped(instruction: Instruction, function: HostFunction) -> Instruction | N
 
 
 def _leave_out_jumps(function: HostFunction, kept: list[Instruction | None]) -> None:
-    """Leave out jumps over nothing, and what lies between a jump and the next label."""
+    """Remove jumps over nothing, and unreachable code between a jump and the next label."""
     reached = {label.position for label in function.labels}
     for at, instruction in enumerate(kept):
         if instruction is None or instruction.kind.name != "jump":
@@ -102,7 +103,7 @@ def _leave_out_jumps(function: HostFunction, kept: list[Instruction | None]) -> 
 
 
 def _constant_registers(function: HostFunction) -> dict[Register, Constant]:
-    """Registers all of whose values are moved from one constant, perhaps through others."""
+    """Return registers whose values all come from one constant by moves, perhaps transitively."""
     sources: dict[Register, list[Operand]] = {}
     fixed = {*function.arguments, *function.results, *function.constants}
     for instruction in function.instructions:
@@ -111,7 +112,8 @@ def _constant_registers(function: HostFunction) -> dict[Register, Constant]:
                 sources.setdefault(target, []).append(instruction.operands[1])
             else:
                 fixed.add(target)
-    # At first all of them may be constants; what gets two values, or something else, is none.
+    # Optimistic fixpoint: assume that all are constants, and remove those with two values or
+    # another source.
     moved = {each for each in sources if each not in fixed}
     values: dict[Register, Constant] = {}
     readers: dict[Operand, list[Register]] = {}
@@ -139,7 +141,7 @@ def _constant_registers(function: HostFunction) -> dict[Register, Constant]:
 
 
 def _targets(instruction: Instruction) -> Iterator[Register]:
-    """The registers that an instruction writes, or that others may through their address."""
+    """Yield the registers that an instruction writes, or whose address it takes."""
     for (_, kind), operand in zip(instruction.kind.operands, instruction.operands, strict=True):
         if kind not in ("write", "writes") and instruction.kind.name != "address":
             continue
@@ -171,7 +173,7 @@ def _replaced(
 
 
 def _is_settled(instruction: Instruction, function: HostFunction, accepts: Accepts) -> bool:
-    """Whether an instruction checks constants, and accepts them."""
+    """Whether an instruction is a check of constants that accepts them."""
     if instruction.kind.name != "check":
         return False
     number, registers = instruction.operands

@@ -1,5 +1,6 @@
-"""Where host code says which device it works for: right before what makes a block or takes time,
-and only if it may have been another one.
+"""Place `device` instructions directly before the instructions that need them.
+
+A switch is emitted only where another device may be current (a forward dataflow fixpoint).
 
     device #1                     count ...
     count ...                     device #1
@@ -24,15 +25,16 @@ READERS = frozenset(
         *("call", "call_register", "return"),
     )
 )
-"""What makes blocks, what a timeline notes for a device, and what goes on in code that expects the
-device to be as it is."""
+"""Instructions that depend on the current device: those that make blocks, those that a timeline
+records, and those after which other code expects the device to be set.
+"""
 
 _ENDS = frozenset(("jump", "return", "fail"))
-"""What is not followed by the next instruction."""
+"""Instructions that do not fall through to the next one."""
 
 
 def devices_of(instructions: Sequence[Instruction]) -> list[int]:
-    """The device that is set at each instruction, as the code is written."""
+    """Return the current device at each instruction, in program order."""
     found: list[int] = []
     current = 0
     for instruction in instructions:
@@ -43,7 +45,7 @@ def devices_of(instructions: Sequence[Instruction]) -> list[int]:
 
 
 def place_switches(function: HostFunction) -> None:
-    """Set devices anew; see the module."""
+    """Move the `device` instructions of a function."""
     old = function.instructions
     if all(each.kind.name != "device" for each in old):
         return
@@ -62,7 +64,7 @@ def place_switches(function: HostFunction) -> None:
 
 
 def _possible_devices(instructions: Sequence[Instruction], wanted: Sequence[int]) -> list[set[int]]:
-    """The devices that may be set before each instruction if every reader gets what it wants."""
+    """Return the devices that may be current before each instruction after the placement."""
     possible: list[set[int]] = [set() for _ in instructions]
     possible[0].add(0)
     is_new = True
@@ -79,7 +81,7 @@ def _possible_devices(instructions: Sequence[Instruction], wanted: Sequence[int]
 
 
 def _following(instruction: Instruction, position: int) -> Iterator[int]:
-    """Where a run may go on after an instruction."""
+    """Yield the positions where a run may continue after an instruction."""
     if instruction.kind.name not in _ENDS:
         yield position + 1
     for operand in instruction.operands:

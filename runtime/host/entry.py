@@ -1,4 +1,4 @@
-"""Calls of host code with arrays: how the values of a function are passed in registers."""
+"""Calls of host code with arrays: how arguments and results are passed in registers."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 
 ADDRESS_AND_BLOCK = 2
-"""The registers of a tensor before those of its open sizes."""
+"""The number of registers of a tensor before those of its dynamic sizes."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassedResult:
-    """How a result is passed: in how many registers, and what it is.
+    """How a result is passed: its shape, dtype and number of registers.
 
-    `shape` is negative where it is open, and `None` for a scalar.
+    `shape` is negative where dynamic, and `None` for a scalar.
     """
 
     shape: Shape | None
@@ -38,11 +38,11 @@ class PassedResult:
 
 
 class Entry:
-    """A function that is called with arrays.
+    """A function that can be called with arrays.
 
-    - `number`: of the function in its program;
-    - `arguments`: their shapes, negative where they are open, `None` for scalars;
-    - `devices`: those that the program names, by the numbers that blocks have; `None` for nobody;
+    - `number`: the function's number in the program;
+    - `arguments`: the argument shapes, negative where dynamic, `None` for scalars;
+    - `devices`: the names of the program's devices by the ids of blocks; `None` for no device;
     - `constants`: the bytes of constants by device.
     """
 
@@ -73,13 +73,13 @@ class Entry:
             self._result_bytes = sum(prod(shape) * each.dtype.itemsize for shape, each in sizes)
 
     def statistics(self, machine: VirtualMachine, own: int) -> Statistics:
-        """What the last call, with results of `own` bytes, has run and held."""
+        """Return what the last call ran and allocated; its results have `own` bytes."""
         pool = machine.pool
         allocated = sum(pool.count(each, ALLOCATED) for each in range(len(self.devices)))
         return Statistics(machine.runs, max(pool.peak_bytes - own, 0), max(allocated - own, 0))
 
     def device_statistics(self, machine: VirtualMachine) -> Iterator[tuple[DeviceMemory, int, int]]:
-        """Of each device of the program: its memory, dispatches and what it was sent."""
+        """Yield (memory, dispatches, received bytes) for each device of the program."""
         devices = [(name, number) for number, name in enumerate(self.devices) if name]
         for name, number in sorted(devices):
             count = partial(machine.pool.count, number)
@@ -94,18 +94,18 @@ class Entry:
             yield memory, count(DISPATCHES), count(RECEIVED)
 
     def call(self, machine: VirtualMachine, inputs: Sequence[Array]) -> list[Array]:
-        """Run the function on arrays that are checked already; returns new arrays.
+        """Run the function on arrays that are already checked; return new arrays.
 
-        Raises VirtualMachineError, and CommandFailed for a kernel that failed.
+        Raises VirtualMachineError, and CommandFailed if a kernel or command fails.
         """
         return self._results(machine, machine.call(self.number, self._words(machine, inputs)))
 
     def begin(self, machine: VirtualMachine, inputs: Sequence[Array]) -> tuple[int, int]:
-        """Prepare the same; returns the native call that runs it, as far as that gets."""
+        """Prepare a call; return the native call that runs it until Python is needed."""
         return machine.begin(self.number, self._words(machine, inputs))
 
     def end(self, machine: VirtualMachine) -> list[Array]:
-        """The results of a call that was prepared and run."""
+        """Return the results of a call that has been prepared and run."""
         return self._results(machine, machine.end(self.number))
 
     def _results(self, machine: VirtualMachine, found: Sequence[int]) -> list[Array]:
@@ -122,13 +122,13 @@ class Entry:
         return results
 
     def result_bytes(self, results: Sequence[Array]) -> int:
-        """The bytes of the results of a call."""
+        """Return the size of a call's results in bytes."""
         if self._result_bytes is None:
             return sum(each.nbytes for each in results)
         return self._result_bytes
 
     def _words(self, machine: VirtualMachine, inputs: Sequence[Array]) -> list[int]:
-        """The registers of the arguments: of a tensor its address, no block, and open sizes."""
+        """Return the argument registers: of a tensor its address, no block, and dynamic sizes."""
         words: list[int] = []
         if self._are_static and machine.guards is None:
             for array in inputs:
@@ -145,7 +145,7 @@ class Entry:
 
 
 def word_of(scalar: npt.NDArray[Any]) -> int:
-    """A scalar of the interpreter as a register holds it."""
+    """Return a scalar of the interpreter as a register word."""
     if scalar.dtype.kind == "b":
         return int(scalar)
     if scalar.dtype.kind in "iu":
@@ -155,21 +155,21 @@ def word_of(scalar: npt.NDArray[Any]) -> int:
 
 
 def scalar_of(word: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """What a register holds as a scalar of the interpreter."""
+    """Return a register word as a scalar of the interpreter."""
     data = np.array([word], np.int64).view(np.uint8)[: dtype.itemsize]
     return data.view(dtype).reshape(()).copy()
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceStatistics:
-    """One device of a program in one run.
+    """Statistics of one device in one run.
 
-    - `memory`: the bytes of its buffers, by what they are for;
+    - `memory`: the bytes of its buffers by purpose;
     - `name`: empty for the only device of a program that names none;
-    - `dispatches`: how many kernels of executables it ran, or kernels if there are none;
-    - `received_bytes`: what other devices sent it, collectives apart;
-    - `process`: of a partitioned program, which process of the grid this is about;
-    - `sent_messages`: how many it sent to other MPI ranks, `None` where there are none.
+    - `dispatches`: the number of dispatches it ran, or of kernels if there are no executables;
+    - `received_bytes`: what other devices sent to it, without collectives;
+    - `process`: for a partitioned program, the grid process;
+    - `sent_messages`: the messages it sent to other MPI ranks, `None` without ranks.
     """
 
     name: str
@@ -181,13 +181,13 @@ class DeviceStatistics:
 
     @property
     def peak_bytes(self) -> int:
-        """Its buffers at their peak, with constants, inputs and results."""
+        """The peak of its buffers in bytes, including constants, inputs and results."""
         return self.memory.peak_bytes
 
 
 @dataclass(slots=True)
 class Run:
-    """What a device has run last: its statistics are counted when somebody asks."""
+    """The last run of a device, from which statistics are computed on demand."""
 
     entry: Entry
     machine: VirtualMachine
@@ -197,9 +197,9 @@ class Run:
 
 
 def statistics_of(runs: Sequence[Run]) -> list[DeviceStatistics]:
-    """Of each device that a program names, in runs on them; process by process.
+    """Return the statistics of each device that a program names, process by process.
 
-    Of a program that names none, of each process: its kernels count as dispatches.
+    For a program that names none, there is one row per process, and kernels count as dispatches.
     """
     found: list[DeviceStatistics] = []
     for run in sorted(runs, key=lambda run: run.process or 0):

@@ -1,7 +1,7 @@
-"""What a device does at an `exchange`: the commands that carry it out, and what is kept of them.
+"""Exchanges: the commands by which a process takes part in collectives and messages.
 
-An exchange is data: which collectives, on which shape. Where types leave sizes open, a run tells
-them: the process's own from registers, and those of the others by a meeting of its own.
+An exchange is data: its steps, and the shape that the process brings. Dynamic sizes are known at
+run time: the process's own from registers, those of others by communication.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ MEET, SEND, RECEIVE = "meet", "send", "receive"
 
 
 class ExchangeFailed(Exception):
-    """What a process brings does not suffice; the text says for what, after the operation."""
+    """The operand of a process is too small; the message follows the name of the operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeStep:
-    """A collective, or a message with a signature. Each step takes what the one before it gave."""
+    """A collective, or a message with a signature, applied to the result of the previous step."""
 
     kind: str
     what: Collective | CollectiveSignature
@@ -40,10 +40,10 @@ class ExchangeStep:
 class Exchange:
     """An exchange as one process takes part in it.
 
-    - `shape`, `item`: what the process brings, with `OPEN_SIZE` where a run tells the size, and the
-      bytes of an element;
-    - `open_results`: dimensions of the result whose sizes its type leaves open;
-    - `is_static`: whether no type leaves sizes open.
+    - `shape`, `item`: the operand's shape, with `OPEN_SIZE` where dynamic, and the bytes of an
+      element;
+    - `open_results`: the dynamic dimensions of the result;
+    - `is_static`: whether all types are static.
     """
 
     shape: Shape
@@ -55,10 +55,10 @@ class Exchange:
     def perform(
         self, machine: VirtualMachine, numbers: Numbers, operation: object = None
     ) -> Numbers:
-        """Take part; returns the address and the block of the result, and its open sizes.
+        """Take part in the exchange; return the result's address, block and dynamic sizes.
 
-        `numbers` are the address of what the process brings, its open sizes, and what else the
-        exchange was made for. Raises ExchangeFailed, CommandFailed and DeviceFailed.
+        `numbers` are the operand's address, its dynamic sizes, and other values that the exchange
+        depends on. Raises ExchangeFailed, CommandFailed and DeviceFailed.
         """
         call = self._call(machine, numbers, operation)
         call.keep(machine)
@@ -66,8 +66,7 @@ class Exchange:
         return [block, block, *call.sizes]
 
     def prepare(self, machine: VirtualMachine, operation: object = None) -> None:
-        """Let the machine know the commands before it comes to the exchange, if they are the same
-        in every run."""
+        """Give the machine the commands in advance, if they are the same in every run."""
         if self.is_static and OPEN_SIZE not in self.shape:
             self._call(machine, [0], operation).keep(machine)
 
@@ -93,7 +92,7 @@ class Exchange:
                 result = Buffer(result.size)
                 commands.append(communicator.receive_command(result, state))
         if result is source:
-            # Who sends a message has it as the result, too, in other memory.
+            # The result of a send is its operand, in other memory.
             result = Buffer(source.size)
             commands.append(copy_command(source, result, source.size, operation))
         sizes = [shape[each] for each in self.open_results]
@@ -102,8 +101,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """An exchange of known sizes: its commands, `numbers` for which they are made, and the open
-    `sizes` of its result."""
+    """An exchange of known sizes: its commands, and the dynamic sizes of its result.
+
+    The commands are valid for the register values `numbers`.
+    """
 
     commands: Sequence[AnyCommand]
     source: Buffer
@@ -113,13 +114,13 @@ class _Call:
     is_static: bool
 
     def keep(self, machine: VirtualMachine) -> None:
-        """Let the machine carry out the exchange by itself from now on, if it can."""
+        """Let the machine run the exchange without Python from now on, if possible."""
         meeting = self._meeting(machine.communicator)
         if meeting is not None:
             machine.keep_meeting(meeting)
 
     def _meeting(self, communicator: Communicator | None) -> Meeting | None:
-        """The words with which a machine meets the others by itself, if it can."""
+        """Return the meeting for running the exchange without Python; `None` if impossible."""
         if not self.is_static and len(self.commands) > 1:
             return None
         memory: dict[Buffer, Bytes] = {}
@@ -145,9 +146,9 @@ class _Call:
             rows.append((command, words))
         is_open = 0
         if not self.is_static and any(command.state is not None for command, _ in rows):
-            # Ranks compare sizes in each collective, as a part of its signature.
+            # Ranks compare sizes as a part of the signature of each collective.
             is_open = 2 if offer else int(all(command.waits is None for command, _ in rows))
-        # Messages get on only if somebody looks at them.
+        # Messages advance only if they are polled.
         gets_on = any(command.waits is not None for command, _ in rows)
         kept = list(memory.values())
         return Meeting(
@@ -159,7 +160,7 @@ class _Call:
 def _told(
     communicator: Communicator, what: Collective, shape: Shape, operation: object
 ) -> Collective:
-    """A collective of known sizes: of a shape, and what the others bring where that may differ."""
+    """Return a collective with known sizes, exchanging those of others where they may differ."""
     if what.kind == HALO and shape[what.axis] < what.low + what.high:
         raise ExchangeFailed(
             f"has {shape[what.axis]} elements to hold halos of {what.low} and {what.high}"
@@ -178,15 +179,17 @@ def carry_out(
     result: Buffer,
     address: int,
 ) -> int:
-    """Carry commands out on what lies at an address; returns the block of the result."""
+    """Run commands on the operand at an address; return the block of the result."""
     block = machine.pool.allocate(result.size)
     run_commands(commands, {source: view(address, source.size), result: view(block, result.size)})
     return block
 
 
 def _offer(communicator: Communicator, command: AnyCommand) -> list[Command] | None:
-    """What devices that wait for messages do where they may bring different amounts: they tell each
-    other first whether they have new ones."""
+    """Return the commands by which devices first tell each other whether they have new sizes.
+
+    `None` if the communicator is not message-based or all participants bring the same sizes.
+    """
     if not isinstance(command, Command) or command.waits is None or command.state is None:
         return None
     signature = command.state.signature

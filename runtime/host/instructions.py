@@ -1,7 +1,7 @@
 """The instructions of host code: one table for assembler, printer and machine.
 
-An instruction is a row of 64-bit words: the opcode, and then its operands. Registers are words in
-the frame of a call. What `SCALARS` lists computes one register from up to three others, as the
+An instruction is a row of 64-bit words: the opcode, then its operands. Registers are words in the
+frame of a call. An instruction of `SCALARS` computes one register from up to three others, as the
 primitive of the same name does in a kernel.
 
 | kind of operand | words | meaning |
@@ -10,7 +10,7 @@ primitive of the same name does in a kernel.
 | `reads`, `writes` | 1 + n | a count, and that many registers |
 | `number` | 1 | a number |
 | `target` | 1 | an instruction, by its distance in bytes |
-| `frame` | 1 | the bytes of the function's own frame, behind which those of its calls begin |
+| `frame` | 1 | the size of the function's own frame in bytes, after which callees' frames begin |
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SOURCE = source_of(__file__)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of instruction: its opcode, its operands as `(name, kind)`, and what it does."""
+    """A kind of instruction: its opcode, its operands as `(name, kind)`, and its meaning."""
 
     opcode: int
     name: str
@@ -103,7 +103,7 @@ _CONTROL = (
         "Begin an exchange, and go on without waiting for the others.",
     ),
 )
-"""The name, the operands as `name:kind`, and what the instruction does."""
+"""Rows of (name, operands as `name:kind`, meaning)."""
 
 
 def _control() -> Iterator[Kind]:
@@ -113,13 +113,13 @@ def _control() -> Iterator[Kind]:
 
 
 CONTROL: dict[str, Kind] = {kind.name: kind for kind in _control()}
-"""Instructions that do more than to compute a register, by name."""
+"""Instructions other than scalar ones, by name."""
 
 FIRST_SCALAR = 64
 """The first opcode of `SCALARS`."""
 
 SCALAR_WORDS = 5
-"""Words of every instruction of `SCALARS`."""
+"""The number of words of each instruction of `SCALARS`."""
 
 _WIDTHS = ("i1", "i8", "i16", "i32", "i64")
 _WIDE = _WIDTHS[1:]
@@ -164,8 +164,8 @@ def _scalar_names() -> Iterator[str]:
 
 
 def signature(name: str) -> tuple[tuple[Element, ...], tuple[Element, ...], Element]:
-    """Of a scalar instruction: the elements in its name, those of its operands, its result's."""
-    # What writes kernels takes time to import: only for who writes or prints host code.
+    """Return a scalar instruction's elements: (those in its name, its operands', its result)."""
+    # Imported here because importing the kernel writer takes time, and only printing needs it.
     from ...codegen.scalar_ops.llvm_scalar_ops import OPERATIONS
 
     operation, *names = name.split("_")

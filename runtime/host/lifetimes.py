@@ -1,8 +1,8 @@
-"""Shorter lives of blocks: each is allocated at its first use and released after its last one.
+"""Shorten the lifetimes of blocks: allocate at the first use, release after the last one.
 
-Instructions of one scope are carried out together, each once and in their order, so within a scope
-an `allocate` may move down to the first use of its block, and a `release` up to the last one. A
-block that is first used in an inner scope, such as a loop, is allocated before that begins.
+Instructions of a scope execute together, each once and in order. So within a scope an `allocate`
+may move down to the first use of its block, and a `release` up to the last one. A block whose first
+use is in an inner scope, such as a loop, is allocated before that scope begins.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .device_switches import devices_of
 from .program import HostFunction, Instruction, Label, Register
 
 DERIVING = frozenset(("addi_i64",))
-"""Instructions whose results are addresses in the same block."""
+"""Instructions whose results are addresses in the block of an operand."""
 
 
 def shorten_lifetimes(function: HostFunction) -> None:
@@ -25,7 +25,7 @@ def shorten_lifetimes(function: HostFunction) -> None:
     for position, instruction in enumerate(instructions):
         for block in {blocks[each] for each in _registers(instruction) if each in blocks}:
             uses[block].append(position)
-    # What comes right before, and right after, an instruction.
+    # Moved instructions, by the instruction that they are placed before or after.
     before: dict[int, list[int]] = {}
     after: dict[int, list[int]] = {}
     moved: set[int] = set()
@@ -57,7 +57,7 @@ def _registers(instruction: Instruction) -> list[Register]:
 def _blocks_of(
     instructions: Sequence[Instruction],
 ) -> tuple[dict[Register, Register], set[Register]]:
-    """The block in which an address lies, and the blocks of which other references may be made."""
+    """Return the block of each address register, and the blocks that may have other references."""
     blocks: dict[Register, Register] = {}
     written: set[Register] = set()
     excluded: set[Register] = set()
@@ -80,7 +80,7 @@ def _blocks_of(
 
 
 def _sunk(instructions: Sequence[Instruction], devices: Sequence[int], start: int, use: int) -> int:
-    """The instruction before which a block may be allocated that is used first at another."""
+    """Return the instruction before which a block can be allocated, given its first use."""
     scope = instructions[start].scope
     if instructions[start].kind.name != "allocate":
         return start
@@ -97,9 +97,9 @@ def _sunk(instructions: Sequence[Instruction], devices: Sequence[int], start: in
 
 
 def _passing(instructions: Sequence[Instruction], start: int, to: int) -> int | None:
-    """The first instruction behind another one from which a run may go on behind a third.
+    """Return the first instruction after `start` that may jump past `to`; `None` if there is none.
 
-    Where it only fails it needs no block.
+    A jump to a `fail` does not count, since it needs no block.
     """
     for position in range(start + 1, to):
         for label in instructions[position].operands:
@@ -118,7 +118,7 @@ def _rearrange(
     after: dict[int, list[int]],
     moved: set[int],
 ) -> None:
-    """Put instructions in their new places, and labels where their instructions have gone."""
+    """Put instructions in their new places and move labels along."""
     old = function.instructions
     order: list[int] = []
     places: list[int] = []

@@ -1,4 +1,4 @@
-"""Instructions of host code that take time, or that may end the native loop."""
+"""Native code of instructions that take time, or that may end the native loop."""
 
 from __future__ import annotations
 
@@ -50,14 +50,15 @@ from .team import SMALLEST_WORK, WAKING_WORK, WORKERS, run_shared
 SOURCE = source_of(__file__)
 
 CHUNKS = 64
-"""Into how many parts the tiles of a kernel are cut, between which the clock is looked at."""
+"""The number of chunks of a kernel's tiles, between which the clock is checked."""
 
 LONG_WORK = 1 << 31
-"""Work of a kernel, in bytes moved and multiplications, that takes longer than a run may go on
-without being ended: it is shared in parts."""
+"""Work of a kernel (bytes moved plus multiplications) that takes longer than a run may continue
+without a check of the clock: it is shared between workers in several parts.
+"""
 
 UNDIVIDED_WORK = 1 << 14
-"""The work, in bytes moved and multiplications, below which they are not cut."""
+"""Work (bytes moved plus multiplications) below which a kernel runs all its tiles in one call."""
 
 RUN, CHECK_SIZES, EXCHANGE, START_EXCHANGE = (
     CONTROL[name].opcode for name in ("run", "check", "exchange", "start")
@@ -68,18 +69,18 @@ ALLOCATE, REUSE, OWN, COPY, SIZE = (
 
 
 def look(state: int) -> int:
-    """Why the loop has to return after an instruction that has written to memory: 0, or `LOOK`."""
+    """Return `LOOK` if guards must be checked after an instruction that wrote to memory, else 0."""
     return LOOK if load_word(state + 8 * GUARDED) != 0 else 0
 
 
 def operand(code: int, frame: int, number: int) -> int:
-    """The register that is an operand of the instruction at `code`, the first being 1."""
+    """Return the value of a register operand of the instruction at `code`; the first is 1."""
     return load_word(frame + load_word(code + 8 * number))
 
 
 @rare
 def time_is_up(state: int) -> int:
-    """0, or why the loop has to return."""
+    """Return CANCELLED or TIME if the loop has to return, else 0."""
     if atomic_load(load_word(state + 8 * CANCEL)) != 0:
         return CANCELLED
     if cycle_count() - load_word(state + 8 * DEADLINE) > 0:
@@ -88,7 +89,7 @@ def time_is_up(state: int) -> int:
 
 
 def run_kernel(state: int, code: int, frame: int) -> int:
-    """Carry out a `run`: 0, or why the loop has to return."""
+    """Execute a `run`; return 0, or why the loop has to return."""
     kernel = load_word(load_word(state + 8 * KERNELS) + 8 * load_word(code + 8))
     if kernel == 0:
         return COMPILE
@@ -116,7 +117,7 @@ def run_kernel(state: int, code: int, frame: int) -> int:
             return HELP
         team = 0
     elif team != 0:
-        # All at once, as workers wait for each other after each part; a few if it takes long.
+        # Use one part, since workers wait for each other after each part; four if it takes long.
         workers = load_word(team + 8 * WORKERS)
         parts = 4 if work >= LONG_WORK else 1
         chunk = (tiles + parts * workers - 1) // (parts * workers) * workers
@@ -143,7 +144,7 @@ def run_kernel(state: int, code: int, frame: int) -> int:
 
 
 def sizes_are_known(state: int, code: int, frame: int) -> bool:
-    """Whether a `check` has accepted these sizes the last time."""
+    """Whether a `check` accepted the same sizes the last time."""
     known = load_word(load_word(state + 8 * CHECKS) + 8 * load_word(code + 8))
     count = load_word(code + 16)
     if load_word(known) == 0:
@@ -155,7 +156,7 @@ def sizes_are_known(state: int, code: int, frame: int) -> bool:
 
 
 def meet(state: int, code: int, frame: int) -> int:
-    """Carry out an `exchange` whose commands are known: 0, or why the loop has to return."""
+    """Execute an `exchange` whose commands are known; return 0, or why the loop has to return."""
     entry = load_word(state + 8 * MEETINGS) + 8 * load_word(code + 8)
     known = load_word(entry)
     if known == 0:
@@ -206,13 +207,13 @@ def meet(state: int, code: int, frame: int) -> int:
 
 
 def commands_of(known: int) -> int:
-    """Where the commands of a meeting are."""
+    """Return the address of a meeting's commands."""
     return known + 8 * (MEETING_WORDS + load_word(known) + load_word(known + 40))
 
 
 @rare
 def start(state: int, code: int, frame: int) -> None:
-    """Carry out a `start`. What is not known yet the `exchange` does alone."""
+    """Execute a `start`; if the meeting is not known yet, the `exchange` does all the work."""
     known = load_word(load_word(state + 8 * MEETINGS) + 8 * load_word(code + 8))
     if known == 0:
         return
@@ -228,7 +229,7 @@ def start(state: int, code: int, frame: int) -> None:
 
 
 def get_on(state: int) -> None:
-    """Let an exchange that was started get on, without waiting."""
+    """Advance an exchange that was started, without waiting."""
     known = load_word(state + 8 * STARTED)
     if known != 0 and load_word(known + 56) != 0:
         start_commands(state, known)
@@ -251,7 +252,7 @@ def start_commands(state: int, known: int) -> None:
 
 
 def bind_meeting(known: int, commands: int, source: int, result: int) -> None:
-    """Let the commands of a meeting read the source and write the result."""
+    """Bind the source and the result to the commands of a meeting."""
     place = commands + 32 * load_word(known + 16)
     for _ in range(load_word(known + 24)):
         store_word(load_word(place), source)
@@ -262,9 +263,9 @@ def bind_meeting(known: int, commands: int, source: int, result: int) -> None:
 
 
 def meet_once(state: int, known: int, command: int, is_new: bool, phase: int) -> int:
-    """Carry out one command of a meeting: 0, or why the loop has to return.
+    """Execute one command of a meeting; return 0, or why the loop has to return.
 
-    It is `PYTHON` where devices have to look at their sizes again.
+    Returns `PYTHON` if devices have to exchange their sizes again.
     """
     is_open = load_word(known + 48)
     signature = load_word(command + 8) + 8 * SIGNATURE
@@ -272,7 +273,8 @@ def meet_once(state: int, known: int, command: int, is_new: bool, phase: int) ->
     if is_open != 0:
         meant = load_word(signature)
         if is_new:
-            # No other device has this number, so all of them look at the sizes again.
+            # No other device has this signature number, so that all participants exchange sizes
+            # again.
             store_word(signature, -2 - load_word(state + 8 * PROCESS))
     status = call_kernel(
         load_word(command),
@@ -292,7 +294,7 @@ def meet_once(state: int, known: int, command: int, is_new: bool, phase: int) ->
 
 
 def blocks(state: int, opcode: int, code: int, frame: int) -> int:
-    """Carry out an instruction that makes a block; 0 if there is no memory."""
+    """Execute an instruction that makes a block; return the block, 0 if out of memory."""
     memory = load_word(state + 8 * POOL)
     if opcode == ALLOCATE:
         return allocate(memory, operand(code, frame, 2))
@@ -303,8 +305,11 @@ def blocks(state: int, opcode: int, code: int, frame: int) -> int:
 
 
 def carry_out(state: int, opcode: int, code: int, frame: int) -> tuple[int, int]:
-    """Carry out an instruction that may end the loop: its bytes, and 0 or why the loop has to
-    return. No bytes: it is to be carried out again, or Python does it."""
+    """Execute an instruction that may end the loop.
+
+    Returns its size in bytes, and 0 or why the loop has to return. A size of 0 means that the
+    instruction is executed again, or that Python executes it.
+    """
     if opcode == RUN:
         reason = run_kernel(state, code, frame)
         if reason != 0:

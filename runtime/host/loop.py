@@ -1,8 +1,8 @@
-"""The native loop that runs host code. It is compiled once for a machine, not for a program.
+"""The native loop that runs host code; compiled once per machine, not per program.
 
-It works on the words of a state. Where it cannot go on alone, as at a call of Python or where a
-kernel is not compiled yet, it leaves the state as it is before that instruction and returns why;
-whoever called it does what is needed and calls it again.
+It works on the words of a state. Where it needs Python, as for a Python call or a kernel that is
+not compiled yet, it leaves the state at that instruction and returns the reason. Its caller does
+what is needed and calls it again.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ from .state import (
 SOURCE = source_of(__file__)
 
 SLICE_CYCLES = 1 << 27
-"""Cycles after which the loop lets Python look for signals: some hundredths of a second."""
+"""Cycles after which the loop lets Python check for signals: some hundredths of a second."""
 
 PATIENCE = 256
-"""Jumps back between two looks at the clock."""
+"""The number of backward jumps between two checks of the clock."""
 
 RETURN, CALL, CALL_REGISTER = (CONTROL[name].opcode for name in ("return", "call", "call_register"))
 JUMP, JUMP_IF, JUMP_UNLESS, LOOP = (
@@ -84,7 +84,7 @@ DEVICE, COUNT, GLOBAL_WORDS = (CONTROL[name].opcode for name in ("device", "coun
 
 
 def load_element(opcode: int, address: int) -> int:
-    """What a `load` gives."""
+    """Return the value of a `load`."""
     if opcode == LOAD_U32:
         return load_u32(address)
     if opcode == LOAD_I64:
@@ -101,7 +101,7 @@ def load_element(opcode: int, address: int) -> int:
 
 
 def store_element(opcode: int, address: int, value: int) -> None:
-    """Carry out a `store`."""
+    """Execute a `store`."""
     if opcode == STORE_32:
         store_32(address, value)
     elif opcode == STORE_64:
@@ -113,7 +113,7 @@ def store_element(opcode: int, address: int, value: int) -> None:
 
 
 def callee(state: int, code: int, frame: int) -> int:
-    """The row of the function that a `call` is of."""
+    """Return the row of the function that a call instruction calls."""
     number = load_word(code + 8)
     if load_word(code) == CALL_REGISTER:
         number = load_word(frame + number)
@@ -122,7 +122,7 @@ def callee(state: int, code: int, frame: int) -> int:
 
 @rare
 def enter(state: int, code: int, frame: int) -> int:
-    """Carry out a `call`, as far as to the frame: 0, or why the loop has to return."""
+    """Execute a `call` up to the callee's frame; return 0, or why the loop has to return."""
     function = callee(state, code, frame)
     inner = frame + load_word(code + 16)
     if inner + load_word(function + 8) > load_word(state + 8 * STACK_END):
@@ -139,7 +139,7 @@ def enter(state: int, code: int, frame: int) -> int:
 
 
 def set_constants(function: int, frame: int) -> None:
-    """Copy the constants of a function into a frame of it."""
+    """Copy the constants of a function to its frame."""
     source = load_word(function + 24)
     target = frame + load_word(function + 16)
     for number in range(load_word(function + 32)):
@@ -148,7 +148,7 @@ def set_constants(function: int, frame: int) -> None:
 
 @rare
 def begin(state: int, function: int) -> None:
-    """Begin a run: no call is open, and nothing is counted yet."""
+    """Begin a run: reset open calls and counters."""
     store_word(state + 8 * BEGIN, 0)
     store_word(state + 8 * CODE, load_word(function))
     store_word(state + 8 * DEPTH, 0)
@@ -162,7 +162,7 @@ def begin(state: int, function: int) -> None:
 
 
 def next_round(code: int, frame: int) -> int:
-    """Carry out a `loop`: how far to jump, which is back unless it has ended."""
+    """Execute a `loop`; return the distance to jump."""
     index, step = operand(code, frame, 1), operand(code, frame, 3)
     if add_overflows(index, step) or index + step >= operand(code, frame, 2):
         return 40
@@ -171,7 +171,7 @@ def next_round(code: int, frame: int) -> int:
 
 
 def position(code: int, frame: int) -> int:
-    """Carry out a `position`: how far to jump, which depends on whether there is one."""
+    """Execute a `position`; return the distance to jump."""
     index, size = operand(code, frame, 3), operand(code, frame, 4)
     if index < 0 or index >= size:
         return load_word(code + 40)
@@ -180,7 +180,7 @@ def position(code: int, frame: int) -> int:
 
 
 def write_words(state: int, opcode: int, code: int, frame: int) -> int:
-    """Carry out an instruction that only reads and writes words: its bytes, 0 for any other."""
+    """Execute an instruction that only reads and writes words; return its bytes, 0 for others."""
     if opcode == MOVE:
         store_word(frame + load_word(code + 8), operand(code, frame, 2))
         return 24
@@ -217,7 +217,7 @@ def write_words(state: int, opcode: int, code: int, frame: int) -> int:
 
 
 def run(state: int) -> int:
-    """Run from the state's instruction on, or a function's first; returns why it ended."""
+    """Run from the state's instruction, or from a function's first; return why the loop ended."""
     function = load_word(state + 8 * BEGIN)
     if function != 0:
         begin(state, function)
@@ -275,6 +275,6 @@ def run(state: int) -> int:
 
 @cache
 def native_loop() -> Native:
-    """The native code of `run`."""
+    """Return the native code of `run`."""
     own = instructions, long_instructions, pool, scalar_code, state, team
     return runtime_function(run, *(each.SOURCE for each in (intrinsics, native, *own)))

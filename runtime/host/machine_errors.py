@@ -1,10 +1,10 @@
-"""What goes wrong on a virtual machine, at the source of an instruction."""
+"""Errors of a virtual machine, with the operation of the failing instruction."""
 
 from __future__ import annotations
 
 
 class VirtualMachineError(Exception):
-    """What went wrong at a source, in words."""
+    """A run failed at the operation `source`; `message` says why."""
 
     def __init__(self, source: object, message: str) -> None:
         super().__init__(message)
@@ -13,4 +13,4 @@ class VirtualMachineError(Exception):
 
 
 class OutOfMemory(VirtualMachineError, MemoryError):
-    """A tensor that does not fit, at its source."""
+    """A tensor cannot be allocated at the operation `source`."""

@@ -1,12 +1,11 @@
-"""Reference-counted blocks of a device's memory, kept for the next who asks for that size.
+"""Pool of reference-counted memory blocks of a device; free blocks are reused by size class.
 
-A pool is an array of words: for each class of sizes the first free block, then counters. A block
-has a header of 64 bytes in front, whose words are the references, the class, the next free block,
-the next of all blocks, the bytes that were asked for, those that there are, the device, and a
-guard. A block is known by the address behind its header; 0 is no block, such as the memory of an
-input.
+A pool is an array of words: the first free block of each size class, then counters. A block has a
+header of 64 bytes, whose words are the reference count, the class, the next free block, the next of
+all blocks, the requested bytes, the capacity, the device, and a guard. A block is identified by the
+address behind its header; 0 is no block, for example for the memory of an input.
 
-Classes are four to a power of two, so a block is at most a quarter larger than what it is for.
+There are four classes per power of two, so a block is at most a quarter larger than requested.
 """
 
 from __future__ import annotations
@@ -45,53 +44,57 @@ Array = npt.NDArray[Any]
 
 CLASSES = 256
 USED = CLASSES
-"""The word that counts the bytes of blocks in use."""
+"""The word with the bytes of blocks in use."""
 
 PEAK = CLASSES + 1
-"""The word with the most bytes that were in use at a time."""
+"""The word with the peak of the bytes in use."""
 
 BLOCKS = CLASSES + 2
-"""The word with the first of all blocks."""
+"""The word with the head of the list of all blocks."""
 
 TAKEN = CLASSES + 3
-"""The word that counts how often the system was asked for memory."""
+"""The word with the number of allocations from the system."""
 
 CURRENT = CLASSES + 4
-"""The word with the number of the device that new blocks are of."""
+"""The word with the id of the device of new blocks."""
 
 GUARD_BYTES = CLASSES + 5
-"""The word with the number of guard bytes behind each block, 0 if there are none."""
+"""The word with the number of guard bytes behind each block, 0 for none."""
 
 DEVICES = CLASSES + 6
-"""The word with the number of devices that blocks may be of, nobody counted in."""
+"""The word with the number of device ids of blocks, including the id of no device."""
 
 RETURNED = CLASSES + 7
-"""The word that counts the blocks that Python has given back, which are in the words behind it. The
-next run releases them."""
+"""The word with the number of blocks that Python has given back.
+
+Their addresses follow. The next run releases them.
+"""
 
 MOST_RETURNED = 16
 
 ACCOUNTS = RETURNED + 1 + MOST_RETURNED
-"""Where the words of each device begin."""
+"""The first word of the devices' accounts."""
 
 ACCOUNT_WORDS = 8
 IN_USE, MOST, ALLOCATED, DISPATCHES, RECEIVED, INPUTS, RESULTS = range(7)
-"""Of a device: its bytes in use and the most that were, those of all blocks, how many dispatches it
-has run, the bytes that others sent it, and those of inputs and results that lie in its memory."""
+"""Words of a device's account: bytes in use, their peak, the sum of all allocated bytes,
+dispatches, bytes received from other devices, and bytes of inputs and results in the device's
+memory.
+"""
 
 
 def pool_words(devices: int) -> int:
-    """The size of a pool for some devices, nobody counted in."""
+    """Return the number of words of a pool for a number of device ids."""
     return ACCOUNTS + ACCOUNT_WORDS * devices
 
 
 def account(device: int, word: int) -> int:
-    """The number of one of a device's words."""
+    """Return the number of a word of a device's account."""
     return ACCOUNTS + ACCOUNT_WORDS * device + word
 
 
 def begin_run(pool: int) -> None:
-    """Count the most bytes of a run, and what devices do in it, from now on."""
+    """Reset the peak and the devices' counters for a run."""
     release_returned(pool)
     store_word(pool + 8 * PEAK, load_word(pool + 8 * USED))
     store_word(pool + 8 * CURRENT, 0)
@@ -103,7 +106,7 @@ def begin_run(pool: int) -> None:
 
 
 def release_returned(pool: int) -> None:
-    """Release what Python has given back."""
+    """Release the blocks that Python has given back."""
     for number in range(load_word(pool + 8 * RETURNED)):
         release(pool, load_word(pool + 8 * (RETURNED + 1 + number)))
     store_word(pool + 8 * RETURNED, 0)
@@ -111,14 +114,14 @@ def release_returned(pool: int) -> None:
 
 HEADER = 64
 GUARD, UNWRITTEN = 0xA5, 0xCB
-"""What guard bytes hold, and new blocks that have some."""
+"""Contents of guard bytes, and of new blocks with guards."""
 
 LARGEST = 1 << 62
-"""Bytes that nobody has, and that can still be counted in a word."""
+"""More bytes than can be allocated, small enough that sizes do not overflow a word."""
 
 
 def size_class(lines: int) -> tuple[int, int]:
-    """The class of so many cache lines, and the lines of a block of it."""
+    """Return the class of a number of cache lines, and the lines of a block of that class."""
     if lines <= 4:
         return lines - 1, lines
     last = lines - 1
@@ -128,7 +131,7 @@ def size_class(lines: int) -> tuple[int, int]:
 
 
 def allocate(pool: int, size: int) -> int:
-    """A block of at least `size` bytes with one reference; 0 if there is no memory."""
+    """Return a block of at least `size` bytes with one reference; 0 if out of memory."""
     if size < 0 or size > LARGEST:
         return 0
     number, lines = size_class(max(1, (size + 63) >> 6))
@@ -169,19 +172,19 @@ def allocate(pool: int, size: int) -> int:
 
 
 def set_guards(block: int, size: int, end: int) -> None:
-    """Let a block hold a pattern, so that nothing finds harmless zeros there, between guards."""
+    """Fill a block with a pattern that shows uninitialised reads, and its guard bytes."""
     for position in range(-8, end):
         store_8(block + position, UNWRITTEN if 0 <= position < size else GUARD)
 
 
 def retain(block: int) -> None:
-    """One more reference to a block, if it is one."""
+    """Add a reference to a block, unless it is 0."""
     if block != 0:
         store_word(block - HEADER, load_word(block - HEADER) + 1)
 
 
 def release(pool: int, block: int) -> None:
-    """One reference less to a block, if it is one."""
+    """Remove a reference from a block, unless it is 0; free it with the last one."""
     if block == 0:
         return
     references = load_word(block - HEADER) - 1
@@ -197,8 +200,11 @@ def release(pool: int, block: int) -> None:
 
 
 def reuse(pool: int, block: int, address: int, size: int) -> int:
-    """A block to write `size` bytes to: the given one if it is nobody else's, with one reference
-    more, else a new one. `address` is where the bytes are that it holds."""
+    """Return a block to write `size` bytes to.
+
+    It is the given block, with another reference, if that has no other owner, is large enough, and
+    its data begin at `address`; otherwise a new block.
+    """
     if (
         block != 0
         and block == address
@@ -212,7 +218,7 @@ def reuse(pool: int, block: int, address: int, size: int) -> int:
 
 
 def own(pool: int, block: int, address: int, size: int) -> int:
-    """What `reuse` gives, holding the bytes that are at an address."""
+    """Return the block of `reuse`, containing the bytes at `address`."""
     found = reuse(pool, block, address, size)
     if found not in (0, address):
         copy_bytes(found, address, size)
@@ -220,7 +226,7 @@ def own(pool: int, block: int, address: int, size: int) -> int:
 
 
 def free_blocks(pool: Words) -> None:
-    """Give all of a pool's memory back to the system; no block of it may be used afterwards."""
+    """Free all memory of a pool; its blocks must not be used afterwards."""
     block = int(pool[BLOCKS])
     while block:
         following = ctypes.c_int64.from_address(block - HEADER + 24).value
@@ -230,7 +236,7 @@ def free_blocks(pool: Words) -> None:
 
 
 def as_numbers(words: Any) -> Any:
-    """The same words in ctypes, which reads and writes them in half of NumPy's time."""
+    """View words through ctypes, whose accesses take half of NumPy's time."""
     return (ctypes.c_int64 * len(words)).from_buffer(words)
 
 
@@ -238,7 +244,7 @@ def as_numbers(words: Any) -> Any:
 
 
 def pool_call(function: int, pool: int, argument: int) -> int:
-    """What Python asks of a pool: a block (0), to release one (1), or what was given back (2)."""
+    """Execute a request of Python: allocate (0), release (1), or release returned blocks (2)."""
     if function == 0:
         return allocate(pool, argument)
     if function == 1:
@@ -250,7 +256,7 @@ def pool_call(function: int, pool: int, argument: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NativePool:
-    """`pool_call` for Python; `code` keeps it in memory."""
+    """`pool_call` for Python; `code` keeps it loaded."""
 
     call: Any
     code: Native
@@ -258,15 +264,15 @@ class NativePool:
 
 @cache
 def native_pool() -> NativePool:
-    """The native functions, compiled once."""
+    """Return the native function, compiled once."""
     native = runtime_function(pool_call, INTRINSICS)
     words = [ctypes.c_int64] * 4
-    # Too short to let other threads run meanwhile.
+    # PYFUNCTYPE keeps the GIL: the calls are too short to release it.
     return NativePool(ctypes.PYFUNCTYPE(*words)(native.address), native)
 
 
 class Pool:
-    """Blocks of memory, which live as long as anybody knows the pool."""
+    """Blocks of memory, which live as long as the pool is referenced."""
 
     def __init__(self, devices: int = 1, guard_bytes: int = 0) -> None:
         self.words: Words = np.zeros(pool_words(devices), np.int64)
@@ -276,32 +282,32 @@ class Pool:
         self._numbers = as_numbers(self.words)
         self._returned: deque[int] = deque()
         self._native = native_pool().call
-        # At exit the system takes the memory back; threads may still be using it.
+        # At exit, threads may still use the memory; the system frees it.
         weakref.finalize(self, free_blocks, self.words).atexit = False
 
     def allocate(self, size: int) -> int:
-        """A block with one reference. Raises MemoryError."""
+        """Return a block with one reference. Raises MemoryError."""
         block = self._native(0, self._address, size)
         if not block:
             raise MemoryError(f"a tensor of {size} bytes")
         return int(block)
 
     def store(self, data: Bytes) -> int:
-        """A new block with some bytes. Raises MemoryError."""
+        """Return a new block that contains a copy of `data`. Raises MemoryError."""
         block = self.allocate(data.size)
         ctypes.memmove(block, data.ctypes.data, data.size)
         return block
 
     def release(self, block: int) -> None:
-        """One reference less."""
+        """Remove a reference."""
         self._native(1, self._address, block)
 
     def give_back(self, block: int) -> None:
-        """Release a block before the next run; this may be called at any time."""
+        """Release a block before the next run; may be called at any time, as by a destructor."""
         self._returned.append(block)
 
     def collect(self) -> None:
-        """Let the next run release what was given back."""
+        """Let the next run release the blocks that were given back."""
         numbers, returned = self._numbers, self._returned
         while returned:
             count = numbers[RETURNED]
@@ -313,23 +319,23 @@ class Pool:
 
     @property
     def current(self) -> int:
-        """The number of the device that new blocks are of."""
+        """The id of the device of new blocks."""
         return int(self.words[CURRENT])
 
     @staticmethod
     def size(block: int) -> int:
-        """The bytes that a block was asked for."""
+        """Return the requested size of a block in bytes."""
         return ctypes.c_int64.from_address(block - HEADER + 32).value
 
     @staticmethod
     def references(block: int) -> int:
-        """How many references there are to a block."""
+        """Return the reference count of a block."""
         return _word_at(block - HEADER).value
 
     def take(self, address: int, block: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """An array in a block with a reference, which it owns from now on.
+        """Return an array that takes over one reference to a block.
 
-        It is copied if others know the block, too, or if it lies somewhere in it.
+        The data are copied if the block has other references, or if they do not begin at the block.
         """
         size = prod(shape) * dtype.itemsize
         if block == address and self.references(block) == 1:
@@ -341,7 +347,7 @@ class Pool:
         return copied.view(dtype).reshape(shape)
 
     def guards(self) -> Iterator[tuple[int, int]]:
-        """Where the guard bytes of blocks in use begin, and how many there are."""
+        """Yield the address and size of the guard regions of blocks in use."""
         guard_bytes = int(self.words[GUARD_BYTES])
         block = int(self.words[BLOCKS])
         while block:
@@ -353,19 +359,19 @@ class Pool:
             block = following
 
     def count(self, device: int, word: int) -> int:
-        """What is counted for a device."""
+        """Return a counter of a device."""
         return int(self.words[account(device, word)])
 
     @property
     def used_bytes(self) -> int:
-        """The bytes of blocks in use, once what was given back is released."""
+        """The bytes of blocks in use, after releasing those given back."""
         self.collect()
         self._native(2, self._address, 0)
         return int(self.words[USED])
 
     @property
     def peak_bytes(self) -> int:
-        """The most bytes that were in use at a time."""
+        """The peak of the bytes in use."""
         return int(self.words[PEAK])
 
 
@@ -374,9 +380,9 @@ _word_at = ctypes.c_int64.from_address
 
 @lru_cache(maxsize=256)
 def _owned_bytes(size: int) -> Any:
-    """The type of blocks as bytes that arrays lie in; a block is given back with the last of them.
+    """Return a ctypes array type that gives its block back when the last array in it is freed.
 
-    An array of ctypes is a buffer, which NumPy takes in half the time of an array interface.
+    NumPy accepts a ctypes array as a buffer in half the time of an array interface.
     """
 
     class OwnedBytes(ctypes.c_uint8 * size):
@@ -390,7 +396,7 @@ def _owned_bytes(size: int) -> Any:
 
 
 def view(address: int, size: int) -> Bytes:
-    """The bytes at an address, which must stay there for as long as they are looked at."""
+    """Return the bytes at an address, which must stay allocated while the view is used."""
     if size == 0:
         return np.empty(0, np.uint8)
     memory: Any = (ctypes.c_uint8 * size).from_address(address)

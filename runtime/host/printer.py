@@ -1,4 +1,4 @@
-"""Host code as text."""
+"""Printer of host code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .program import (
 
 
 def print_program(program: HostProgram) -> str:
-    """All functions of a program, one after the other."""
+    """Return the text of all functions of a program."""
     return "\n".join(
         "\n".join(_FunctionPrinter(program, function).lines()) + "\n"
         for function in program.functions
@@ -28,12 +28,12 @@ def print_program(program: HostProgram) -> str:
 
 
 def print_instructions(program: HostProgram, function: HostFunction) -> list[str]:
-    """Each instruction of a function, as `print_program` prints it."""
+    """Return the text of each instruction of a function, as `print_program` prints it."""
     return list(_FunctionPrinter(program, function).texts())
 
 
 class _FunctionPrinter:
-    """The text of one function; registers get numbers in the order in which they are named."""
+    """Printer of one function; registers are numbered in the order in which they first occur."""
 
     def __init__(self, program: HostProgram, function: HostFunction) -> None:
         self._program = program
@@ -55,7 +55,7 @@ class _FunctionPrinter:
         }
 
     def lines(self) -> Iterator[str]:
-        """The lines of the function."""
+        """Yield the lines of the function."""
         arguments = ", ".join(self._names[each] for each in self._function.arguments)
         results = ", ".join(self._names[each] for each in self._function.results)
         yield f"func @{self._function.name}({arguments}) -> ({results}) {{"
@@ -66,7 +66,7 @@ class _FunctionPrinter:
         yield "}"
 
     def texts(self) -> Iterator[str]:
-        """The instructions, in order, as registers get their names by it."""
+        """Yield the text of each instruction; must run in order, since it numbers registers."""
         return map(self._line, self._function.instructions)
 
     def _line(self, instruction: Instruction) -> str:
@@ -120,14 +120,14 @@ class _FunctionPrinter:
 
 
 def _element(instruction: Instruction) -> str:
-    """The element type of a scalar instruction's last operand, as which constants are printed."""
+    """Return the element type of a scalar instruction's last operand, in which constants print."""
     if instruction.kind.name not in SCALARS:
         return ""
     return signature(instruction.kind.name)[1][-1].name
 
 
 def number_text(value: int, element: str) -> str:
-    """What a register holds, as of an element type."""
+    """Return a register word as a number of an element type."""
     if element == "f32":
         return str(np.array([value], np.int64).view(np.float32)[0])
     if element == "f64":

@@ -1,4 +1,4 @@
-"""Programs of host code: functions of instructions, and what these name by numbers."""
+"""Host code programs: functions of instructions, and the tables that instructions refer to."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ Words = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A word in the frame of a function, by a number of its own."""
+    """A word in the frame of a function, identified by a number."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A word in the frame of the function that is called next: its results, then its arguments."""
+    """A word in the frame of the next callee: its results come first, then its arguments."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayAddress:
-    """Where the elements of one of a program's constant arrays lie."""
+    """The address of the elements of one of the program's constant arrays."""
 
     number: int
 
 
 @dataclass(slots=True, eq=False)
 class Label:
-    """A place in a function: that of the instruction with this number, once it is known."""
+    """A position in a function: the number of an instruction, -1 until it is placed."""
 
     position: int = -1
 
@@ -55,9 +55,9 @@ Numbers = Sequence[int]
 
 @dataclass(slots=True, eq=False)
 class Instruction:
-    """One instruction: an operand for each of its kind, and what to name where it fails.
+    """An instruction: its operands, in the order of its kind, and the operation to name in errors.
 
-    Instructions of one `scope` are carried out together, each once, in their order.
+    Instructions with the same `scope` execute together, each exactly once, in their order.
     """
 
     kind: Kind
@@ -68,8 +68,10 @@ class Instruction:
 
 @dataclass(slots=True, eq=False)
 class HostFunction:
-    """A function: registers for its arguments and results, and constants, which are registers
-    that are set when it begins."""
+    """A function: its registers for arguments and results, constants, and instructions.
+
+    Constants are registers that are set when the function begins.
+    """
 
     name: str
     arguments: list[Register] = field(default_factory=list[Register])
@@ -79,9 +81,9 @@ class HostFunction:
     labels: list[Label] = field(default_factory=list[Label])
 
     def replace(self, instructions: Sequence[Instruction], places: Sequence[int]) -> None:
-        """Take other instructions, and let labels follow theirs.
+        """Replace the instructions, and move labels along.
 
-        `places` are where those begin that stand for each instruction so far, and for the end.
+        `places[i]` is the new position of the old instruction i; the last entry is the new end.
         """
         for label in self.labels:
             if label.position >= 0:
@@ -91,23 +93,23 @@ class HostFunction:
 
 @dataclass(frozen=True, slots=True)
 class HostKernel:
-    """A kernel by a name for people, and what its checks are about."""
+    """A kernel: its display name, and descriptions of its checks."""
 
     name: str
     failures: tuple[Any, ...] = ()
 
 
 def not_started(machine: Any) -> None:
-    """What there is to know before a call that has no `start`."""
+    """Do nothing: the default `prepare` of calls without a `start`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PythonCall:
-    """A Python function from the machine, and the words of registers, to those of others.
+    """A Python function that maps the machine and register values to register values.
 
-    Of an `exchange`, the first two results are a tensor's address and block, and `recorded` gives
-    what a process does there as an `Exchange`, if that does not depend on the run. Of one that has
-    a `start`, `prepare` lets a machine know its commands before.
+    For an `exchange`, the first two results are a tensor's address and block. `recorded` gives what
+    a process does there as an `Exchange`, if it does not depend on the run. For an exchange with a
+    `start`, `prepare` gives its commands to a machine in advance.
     """
 
     name: str
@@ -122,15 +124,16 @@ def _no_kernels(numbers: Sequence[int]) -> Sequence[Native]:
 
 @dataclass(slots=True, eq=False)
 class HostProgram:
-    """Functions, and the tables that instructions refer to.
+    """Functions, and the tables that their instructions refer to.
 
-    - `compile_kernels`: gives the native code of kernels by their numbers;
-    - `failures`: from the values of registers to the exception to raise;
-    - `checks`: raise an exception if the values of registers do not fit together;
-    - `known_sizes`: for each check, sizes that surely pass it;
+    - `compile_kernels`: returns the native code of kernels by number;
+    - `failures`: map register values to the exception to raise;
+    - `checks`: raise an exception if register values (sizes) are inconsistent;
+    - `known_sizes`: for each check, sizes that are known to pass;
     - `arrays`: constants, which must not change;
-    - `globals`: the words of globals when a run begins, and where among them blocks are;
-    - `devices`: how many devices blocks may be of, nobody counted in.
+    - `globals`: the initial words of globals;
+    - `global_blocks`: the numbers of those that hold blocks;
+    - `devices`: the number of device ids that blocks may have, including the id of no device.
     """
 
     functions: list[HostFunction] = field(default_factory=list[HostFunction])
@@ -150,10 +153,10 @@ class HostProgram:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCode:
-    """A function as words: where it begins among those of its program, and its frame.
+    """A function as words: its start in the program's words, and its frame layout.
 
-    A frame has the results, the arguments, the constants, what the function computes, `size` words
-    in all, and then `outgoing` words for the functions that it calls.
+    A frame has the results, arguments, constants and other registers, `size` words in all, followed
+    by `outgoing` words for the functions that it calls.
     """
 
     start: int
@@ -166,7 +169,7 @@ class FunctionCode:
 
 @dataclass(frozen=True, slots=True)
 class ProgramCode:
-    """A program as words that do not depend on where anything lies in memory."""
+    """A program as position-independent words."""
 
     words: Words
     functions: tuple[FunctionCode, ...]
@@ -174,7 +177,7 @@ class ProgramCode:
 
 @dataclass(frozen=True, slots=True)
 class FrameStart:
-    """What a call sets in the frame of a function: arguments, and constants behind them."""
+    """The part of a frame that a call sets: arguments, followed by constants."""
 
     result_count: int
     first_constant: int
@@ -185,12 +188,12 @@ class LinkedProgram:
     """A program as words that the native loop reads; all machines share it."""
 
     def __init__(self, program: HostProgram, code: ProgramCode | None = None) -> None:
-        """`code` is the program as words, if its functions have no instructions."""
+        """`code` is the program as words, for functions without instructions (a saved program)."""
         self.program = program
         self.natives: list[Native | None] = [None] * len(program.kernels)
         self.kernels: Words = np.zeros(max(1, len(program.kernels)), np.int64)
         self.layouts: list[FrameLayout] = []
-        """Where registers lie in frames, for functions with instructions."""
+        """The frame layouts of functions that have instructions."""
         self._starts: list[int] = []
         self._instructions: list[Instruction] = []
         self.program_code = code or self._assembled()
@@ -209,13 +212,13 @@ class LinkedProgram:
             row[3] = frame.constants.ctypes.data
             row[4] = len(frame.constants)
         self.entries = [int(row[0]) for row in self.functions]
-        """Where the code of each function begins."""
+        """The address of each function's code."""
         self.rows = [int(row.ctypes.data) for row in self.functions]
-        """Where the row of each function lies."""
+        """The address of each function's row."""
         self.frame_starts = [(each.result_count, each.first_constant) for each in self.frames]
-        """How many results are at the beginning of each frame, and where its arguments end."""
+        """For each frame, the number of results, and the index of its first constant."""
         self.frame_bytes = [int(row[1]) for row in self.functions]
-        """What the frame of each function needs."""
+        """The size of each function's frame in bytes."""
 
     def _words(self, constants: Sequence[Constant]) -> Words:
         return np.array([self._address(each) for each in constants], np.int64)
@@ -270,7 +273,10 @@ class LinkedProgram:
             code += row
 
     def instruction(self, address: int) -> Instruction:
-        """The instruction at an address; of words alone only its kind is known."""
+        """Return the instruction at an address.
+
+        If the program has words only, just the kind of the instruction is set.
+        """
         if not self._instructions:
             opcode = ctypes.c_int64.from_address(address).value
             return Instruction(BY_OPCODE[opcode], (), None)
@@ -278,14 +284,14 @@ class LinkedProgram:
         return self._instructions[bisect_right(self._starts, word) - 1]
 
     def compile_kernels(self, numbers: Sequence[int]) -> None:
-        """Have the native code of kernels ready."""
+        """Compile the native code of kernels."""
         wanted = [each for each in dict.fromkeys(numbers) if self.natives[each] is None]
         for number, native in zip(wanted, self.program.compile_kernels(wanted), strict=True):
             self.natives[number] = native
             self.kernels[number] = native.address
 
     def kernels_from(self, address: int) -> list[int]:
-        """The kernel that is run at an address, and those that surely are after it."""
+        """Return the kernel run at an address, and those after it up to the next branch."""
         found = [ctypes.c_int64.from_address(address + 8).value]
         first = bisect_right(self._starts, (address - int(self.code.ctypes.data)) // 8)
         for position in range(first, len(self._instructions)):
@@ -306,7 +312,7 @@ def _length(instruction: Instruction) -> int:
 
 
 class FrameLayout:
-    """Where the registers of a function lie: results, arguments, constants, and then others."""
+    """The slots of a function's registers: results, arguments, constants, then others."""
 
     def __init__(self, function: HostFunction) -> None:
         first = [*function.results, *function.arguments, *function.constants]
@@ -325,7 +331,7 @@ class FrameLayout:
         self.size = len(self._slots)
 
     def slot(self, register: AnyRegister) -> int:
-        """The number of a register's word in the frame."""
+        """Return the index of a register's word in the frame."""
         if isinstance(register, Outgoing):
             return self.size + register.number
         return self._slots[register]

@@ -1,4 +1,4 @@
-"""The native code of the scalar instructions: a switch over what kernels compute elements with."""
+"""Native code of the scalar instructions: a switch over the operations of kernels."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ def _pointer(builder: Any, address: Any) -> Any:
 
 
 def _read(builder: Any, word: Any, element: Element) -> Any:
-    """An element from the low bytes of a register."""
-    # What writes kernels takes time to import: only for who compiles the loop.
+    """Return an element from the low bytes of a register."""
+    # Imported here because importing the kernel writer takes time, and only compiling the loop
+    # needs it.
     from ...codegen.scalar_ops.llvm_values import from_storage
 
     stored = word
@@ -36,7 +37,7 @@ def _read(builder: Any, word: Any, element: Element) -> Any:
 
 
 def _write(builder: Any, value: Any, element: Element) -> Any:
-    """A register with an element in its low bytes; integers fill it by their sign."""
+    """Return a register with an element in its low bytes; integers are sign-extended."""
     from ...codegen.scalar_ops.llvm_values import to_storage
 
     stored = to_storage(builder, value, element)
@@ -50,7 +51,7 @@ def _write(builder: Any, value: Any, element: Element) -> Any:
 
 
 def _emit(builder: Any, kind: Kind, code: Any, frame: Any) -> None:
-    """One instruction, whose operands are words behind `code`."""
+    """Emit one instruction, whose operands are the words behind `code`."""
     from ...codegen.scalar_ops.llvm_scalar_ops import OPERATIONS
 
     def register(position: int) -> Any:
@@ -68,7 +69,7 @@ def _emit(builder: Any, kind: Kind, code: Any, frame: Any) -> None:
 
 @intrinsic
 def compute(builder: Any, opcode: Any, code: Any, frame: Any) -> None:
-    """Carry out the scalar instruction at an address on the registers of a frame."""
+    """Execute the scalar instruction at an address on the registers of a frame."""
     done = builder.append_basic_block("computed")
     switch = builder.switch(opcode, done)
     for kind in SCALARS.values():
@@ -76,8 +77,8 @@ def compute(builder: Any, opcode: Any, code: Any, frame: Any) -> None:
         switch.add_case(ir.Constant(_WORD, kind.opcode), block)
         builder.position_at_end(block)
         _emit(builder, kind, code, frame)
-        # No instructions, but each is another: LLVM would make the ends of all blocks one, with
-        # a jump more for each instruction.
+        # Empty inline assembly that differs in each block: otherwise LLVM merges the ends of all
+        # blocks, which costs another jump per instruction.
         builder.asm(_NOTHING, "", "i", [ir.Constant(_WORD, kind.opcode)], True)
         builder.branch(done)
     builder.position_at_end(done)

@@ -1,6 +1,6 @@
-"""When sizes surely fit together, as data: host code and saved programs know their checks by it.
+"""Sufficient conditions for sizes, as data: host code and saved programs use them for checks.
 
-They accept less than the check itself. Where they do not, the check is asked.
+The conditions accept less than the check itself; sizes that they reject are passed to the check.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import prod
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One of the numbers that a check is given, by its position."""
+    """One of a check's numbers, by its position."""
 
     position: int
 
@@ -23,9 +23,9 @@ Size = int | Word
 
 @dataclass(slots=True)
 class KnownSizes:
-    """What is known of a check as data: rules, if there are any, and the sizes that passed it last.
+    """What is known of a check as data: rules, if any, and the sizes that passed it last.
 
-    A saved program asks nobody about these.
+    A saved program needs no compiler for these sizes.
     """
 
     rules: SizeRules | None
@@ -33,11 +33,11 @@ class KnownSizes:
 
     @property
     def words(self) -> int:
-        """How many numbers the rules are about, as far as they say."""
+        """The number of numbers that the rules refer to, 0 without rules."""
         return 0 if self.rules is None else self.rules.words
 
     def accept(self, numbers: Sequence[int]) -> bool:
-        """Whether the numbers of the check are surely right."""
+        """Whether the numbers of a check are known to be right."""
         if self.rules is not None and self.rules.accept(numbers):
             return True
         return tuple(numbers) == self.seen
@@ -45,12 +45,12 @@ class KnownSizes:
 
 @dataclass(frozen=True, slots=True)
 class SizeRules:
-    """What must hold of sizes.
+    """Conditions on sizes.
 
-    - `equal`: pairs of equal ones;
-    - `natural`: sizes that are not negative; their product, zeros apart, is at most `most`;
-    - `total`: the product of all that are natural, zeros counted in, times `unit`; `None`: any;
-    - `rising`: numbers none of which is less than the one before, and none negative.
+    - `equal`: pairs that must be equal;
+    - `natural`: sizes that must not be negative; the product of the nonzero ones is at most `most`;
+    - `total`: must equal the product of all natural sizes times `unit`; `None`: no condition;
+    - `rising`: numbers that must not be negative nor decrease.
     """
 
     equal: tuple[tuple[Size, Size], ...] = ()
@@ -62,13 +62,13 @@ class SizeRules:
 
     @property
     def words(self) -> int:
-        """How many numbers these are about: one more than the last position."""
+        """The number of numbers that the rules refer to: one more than the last position."""
         total = () if self.total is None else (self.total,)
         sizes = (*chain.from_iterable(self.equal), *self.natural, *total, *self.rising)
         return max((each.position + 1 for each in sizes if isinstance(each, Word)), default=0)
 
     def accept(self, numbers: Sequence[int]) -> bool:
-        """Whether the numbers of a check are surely right."""
+        """Whether the numbers of a check satisfy the conditions."""
 
         def value(size: Size) -> int:
             return numbers[size.position] if isinstance(size, Word) else size

@@ -1,13 +1,13 @@
-"""Workers that share the tiles of a device's kernels, as native code.
+"""Native work sharing: the workers of a device share the tiles of its kernels.
 
-While a function runs, the other threads of its device are in `serve`, which waits for jobs in the
-words of a team. The thread that runs host code is worker 0. It posts a job, which has a few shares
-for each worker. Each claims its own shares first and then those that nobody has begun, so a worker
-that the system does not let run holds nobody up. Worker 0 waits until all shares are done.
+While a function runs, the other worker threads are in `serve`, which waits for jobs in the words of
+the team. The thread that runs host code is worker 0. It posts a job that is divided into several
+shares for each worker. Each worker claims its own shares first, then those not claimed by others,
+so a worker that is not scheduled holds up no one. Worker 0 waits until all shares are done.
 
-A share is claimed by giving its word the number of the job, if it has that of the job before.
-A worker that wakes late therefore claims nothing of a job that is over, and the words of a job do
-not change while somebody works on it.
+A share is claimed by a compare-and-exchange of its word from the number of the previous job to that
+of this job. So a worker that wakes late claims nothing of a finished job, and the words of a job do
+not change while someone works on it.
 """
 
 from __future__ import annotations
@@ -36,41 +36,42 @@ SOURCE = source_of(__file__)
 JOBS, DONE, ENDED, WORKERS = 0, 8, 16, 24
 KERNEL, BINDINGS, CONSTANTS, FIRST, LAST = 25, 26, 27, 28, 29
 SHARES = 32
-"""Words of a team: how many jobs there were, how many shares of the last are done, the last call of
-a function that is over, how many workers there are, the last job, and then for each share the last
-job of which it was claimed. Behind them lies the status of each share, and then for each worker
-what `serve_call` takes."""
+"""Words of a team: the number of jobs posted, the number of finished shares of the last job, the
+last call of a function that has ended, the number of workers, the last job's arguments, and for
+each share the last job for which it was claimed. Then follow the status of each share, and for each
+worker the arguments of `serve_call`.
+"""
 
 CALL_WORDS = 3
 
 SHARES_EACH = 8
-"""Shares of a worker: what the others find left to do if one is late, or has longer tiles."""
+"""Shares per worker, which others can take over if a worker is late or has slower tiles."""
 
 YIELDS = 1000
-"""How often a worker that waits for a job gives its core away before it sleeps."""
+"""Yields of a worker that waits for a job, before it sleeps."""
 
 NEVER = 1 << 62
-"""The same of one that waits for shares that others have begun."""
+"""Yields of a worker that waits for shares claimed by others, which never sleeps."""
 
 SMALLEST_WORK = 1 << 17
-"""The work of a kernel, in bytes moved and multiplications, from which on it is shared."""
+"""Work of a kernel (bytes moved plus multiplications) from which on it is shared."""
 
 WAKING_WORK = 1 << 19
-"""The same where the other workers must be called first."""
+"""Work of a kernel from which on it is shared if the other workers must be woken first."""
 
 
 def team_words(workers: int) -> int:
-    """The size of a team."""
+    """Return the number of words of a team."""
     return worker_call(workers, workers)
 
 
 def worker_call(workers: int, worker: int) -> int:
-    """The first of the words that a worker's `serve_call` takes."""
+    """Return the position of the arguments of a worker's `serve_call`."""
     return SHARES + 2 * workers * SHARES_EACH + CALL_WORDS * worker
 
 
 def do_share(team: int, share: int) -> int:
-    """Run a share of the tiles of a job; returns the kernel's status."""
+    """Run a share of the tiles of a job; return the kernel's status."""
     shares = load_word(team + 8 * WORKERS) * SHARES_EACH
     first, last = load_word(team + 8 * FIRST), load_word(team + 8 * LAST)
     start = first + (last - first) * share // shares
@@ -87,7 +88,7 @@ def do_share(team: int, share: int) -> int:
 
 
 def do_shares(team: int, worker: int, job: int) -> None:
-    """Do the shares of a job that nobody has claimed, a worker's own first."""
+    """Run the shares of a job that are not claimed, a worker's own first."""
     shares = load_word(team + 8 * WORKERS) * SHARES_EACH
     for other in range(shares):
         share = (worker * SHARES_EACH + other) % shares
@@ -97,7 +98,7 @@ def do_shares(team: int, worker: int, job: int) -> None:
 
 
 def run_shared(team: int, kernel: int, bindings: int, constants: int, first: int, last: int) -> int:
-    """Run the tiles of a kernel on all workers; returns the first status that is not 0."""
+    """Run the tiles of a kernel on all workers; return the first status other than 0."""
     shares = load_word(team + 8 * WORKERS) * SHARES_EACH
     store_word(team + 8 * KERNEL, kernel)
     store_word(team + 8 * BINDINGS, bindings)
@@ -119,7 +120,7 @@ def run_shared(team: int, kernel: int, bindings: int, constants: int, first: int
 
 
 def serve(team: int, worker: int, call: int) -> int:
-    """Do shares of all jobs until a call of a function is over."""
+    """Run shares of all jobs until a call of a function has ended."""
     job = 0
     spins = 0
     while atomic_load(team + 8 * ENDED) < call:
@@ -135,31 +136,31 @@ def serve(team: int, worker: int, call: int) -> int:
 
 
 def serve_call(words: int) -> int:
-    """Serve a team, as a worker, until the end of a call: these three words."""
+    """Serve a team until a call ends; `words` holds the arguments of `serve`."""
     return serve(load_word(words), load_word(words + 8), load_word(words + 16))
 
 
 @cache
 def native_serve() -> Native:
-    """The native code of `serve_call`."""
+    """Return the native code of `serve_call`."""
     return runtime_function(serve_call, INTRINSICS, NATIVE)
 
 
 class Team:
-    """The workers of a device. Its own thread, which is number 0, calls the others."""
+    """The workers of a device; its own thread is worker 0 and starts the others."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._others = Crew(workers - 1, "mesh-opt-worker")
 
     def start(self, calls: Sequence[Call], kept: object) -> None:
-        """Let the other threads run native calls, one each, which use what is `kept`.
+        """Start native calls on the other threads, one each; `kept` is kept alive for them.
 
-        Nobody waits for them. Those that are not done with the last ones yet get no others.
+        Does not wait for them. If they have not finished the previous calls, nothing is started.
         """
         if self._others.wait(0):
             self._others.post(calls, kept)
 
     def close(self) -> None:
-        """End the other threads, after what they run."""
+        """End the other threads after their current calls."""
         self._others.close()

@@ -1,8 +1,7 @@
-"""When devices did what, for Perfetto and Chrome: kernels, copies, collectives, waits, and the
-compilation of kernels before their first run.
+"""Timelines of devices for Perfetto and Chrome: kernels, copies, collectives, waits, compilation.
 
-The loop returns after each instruction, so what is between kernels takes longer than without a
-timeline; the times of kernels and collectives are their own.
+The loop returns to Python after each instruction, so gaps between kernels are longer than without a
+timeline; the times of kernels and collectives themselves are not affected.
 """
 
 from __future__ import annotations
@@ -16,22 +15,22 @@ from time import perf_counter_ns
 from typing import Any, BinaryIO
 
 ROWS = 1 << 8
-"""Rows of a process: one for each of its own devices."""
+"""Rows reserved per process: one for each of its devices."""
 
 
 _UNITS = {"kernel": "tiles", "compile": "kernels"}
-"""What the amounts of events count, if not bytes."""
+"""Units of events' amounts, where they are not bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a device did, from one time in nanoseconds to another.
+    """An interval of a device's activity; times are in nanoseconds.
 
     - `kind`: `kernel`, `copy`, `collective` or `compile`;
-    - `device`: which of the process's own, 0 if its program names none;
-    - `amount`: bytes of a copy or of what a collective gave, tiles of a kernel, compiled kernels;
-    - `group`: of a collective, who met;
-    - `number`: which meeting of that group at that instruction it was.
+    - `device`: the device's number in its process, 0 if the program names none;
+    - `amount`: bytes of a copy or of a collective's result, tiles of a kernel, compiled kernels;
+    - `group`: the participants of a collective;
+    - `number`: (instruction, how many times the process has executed it) of a collective.
     """
 
     kind: str
@@ -47,7 +46,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a row of the timeline: `kind` may also be `wait`."""
+    """An interval in a row of the timeline; `kind` may also be `wait`."""
 
     row: int
     kind: str
@@ -58,34 +57,37 @@ class Span:
 
 
 class Timeline:
-    """The events of the runs of a program, on all devices of this process."""
+    """The events of a program's runs on all devices of this process."""
 
     def __init__(self, events: Sequence[Event] = (), origin: int | None = None) -> None:
         self._events = list(events)
         self._meetings: Counter[tuple[int, int]] = Counter()
         self._lock = threading.Lock()
         self.origin = perf_counter_ns() if origin is None else origin
-        """The time that is 0 in what is written."""
+        """The time that is written as 0."""
 
     def add(self, event: Event) -> None:
-        """Note an event; devices may do so at the same time."""
+        """Record an event; thread-safe."""
         with self._lock:
             self._events.append(event)
 
     def meeting(self, process: int, instruction: int) -> tuple[int, int]:
-        """The number of a process's next meeting at an instruction: others have the same there."""
+        """Return the number of a process's next collective at an instruction.
+
+        It is the same on all participants.
+        """
         with self._lock:
             self._meetings[process, instruction] += 1
             return instruction, self._meetings[process, instruction]
 
     @property
     def events(self) -> list[Event]:
-        """All events so far, in the order of their beginning."""
+        """All events so far, ordered by their start."""
         with self._lock:
             return sorted(self._events, key=lambda each: each.start)
 
     def rows(self) -> dict[int, str]:
-        """The devices that did something: the number of a row for each, and its name."""
+        """Return the names of devices with events, by row number."""
         found = sorted({(each.process, each.device) for each in self.events})
         return {
             process * ROWS + device: f"process {process}" + (f", device {device}" if device else "")
@@ -93,14 +95,14 @@ class Timeline:
         }
 
     def spans(self) -> list[Span]:
-        """What the rows show: events, and before collectives the time until the last one came."""
+        """Return events as spans; a collective is preceded by a wait for its last participant."""
         events, arrivals = self.events, dict[object, int]()
         for each in events:
             arrivals[each.group, each.number] = each.start
         return [span for each in events for span in _spans(each, arrivals)]
 
     def write(self, file: BinaryIO) -> None:
-        """Write the trace event format of Chrome."""
+        """Write Chrome's trace event format."""
         rows: list[dict[str, Any]] = [
             {"name": "thread_name", "ph": "M", "pid": 0, "tid": row, "args": {"name": name}}
             for row, name in self.rows().items()

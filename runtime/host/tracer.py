@@ -1,4 +1,4 @@
-"""Host code while it runs: a line for each instruction that was carried out."""
+"""Tracing of host code: a line for each executed instruction."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .program import Instruction, LinkedProgram, Register
 
 
 class Tracer:
-    """Writes what a machine does, an instruction at a time.
+    """Writes the instructions that a machine executes.
 
-    A line has the function, the instruction as `print_program` prints it, and what it has written:
+    A line has the function, the instruction as `print_program` prints it, and the values it wrote:
     `@f  %4 = addi_i64 %2, 1 -> 7`.
     """
 
@@ -27,7 +27,7 @@ class Tracer:
                 self._texts[instruction] = number, text
 
     def show(self, address: int, frame: int | None = None) -> None:
-        """Write a line about the instruction at an address, and what it has written to a frame."""
+        """Write a line about the instruction at an address, with the values it wrote to `frame`."""
         instruction = self._linked.instruction(address)
         number, text = self._texts[instruction]
         slot = self._linked.layouts[number].slot

@@ -1,4 +1,4 @@
-"""The virtual machine for host code: a device's registers and memory, and calls of Python."""
+"""The virtual machine for host code: a device's registers and memory, and its calls of Python."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from .timeline import Event, Timeline
 from .tracer import Tracer
 
 STACK_WORDS = 4096
-"""Words for frames at first; there are more when they are needed."""
+"""The initial size of the stack of frames in words; it grows on demand."""
 
 MOST_STACK_WORDS = 1 << 27
-"""Words for frames at most: a gigabyte."""
+"""The largest size of the stack in words: a gigabyte."""
 
 
 MOST_CALLS = 20_000
-"""Calls that may be open at once, unless a machine is told otherwise."""
+"""The default limit of nested calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Commands by which devices meet, with the numbers that they are for.
+    """The commands of an exchange, and the register values for which they are valid.
 
     - `commands`: each with the words of its bindings;
-    - `sources`, `results`: the bindings, by command and position, that are not the same each time;
-    - `sizes`: of the result, where its type leaves them open;
-    - `is_open`: whether all devices must look at their sizes again where one has others: 1 if
-      their signatures do not match then, 2 if they say so (`RESIZED`);
-    - `gets_on`: whether the commands, started, get on if they are started again (`native.py`);
+    - `sources`, `results`: the bindings, as (command, position), that are set for each run;
+    - `sizes`: the dynamic sizes of the result;
+    - `is_open`: whether all devices must exchange sizes again when one has new sizes: 0 for no; 1
+      if their signatures then differ; 2 if they report it (`RESIZED`);
+    - `gets_on`: whether started commands advance when they are started again (`native.py`);
     - `kept`: memory that the commands use.
     """
 
@@ -61,7 +61,7 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True)
 class _KeptMeeting:
-    """A meeting with the words that the loop reads."""
+    """A meeting, with the words that the native loop reads."""
 
     meeting: Meeting
     words: Sequence[Words]
@@ -74,18 +74,19 @@ _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.py_object, ctypes.c_cha
 )
 
 ARRAY_STRUCT_DATA = 40
-"""Where `PyArrayInterface` has the address of the data, as NumPy's "array interface protocol"
-says: behind two `int`, a `char`, two `int` and two pointers."""
+"""The offset of the data pointer in `PyArrayInterface` (NumPy's array interface protocol): after
+two `int`, a `char`, two `int` and two pointers.
+"""
 
 
 def address_of(array: Any) -> int:
-    """Where an array lies."""
+    """Return the address of an array's data."""
     if array.flags.writeable:
         try:
-            # Half of the time that the array's own description takes.
+            # Takes half the time of the array's interface structure.
             return _address(_first_byte(array))
         except (TypeError, ValueError):
-            # It is empty, or buffers have no such elements.
+            # The array is empty, or the buffer protocol does not support its dtype.
             pass
     return _word_at(_pointer_in(array.__array_struct__, None) + ARRAY_STRUCT_DATA).value
 
@@ -97,13 +98,13 @@ def _run() -> Any:
 
 
 def prepare() -> None:
-    """Have the native code that all machines need, compiled if it is in no cache."""
+    """Load the native code that all machines need, compiling it if it is not cached."""
     _run()
     native_pool()
 
 
 class VirtualMachine:
-    """What runs the functions of a program on one device, one call at a time."""
+    """Runs the functions of a program on one device, one call at a time."""
 
     def __init__(
         self,
@@ -118,10 +119,15 @@ class VirtualMachine:
         trace: Callable[[str], object] | None = None,
         timeline: Timeline | None = None,
     ) -> None:
-        """`cancel` is a word that is not 0 when all is to end. More than `most_calls` that are
-        open at once count as endless recursion. A `team` shares kernels that have much work. With
-        `guard`, whatever writes where it must not is an error. `trace` is given a line about
-        each instruction, and `timeline` when kernels and the like began and ended."""
+        """Create the machine's state.
+
+        - `cancel`: a word that becomes nonzero when the run must stop;
+        - `most_calls`: the limit of nested calls, beyond which recursion counts as endless;
+        - `team`: workers that share kernels with much work;
+        - `guard`: whether writes outside of buffers are detected and are errors;
+        - `trace`: called with a line for each instruction;
+        - `timeline`: records when kernels, copies and collectives begin and end.
+        """
         self.linked = linked
         self._tracer = None if trace is None else Tracer(linked, trace)
         self._timeline = timeline
@@ -165,7 +171,7 @@ class VirtualMachine:
             call.prepare(self)
 
     def call(self, function: int, arguments: Sequence[int]) -> list[int]:
-        """Run a function on the words of its arguments; returns those of its results."""
+        """Run a function on its argument words; return its result words."""
         self.begin(function, arguments)
         if self.is_stepping:
             self._run_traced(self.linked.entries[function])
@@ -179,7 +185,7 @@ class VirtualMachine:
         return bool(self._registers[state.STEPPING])
 
     def begin(self, function: int, arguments: Sequence[int]) -> tuple[int, int]:
-        """Prepare a call; returns what it begins with: a native function and its word."""
+        """Prepare a call; return the native function and its argument that run it."""
         self.pool.collect()
         self._abandoned = None
         linked, registers = self.linked, self._registers
@@ -194,7 +200,7 @@ class VirtualMachine:
         return self._loop_address, self._address
 
     def go_on(self, reason: int) -> None:
-        """Run what has begun to its end; `reason` is what the native loop has returned."""
+        """Run a started call to its end; `reason` is what the native loop returned."""
         native, address = self._native, self._address
         try:
             while reason:
@@ -207,7 +213,7 @@ class VirtualMachine:
             self._dismiss_helpers()
 
     def end(self, function: int) -> list[int]:
-        """The words of the results of a call that has been run."""
+        """Return the result words of a call that has been run."""
         if self.guards is not None:
             self.guards.forget_inputs(self.pool)
         for position in self.linked.program.global_blocks:
@@ -215,7 +221,7 @@ class VirtualMachine:
         return self._frames[: self.linked.frame_starts[function][0]]
 
     def _run_traced(self, at: int) -> None:
-        """Run what has begun one instruction at a time."""
+        """Run a started call one instruction at a time."""
         try:
             self._step(at)
         except BaseException:
@@ -225,7 +231,7 @@ class VirtualMachine:
             self._dismiss_helpers()
 
     def _step(self, at: int) -> None:
-        """Run one instruction at a time, `at` the first, and tell of each that was carried out."""
+        """Run one instruction at a time from the address `at`, and report each one."""
         words, tracer = self._state, self._tracer
         began: int | None = None
         while True:
@@ -253,7 +259,7 @@ class VirtualMachine:
             at = int(words[state.CODE])
 
     def _note(self, timeline: Timeline, at: int, frame: int, start: int, end: int) -> None:
-        """Note what an instruction did, if it is one that takes time."""
+        """Record an instruction in the timeline, if it is of a kind that takes time."""
         kind = self.linked.instruction(at).kind.name
         program, device = self.linked.program, self.pool.current
         number = self._word(at, 1)
@@ -275,7 +281,7 @@ class VirtualMachine:
             timeline.add(Event("collective", name, *what, size, group, meeting))
 
     def _note_compilation(self, timeline: Timeline, at: int, start: int, end: int) -> None:
-        """Note that the kernels from an instruction on were compiled before it could run."""
+        """Record the compilation of the kernels from an instruction on."""
         count = len(set(self.linked.kernels_from(at)))
         what = self.process, self.pool.current, start, end
         timeline.add(Event("compile", "compile", *what, count))
@@ -297,7 +303,7 @@ class VirtualMachine:
     def _dismiss_helpers(self) -> None:
         if self._registers[state.TEAM] <= 0:
             return
-        # Nobody waits for them: each holds the words of the team until it has seen this.
+        # No one waits for the workers: each keeps the team's words alive until it has seen this.
         self._team_words[ENDED] += 1
         self._state[state.TEAM] = -1
 
@@ -305,7 +311,9 @@ class VirtualMachine:
         return Pool(self.linked.program.devices, guard_bytes=0 if self.guards is None else BEHIND)
 
     def _abandon_blocks(self) -> None:
-        """Forget the blocks of a run that has failed; other devices may still be reading them."""
+        """Drop the blocks of a failed run without reusing them; other devices may still read
+        them.
+        """
         if self.guards is not None:
             self.guards.forget_inputs(self.pool)
         self._abandoned = self.pool
@@ -314,7 +322,7 @@ class VirtualMachine:
 
     @property
     def runs(self) -> int:
-        """How many kernels the last call has run."""
+        """The number of kernels that the last call ran."""
         return int(self._state[state.RUNS])
 
     # Why the loop returned --------------------------------------------------------------------
@@ -359,18 +367,18 @@ class VirtualMachine:
                 raise ValueError(f"the loop returned {reason}")
 
     def _look_at_guards(self, at: int) -> None:
-        """Make sure that the instruction that ends at an address has written where it may."""
+        """Raise CommandFailed if the instruction that ends at an address overwrote a guard."""
         if self.guards is not None and not self.guards.are_intact(self.pool):
             raise CommandFailed(self.linked.instruction(at - 8).source, OVERWRITTEN)
 
     def _look_around(self, number: int) -> None:
-        """Do what is due while an exchange waits for other processes."""
+        """Check for failures while an exchange waits for other processes."""
         waits = self._kept[number].meeting.commands[int(self._state[state.ROW])][0].waits
         if waits is not None:
             waits.look_around()
 
     def _started(self) -> DeviceState | None:
-        """What the exchange waits for that was started and is not awaited yet, if there is one."""
+        """Return the state of the exchange that was started and not awaited yet; `None` if none."""
         started, row = (int(self._state[each]) for each in (state.STARTED, state.ROW))
         for meeting, (known, *_) in ((each.meeting, each.words) for each in self._kept.values()):
             if known.ctypes.data == started and row < len(meeting.commands):
@@ -378,13 +386,13 @@ class VirtualMachine:
         return None
 
     def _callee(self, at: int) -> int:
-        """The number of the function that a call is of."""
+        """Return the number of the function that a call instruction calls."""
         number = self._word(at, 1)
         name = self.linked.instruction(at).kind.name
         return number if name == "call" else self._register(number).value
 
     def _failure(self, at: int, instruction: Instruction) -> Exception:
-        """Why a kernel, or a command of a collective, has failed."""
+        """Return the error of a kernel, or of a command of a collective."""
         words, number = self._state, self._word(at, 1)
         status = int(words[state.STATUS])
         if instruction.kind.name == "exchange":
@@ -393,7 +401,7 @@ class VirtualMachine:
         kernel = self.linked.program.kernels[number]
         if not kernel.failures:
             return CommandFailed(instruction.source, status)
-        # All tiles again: the first check that fails anywhere is the one to tell.
+        # Run all tiles again, since the first check that fails in any tile is the one to report.
         bindings = int(words[state.FRAME]) + self._word(at, 2)
         count = self._word(at, 5)
         constants = bindings + 8 * count
@@ -409,7 +417,7 @@ class VirtualMachine:
         return ctypes.c_int64.from_address(int(self._state[state.FRAME]) + offset)
 
     def _values(self, at: int, position: int) -> list[int]:
-        """The registers of a list that begins at a word of an instruction."""
+        """Return the values of a register list that begins at a word of an instruction."""
         count = self._word(at, position)
         return [
             self._register(self._word(at, position + 1 + number)).value for number in range(count)
@@ -445,7 +453,7 @@ class VirtualMachine:
     # Meetings ---------------------------------------------------------------------------------
 
     def keep_meeting(self, meeting: Meeting) -> None:
-        """Let the `exchange` that is carried out or prepared need no Python with these numbers."""
+        """Let the current or prepared `exchange` run without Python for these register values."""
         bindings = [np.array(words, np.int64) for _, words in meeting.commands]
         constants = [np.array([*each.constants, 0], np.int64) for each, _ in meeting.commands]
         words = [
@@ -471,7 +479,7 @@ class VirtualMachine:
         self._state[state.STACK_END] = self._stack_address + stack.nbytes
 
     def _make_room(self, size: int, source: object = None) -> None:
-        """Have so many bytes for frames."""
+        """Grow the stack to `size` bytes. Raises VirtualMachineError beyond the largest size."""
         if size <= self._stack_bytes:
             return
         if size > 8 * MOST_STACK_WORDS:
@@ -484,7 +492,7 @@ class VirtualMachine:
         self._set_stack(stack)
 
     def address(self, array: npt.NDArray[Any]) -> int:
-        """Where a contiguous input is during a call: among guards if there are some."""
+        """Return the address of a contiguous input during a call; with guards, that of a copy."""
         if self.guards is not None:
             return self.guards.place_input(self.pool, array.reshape(-1).view(np.uint8))
         return address_of(array)

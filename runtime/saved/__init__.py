@@ -1,1 +1,1 @@
-"""Programs in files: what `codegen/saving.py` writes, read and run without a compiler."""
+"""Programs in files: read and run what `codegen/saving.py` writes, without a compiler."""

@@ -1,8 +1,9 @@
-"""Host code from a file, looked at before it is run: the words of a function are instructions.
+"""Check host code from a file before it runs.
 
-What an instruction names is there: registers lie in the frame, jumps lead to instructions of the
-same function, and kernels, checks and exchanges are in the tables. What registers hold, such as
-addresses, is not looked at: like the machine code of kernels, that is up to who wrote the file.
+Everything that an instruction refers to must exist: registers are in the frame, branch targets are
+instructions of the same function, and kernels, checks and exchanges are in the tables. Register
+values, such as addresses, are not checked: for these, as for the machine code of kernels, the file
+is trusted.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ from ..host.size_rules import KnownSizes
 from .fields import DamagedFile
 
 _LAST = ("return", "jump", "fail")
-"""Instructions that the next one does not follow."""
+"""Instructions that do not fall through to the next one."""
 
 _EXCHANGES = ("exchange", "start")
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What instructions name by numbers: how many there are, or what each takes."""
+    """The tables that instructions refer to by number: their lengths, or their rows."""
 
     functions: Sequence[FunctionCode]
     kernels: int
     failures: int
     checks: Sequence[KnownSizes]
     exchanges: Sequence[Sequence[Exchange]]
-    """By process."""
+    """For each exchange, its form on each process."""
     devices: int
 
     def numbers(self, name: str) -> range:
-        """Which numbers an instruction of a name may have."""
+        """Return the range of numbers that an instruction may have."""
         counts = {
             "call": len(self.functions),
             "run": self.kernels,
@@ -55,7 +56,7 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """An instruction at a word: its operands by name, lists as their words."""
+    """An instruction at a word: its operands by name; register lists are sequences of words."""
 
     at: int
     kind: Kind
@@ -63,13 +64,13 @@ class Decoded:
     end: int
 
     def values(self, name: str) -> Sequence[int]:
-        """The words of an operand: one, or those of its list."""
+        """Return the words of an operand: one, or those of its list."""
         found = self.operands[name]
         return (found,) if isinstance(found, int) else found
 
 
 def check_code(words: Words, tables: Tables, path: str) -> None:
-    """Look at the host code of a program. Raises DamagedFile, with the `path` of the program."""
+    """Check the host code of a program. Raises DamagedFile with `path`, that of the program."""
     code: list[int] = words.tolist()
     functions = sorted(tables.functions, key=lambda each: each.start)
     starts = [*(each.start for each in functions), len(code)]
@@ -89,9 +90,9 @@ def _damaged(path: str, at: int, problem: str) -> DamagedFile:
 
 
 def decode(code: Sequence[int], start: int, end: int, path: str) -> Iterator[Decoded]:
-    """The instructions of a function, which lie one behind the other from a word to another.
+    """Yield the instructions of a function, which occupy the words `start` to `end`.
 
-    Raises DamagedFile.
+    Raises DamagedFile for an unknown or truncated instruction.
     """
     at = start
     while at < end:
@@ -120,7 +121,10 @@ def decode(code: Sequence[int], start: int, end: int, path: str) -> Iterator[Dec
 def _problem(
     found: Decoded, function: FunctionCode, tables: Tables, places: set[int]
 ) -> str | None:
-    """What is wrong with an instruction of a function whose instructions begin at some places."""
+    """Return what is wrong with an instruction; `None` if nothing.
+
+    `places` are the positions of the function's instructions.
+    """
     if found.kind.name == "python":
         return "is for programs that have Python"
     room = 8 * (function.size + function.outgoing)
@@ -143,7 +147,7 @@ def _problem(
 
 
 def _count_problem(found: Decoded, function: FunctionCode, tables: Tables) -> str | None:
-    """What is wrong with how many registers an instruction has."""
+    """Return what is wrong with the number of registers of an instruction."""
     name = found.kind.name
     if name == "run":
         passed = len(found.values("bindings")) + len(found.values("constants"))

@@ -1,11 +1,11 @@
-"""The file of a saved program: a head, a header in JSON, and sections of bytes.
+"""The file format of saved programs: a head, a JSON header, and sections of bytes.
 
     head      64 bytes: "MESHPROG", version, 0, size of the file, size of the header, its SHA-256
-    header    JSON; "sections" tells where each section is, how long it is, and its SHA-256
-    sections  behind the next page's beginning, at multiples of 64 bytes, constants at a page's
+    header    JSON; "sections" has the offset, the size and the SHA-256 of each section
+    sections  from the next page on, at multiples of 64 bytes; constants at a multiple of a page
 
-All numbers are little-endian. Nothing of the file is believed before it is compared: sizes lie
-in the file, and checksums are those of the contents.
+All numbers are little-endian. Reading trusts nothing: sizes must lie within the file, and checksums
+must match the contents.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ VERSION = 7
 HEAD = struct.Struct("<8sIIQQ32s")
 LINE, PAGE = 64, 4096
 PAGED = "constants"
-"""The section that begins at a page, so that it can be mapped."""
+"""The section that begins at a page boundary, so that it can be mapped."""
 
 AGAIN = "save the program again"
 
 Buffer = bytes | memoryview
 
 Sections = Mapping[str, Sequence[Buffer]]
-"""The pieces of each section, which lie one after the other at multiples of 64 bytes."""
+"""The pieces of each section, which are stored one after the other at multiples of 64 bytes."""
 
 
 def place_pieces(pieces: Sequence[Buffer]) -> list[tuple[int, int]]:
-    """Where pieces lie in their section, and how many bytes they have."""
+    """Return the offset of each piece in its section, and its size in bytes."""
     places: list[tuple[int, int]] = []
     end = 0
     for piece in pieces:
@@ -56,7 +56,7 @@ def _aligned(offset: int, unit: int) -> int:
 def write_container(
     path: str | os.PathLike[str], header: Mapping[str, Any], sections: Sections
 ) -> None:
-    """Write a file, whole or not at all. Raises OSError."""
+    """Write a file atomically. Raises OSError."""
     target = Path(path)
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -102,7 +102,7 @@ def _write(file: BinaryIO, header: Mapping[str, Any], sections: Sections) -> Non
 
 
 def _padded(pieces: Sequence[Buffer]) -> Iterator[Buffer]:
-    """The pieces of a section with what lies between them."""
+    """Yield the pieces of a section and the padding between them."""
     end = 0
     for data, (start, size) in zip(pieces, place_pieces(pieces), strict=True):
         yield bytes(start - end)
@@ -112,12 +112,13 @@ def _padded(pieces: Sequence[Buffer]) -> Iterator[Buffer]:
 
 
 class Container:
-    """A file that is mapped: its header, and the bytes of its sections."""
+    """A memory-mapped file: its header, and the bytes of its sections."""
 
     def __init__(self, path: str | os.PathLike[str], *, verify: bool = True) -> None:
-        """With `verify`, constants are compared with their checksum, too.
+        """Map the file; with `verify`, compare the checksum of the constants too.
 
-        Raises OSError for a file that cannot be read, DamagedFile for one that is none of ours.
+        Raises OSError for a file that cannot be read, DamagedFile for one that is not a valid saved
+        program.
         """
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -173,14 +174,14 @@ class Container:
         return found
 
     def section(self, name: str) -> memoryview:
-        """The bytes of a section. Raises DamagedFile if there is none."""
+        """Return the bytes of a section. Raises DamagedFile if there is none."""
         found = self._sections.get(name)
         if found is None:
             raise DamagedFile(f"has no section '{name}'")
         return found
 
     def text(self, name: str) -> str:
-        """The text of a section."""
+        """Return the text of a section. Raises DamagedFile if there is none or it is not UTF-8."""
         try:
             return str(self.section(name), "utf-8")
         except UnicodeDecodeError as problem:
@@ -197,7 +198,7 @@ def _compare(what: str, data: memoryview, expected: str) -> None:
 
 
 def piece(section: memoryview, place: Fields) -> memoryview:
-    """A piece of a section. Raises DamagedFile if it does not lie in it."""
+    """Return a piece of a section. Raises DamagedFile if it is not within the section."""
     offset, size = place.items(2)
     start = offset.integer(0, len(section))
     if start % LINE:

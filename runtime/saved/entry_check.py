@@ -1,8 +1,8 @@
-"""What a file says of one function in several places, held against each other.
+"""Check that a file's descriptions of a function are consistent.
 
-Types of whole values, shardings, the shapes of one process's values, the registers that pass them,
-and what exchanges bring and give are written apart. Where two of them differ, host code would read
-memory that nobody has.
+The types of global values, their shardings, the shapes of a process's values, the registers that
+pass them, and the operands and results of exchanges are stored separately. If two of them
+disagreed, host code would access memory out of bounds.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ..host.exchanges import Exchange
 from .fields import DamagedFile
 
 _SIGNED = {HALO: "update_halo", PERMUTE: "shift"}
-"""What operations are called whose meetings have another name."""
+"""Names of operations whose collectives have another kind."""
 
 Local = Shape | None
 
 
 def check_type(kind: ValueType, path: str) -> None:
-    """Raise DamagedFile for a type whose text is another one than its parts."""
+    """Raise DamagedFile if the text of a type does not match its parts."""
     text = kind.element
     if kind.container == "tensor":
         sizes = ["*"] if kind.shape is None else ["?" if n < 0 else str(n) for n in kind.shape]
@@ -45,8 +45,10 @@ def check_entry(
     processes: Sequence[int],
     path: str,
 ) -> None:
-    """Compare a function as some processes run it with its types, and with where its arguments and
-    results are `placed`. Raises DamagedFile."""
+    """Compare a function's code on some processes with its types and shardings.
+
+    `placed` holds the shardings of arguments and results. Raises DamagedFile.
+    """
     code = entry.program.program_code.functions[entry.number]
     arguments = entry.arguments
     words = _check_shapes(types.arguments, placed[0], arguments, processes, f"{path}.arguments")
@@ -75,8 +77,10 @@ def _check_shapes(
     processes: Sequence[int],
     path: str,
 ) -> int:
-    """Compare what some processes hold with what is a part of what; returns the registers that pass
-    it. Raises DamagedFile."""
+    """Compare the local shapes of values with their global types and shardings.
+
+    Returns the number of registers that pass the values. Raises DamagedFile.
+    """
     words = 0
     rows = zip_longest(kinds, placed, local, fillvalue=None)
     for number, (kind, sharding, own) in enumerate(rows):
@@ -100,7 +104,7 @@ def _agree(own: Shape, found: Shape) -> bool:
 
 
 def _part(shape: Shape, sharding: Sharding | None, process: int, path: str) -> Shape:
-    """What a process holds of a shape, -1 where that is open."""
+    """Return the shape of a process's shard, -1 where dynamic."""
     if sharding is None:
         return tuple(max(size, -1) for size in shape)
     known = tuple(max(size, 0) for size in shape)
@@ -115,7 +119,7 @@ def _part(shape: Shape, sharding: Sharding | None, process: int, path: str) -> S
 
 
 def check_exchanges(exchanges: Sequence[Exchange], grid: Grid | None, path: str) -> None:
-    """Look at what each process of a grid does at an exchange. Raises DamagedFile."""
+    """Check what each process of a grid does at an exchange. Raises DamagedFile."""
     count = 0 if grid is None else grid.device_count()
     if len(exchanges) != count:
         raise DamagedFile(f"has {len(exchanges)} processes as {path}, expected {count}")

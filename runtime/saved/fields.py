@@ -1,4 +1,4 @@
-"""Data from a file that nobody vouches for: looked at before it is believed."""
+"""Checked access to JSON data from an untrusted file."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ LARGEST = (1 << 63) - 1
 
 
 class DamagedFile(Exception):
-    """What is wrong with a file, in words that follow its name."""
+    """A file is invalid; the message follows the file's name."""
 
 
 class SavedFileError(ValueError):
-    """A file that is no saved program, or a damaged one; the text says what was found."""
+    """A file is not a saved program, or is damaged; the message says what was found."""
 
 
 class Fields:
-    """A value of JSON with the way that leads to it; whatever asks for it says what it must be.
+    """A JSON value with its path; each accessor states the expected type.
 
-    All raise DamagedFile for what is something else.
+    All accessors raise DamagedFile for other values.
     """
 
     __slots__ = ("_value", "path")
@@ -47,56 +47,56 @@ class Fields:
         return values
 
     def __getitem__(self, name: str) -> Fields:
-        """A field of an object."""
+        """Return a field of an object."""
         found = self._object(f"an object with '{name}'")
         if name not in found:
             raise self._refuse(f"an object with '{name}'")
         return Fields(found[name], f"{self.path}.{name}")
 
     def entries(self) -> Iterator[tuple[str, Fields]]:
-        """The fields of an object."""
+        """Yield the fields of an object."""
         for name, value in self._object("an object").items():
             yield name, Fields(value, f"{self.path}.{name}")
 
     def items(self, count: int | None = None) -> list[Fields]:
-        """The elements of a list, as many as are expected."""
+        """Return the elements of a list, which must have `count` elements if that is given."""
         values = self._list("a list", count)
         return [Fields(each, f"{self.path}[{number}]") for number, each in enumerate(values)]
 
     @property
     def is_null(self) -> bool:
-        """Whether there is nothing."""
+        """Whether the value is null."""
         return self._value is None
 
     @property
     def is_list(self) -> bool:
-        """Whether this is a list."""
+        """Whether the value is a list."""
         return isinstance(self._value, list)
 
     def integer(self, low: int = -LARGEST - 1, high: int = LARGEST) -> int:
-        """A number from `low` to `high`."""
+        """Return an integer from `low` to `high`."""
         if type(self._value) is not int or not low <= self._value <= high:
             raise self._refuse(f"a number from {low} to {high}")
         return self._value
 
     def count(self, high: int = LARGEST) -> int:
-        """A number that is not negative."""
+        """Return an integer that is not negative."""
         return self.integer(0, high)
 
     def boolean(self) -> bool:
-        """True or false."""
+        """Return a boolean."""
         if not isinstance(self._value, bool):
             raise self._refuse("true or false")
         return self._value
 
     def text(self) -> str:
-        """A text."""
+        """Return a string."""
         if not isinstance(self._value, str):
             raise self._refuse("a text")
         return self._value
 
     def choice(self, *choices: str) -> str:
-        """One of some texts."""
+        """Return a string that is one of `choices`."""
         if self._value not in choices:
             raise self._refuse(f"one of {', '.join(choices)}")
         return cast("str", self._value)
@@ -104,7 +104,7 @@ class Fields:
     def integers(
         self, low: int = -LARGEST - 1, high: int = LARGEST, count: int | None = None
     ) -> tuple[int, ...]:
-        """A list of numbers, as many as are expected."""
+        """Return a list of integers, of length `count` if that is given."""
         values = self._list("a list of numbers", count)
         if not all(type(each) is int and low <= each <= high for each in values):
             raise self._refuse(f"a list of numbers from {low} to {high}")

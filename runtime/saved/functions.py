@@ -1,4 +1,4 @@
-"""Functions of saved programs: their types, and where their whole arguments and results lie."""
+"""Functions of saved programs: their types, and the shardings of arguments and results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ..host.entry import Entry
 class SavedFunction:
     """A function of a saved program.
 
-    - `why` it needs the compiler, if it has no host code of its own;
-    - `rounding`: for each result, the least precise float type on the way to it;
-    - `argument_names`: what arguments are called in the program before all passes.
+    - `why`: the reason that it needs the compiler, `None` if it has host code;
+    - `rounding`: for each result, the least precise float type that computes it;
+    - `argument_names`: the names of the arguments in the program before all passes.
     """
 
     def __init__(
@@ -49,22 +49,22 @@ class SavedFunction:
         self._results = results
 
     def entry(self, process: int) -> Entry:
-        """Its host code as a process runs it."""
+        """Return the entry that a process runs."""
         return self.entries[process % len(self.entries)]
 
     def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
-        """Where an argument lies, `None` if the function runs on one device."""
+        """Return the sharding of an argument; `None` for a function on one device."""
         return None if self.grid is None else _placed(self._arguments[argument], self.grid, rank)
 
     def result_sharding(self, result: int, rank: int) -> Sharding | None:
-        """Where a result lies, `None` if the function runs on one device."""
+        """Return the sharding of a result; `None` for a function on one device."""
         return None if self.grid is None else _placed(self._results[result], self.grid, rank)
 
     def _numbered_results(self) -> Iterator[tuple[int, tuple[Sharding | None, ValueType]]]:
         return enumerate(zip(self._results, self.types.results, strict=True))
 
     def scattered(self, inputs: Sequence[Any], grid: Grid) -> list[list[Array]]:
-        """Whole inputs as those of every device."""
+        """Return the shards of global inputs, by device."""
         local: list[list[Array]] = [[] for _ in range(grid.device_count())]
         for array, sharding in zip(inputs, self._arguments, strict=True):
             place = _placed(sharding, grid, array.ndim)
@@ -75,7 +75,10 @@ class SavedFunction:
         return local
 
     def gathered(self, outputs: Sequence[Sequence[Array]], grid: Grid) -> list[Array]:
-        """The results of every device as whole ones. Raises ValueError if copies differ."""
+        """Return the global results of all devices' outputs.
+
+        Raises ValueError if replicas differ.
+        """
         found: list[Array] = []
         for index, (sharding, kind) in self._numbered_results():
             parts = [local[index] for local in outputs]
@@ -84,7 +87,7 @@ class SavedFunction:
         return found
 
     def placed(self, outputs: Sequence[Sequence[Array]], grid: Grid) -> list[DeviceArray]:
-        """The results of every device, which stay there."""
+        """Return the outputs of all devices as DeviceArrays."""
         found: list[DeviceArray] = []
         for index, (sharding, kind) in self._numbered_results():
             parts = [local[index] for local in outputs]

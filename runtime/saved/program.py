@@ -1,8 +1,8 @@
-"""Saved programs: their functions, run on devices without a compiler.
+"""Saved programs: their functions run on devices without a compiler.
 
-What the file does not hold needs the compiler: messages of errors, checks of sizes that are new,
-and functions that have no host code. `NeedsCompiler` says so; `mesh_opt.load` then compiles the
-program from its IR and runs the call again, which comes to the same.
+Some things need the compiler: error messages, checks of sizes that are new, and functions that have
+no host code. In these cases a call raises `NeedsCompiler`; `mesh_opt.load` then compiles the
+program from its IR and repeats the call, which has the same effect.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ from .tables import (
 )
 
 _MOST_FEATURES = 8
-"""Features of a CPU that are named where they differ."""
+"""The largest number of differing CPU features that a message lists."""
 
 CheckSizes = Callable[[str, int, int, Numbers], None]
-"""Raises an exception if sizes do not fit together: by function, process, check and numbers."""
+"""Raises an exception if sizes are inconsistent: takes function, process, check and numbers."""
 
 
 def platform() -> dict[str, str]:
-    """What a saved program is for: it is compiled again where one of these is another."""
+    """Return what native code depends on; a saved program is recompiled if one value differs."""
     host = instructions, long_instructions, loop, pool, scalar_code, state, team
     sources = [each.SOURCE for each in (crew, intrinsics, messages, native, thread_mail, *host)]
     digest = sha256("\0".join(sources).encode())
@@ -79,8 +79,10 @@ def platform() -> dict[str, str]:
 
 
 def _difference(name: str, saved: str | None, here: str) -> str:
-    """In words, what is another in `platform`. Of features, of which there are a hundred, those
-    that differ."""
+    """Return a message about a value of `platform` that differs.
+
+    There are about a hundred CPU features, so only those that differ are listed.
+    """
     if name != CPU_FEATURES or saved is None:
         return f"the {name} is {here!r} here, and was {saved!r}"
     were, are = set(saved.split(",")), set(here.split(","))
@@ -96,13 +98,16 @@ def _difference(name: str, saved: str | None, here: str) -> str:
 
 
 class SavedProgram:
-    """A program from a file. Its functions may be called from several threads, one at a time."""
+    """A program from a file. Its functions are thread-safe; calls run one at a time."""
 
     def __init__(
         self, path: str | os.PathLike[str], *, verify: bool = True, workers: int | None = None
     ) -> None:
-        """Raises OSError for a file that cannot be read, DamagedFile for one that is no saved
-        program, or is damaged. With `verify`, constants are compared with their checksum, too."""
+        """Read a file; with `verify`, compare the checksum of the constants too.
+
+        Raises OSError for a file that cannot be read, DamagedFile for one that is not a valid saved
+        program.
+        """
         self._file = Container(path, verify=verify)
         header = self._file.header
         saved = {name: value.text() for name, value in header["platform"].entries()}
@@ -112,9 +117,9 @@ class SavedProgram:
             for name in here
             if saved.get(name) != here[name]
         ]
-        """Why the file's native code cannot be run here; nothing if it can."""
+        """The reasons why the file's native code cannot run here; empty if it can."""
         self.check_sizes: CheckSizes | None = None
-        """What looks at sizes that are new, in place of an exception."""
+        """Checks new sizes, if set; otherwise new sizes raise NeedsCompiler."""
         self._objects = self._read_objects(header["objects"])
         self._runtime = _names(header["runtime"], self._objects)
         self._arrays = self._read_arrays(header["arrays"])
@@ -124,27 +129,27 @@ class SavedProgram:
             each.name: each for each in map(self._read_function, header["functions"].items())
         }
         self.machines = DeviceMachines(workers)
-        """What runs its functions; its timeline is set before the first run."""
+        """The machines that run the functions; their timeline is set before the first run."""
         self._dropped: list[object] = []
 
     # Reading ----------------------------------------------------------------------------------
 
     def text(self, section: str) -> str:
-        """A text of the file: `ir`, or `source`, the program before all passes."""
+        """Return a text section: `ir`, or `source`, the program before all passes."""
         return self._file.text(section)
 
     @property
     def digest(self) -> str:
-        """What tells the program from others."""
+        """A hash that identifies the program."""
         return sha256(self._file.section("ir")).hexdigest()[:16]
 
     @property
     def header(self) -> Fields:
-        """What the file says of itself."""
+        """The header of the file."""
         return self._file.header
 
     def constant(self, number: int) -> memoryview:
-        """The bytes of a constant, which are those of the file."""
+        """Return the bytes of a constant, mapped from the file."""
         return self._arrays[number].data
 
     def _read_objects(self, rows: Fields) -> dict[str, memoryview]:
@@ -229,7 +234,7 @@ class SavedProgram:
             functions=[HostFunction(each.text()) for each in data["names"].items(len(functions))],
             kernels=[HostKernel(each) for _, each in kernels],
             compile_kernels=lambda numbers: [self._native(kernels[each][0]) for each in numbers],
-            # No more than there are instructions.
+            # The count is at most that of the words, so this list cannot exhaust memory.
             failures=[_fail] * failures,
             checks=[
                 partial(self._check, name, process, number, each)
@@ -258,18 +263,18 @@ class SavedProgram:
     # Running ----------------------------------------------------------------------------------
 
     def run(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
-        """Run a function on whole inputs. Raises InputError, NeedsCompiler, MemoryError."""
+        """Run a function on global inputs. Raises InputError, NeedsCompiler, MemoryError."""
         grid = function.grid
         try:
             if grid is None:
                 return self._run_alone(function, inputs)
             return function.gathered(self._run_everywhere(function, inputs, grid), grid)
         except ValueError as problem:
-            # Devices hold copies of one shard that differ.
+            # Replicas of a shard differ.
             raise NeedsCompiler(str(problem)) from problem
 
     def run_on_devices(self, function: SavedFunction, inputs: Sequence[Any]) -> list[DeviceArray]:
-        """The same, but results stay where they are computed."""
+        """Run a function and leave its results on the devices. Raises the same errors as `run`."""
         grid = function.grid
         if grid is None:
             found = self._run_alone(function, inputs)
@@ -284,9 +289,9 @@ class SavedProgram:
         inputs_per_rank: bool,
         devices_per_rank: int,
     ) -> list[Array]:
-        """Run a function as one of the MPI ranks that all call this, on whole inputs.
+        """Run a function on global inputs, on all MPI ranks; a collective call.
 
-        Raises what `run` does, InputError and RankError (`ranks.py`).
+        Raises the errors of `run`, InputError and RankError (`ranks.py`).
         """
         from .ranks import run_on_ranks
 
@@ -306,7 +311,7 @@ class SavedProgram:
                 options = inputs_per_rank, devices_per_rank
                 found = run_on_ranks(asked, grid, whole, *options, why, prepare)
             except NeedsCompiler:
-                # Other ranks may still write to the memory of the run that has failed.
+                # Other ranks may still write to the memory of the failed run.
                 self._dropped.append(self.machines.forget())
                 raise
         try:
@@ -352,7 +357,7 @@ class SavedProgram:
                 raise NeedsCompiler("; ".join(self.differences)) from problem
 
     def _attempt(self, run: Callable[[], Any]) -> Any:
-        """Run something on the devices. What fails needs the compiler for its message."""
+        """Run something on the devices; on failure the compiler is needed for the error message."""
         try:
             return run()
         except (CommandFailed, VirtualMachineError, CollectiveMismatch, DeviceFailed) as problem:
@@ -377,11 +382,11 @@ class SavedProgram:
 
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
-        """Of each device that the program names, in its last run on them; process by process."""
+        """Statistics of each device that the program names, in its last run, by process."""
         return self.machines.device_statistics
 
     def close(self) -> None:
-        """End the devices' threads and drop what is kept between calls."""
+        """End the devices' threads and free what is kept between calls."""
         self.machines.close()
 
 
@@ -415,7 +420,7 @@ def _words(data: memoryview) -> Words:
 
 
 def _read_exchanges(data: Fields) -> tuple[PythonCall, Sequence[Exchange]]:
-    """An exchange as a call, and by the process that takes part in it."""
+    """Return an exchange as a Python call, and its form on each process."""
     name, starts, rows = data.items(3)
     exchanges = [read_exchange(each) for each in rows.items()]
     if not exchanges:

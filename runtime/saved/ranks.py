@@ -1,6 +1,6 @@
-"""Saved programs on MPI ranks: each runs its own process's part of a function.
+"""Saved programs on MPI ranks: each rank runs the parts of its own processes.
 
-What needs the compiler on one rank needs it on all: they begin again together.
+If one rank needs the compiler, all fall back to it together.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def run_on_ranks(
     why: str | None,
     prepare: Callable[[], RunOwn],
 ) -> list[list[Array]]:
-    """Run a function as one of all ranks; returns the results of all devices.
+    """Run a function on all ranks; return the results of all devices. A collective call.
 
-    - `asked`: what must be the same on all ranks;
-    - `devices`: how many a rank has;
-    - `why` this rank needs the compiler, if it does;
-    - `prepare`: gets ready to run, and gives what runs.
+    - `asked`: values that must be equal on all ranks;
+    - `devices`: the number of devices per rank;
+    - `why`: the reason that this rank needs the compiler, or `None`;
+    - `prepare`: prepares the run and returns the function that runs it.
 
-    Raises NeedsCompiler on all ranks if one does, InputError and RankError.
+    Raises NeedsCompiler on all ranks if one needs it, InputError and RankError.
     """
     communicator = join_ranks()
     try:
@@ -58,7 +58,7 @@ def run_on_ranks(
 
 
 class _Elsewhere(Exception):
-    """A rank cannot run the native code of the file, and has said so before it began."""
+    """A rank cannot run the native code of the file; found out before the run."""
 
 
 def _agree_to_run(communicator: MpiCommunicator, why: str | None) -> None:
@@ -71,7 +71,7 @@ def _agree_to_run(communicator: MpiCommunicator, why: str | None) -> None:
 
 
 def _common_error(communicator: MpiCommunicator, problem: Exception) -> Exception:
-    """What all ranks raise where one or some have failed."""
+    """Return the error that all ranks raise if some have failed."""
     from ..mpi_supervisor import RanksFailed
 
     if isinstance(problem, InputError):

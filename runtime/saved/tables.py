@@ -1,4 +1,4 @@
-"""The tables of a saved program as data: what is written here is read here."""
+"""Conversion of a saved program's tables to and from JSON data."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from ..host.size_rules import KnownSizes, Size, SizeRules, Word
 from .fields import DamagedFile, Fields
 
 MOST = 1 << 32
-"""More than there is of anything that is counted in a header."""
+"""An upper bound of all counts in a header."""
 
 # Types and shardings --------------------------------------------------------------------------
 
 
 def type_data(value_type: ValueType) -> Any:
-    """A type as data."""
+    """Return a type as data."""
     shape = value_type.shape
     sizes = None if shape is None else list(shape)
     return [value_type.text, value_type.element, sizes, value_type.container]
 
 
 def read_type(data: Fields) -> ValueType:
-    """A type."""
+    """Read a type."""
     text, element, shape, container = data.items(4)
     return ValueType(text.text(), element.text(), read_shape(shape), container.text())
 
 
 def read_shape(data: Fields) -> tuple[int, ...] | None:
-    """A shape, negative where it is open; `None` for nothing."""
+    """Read a shape, negative where dynamic; `None` for null."""
     return None if data.is_null else data.integers()
 
 
 def grid_data(grid: Grid | None) -> Any:
-    """A grid as data, if its extents are known."""
+    """Return a grid as data; `None` if its extents are not static."""
     return None if grid is None or not grid.is_static else [grid.name, list(grid.shape)]
 
 
 def read_grid(data: Fields) -> Grid | None:
-    """A grid of known extents, `None` for nothing."""
+    """Read a static grid; `None` for null. Raises DamagedFile if it is too large."""
     if data.is_null:
         return None
     name, shape = data.items(2)
@@ -59,13 +59,13 @@ def read_grid(data: Fields) -> Grid | None:
 
 
 def sharding_data(sharding: Sharding) -> Any:
-    """A sharding that only cuts, on a grid that is known."""
+    """Return a sharding as data; it must be on a static grid, without halos and partial sums."""
     offsets = [None if each is None else list(each) for each in sharding.offsets]
     return [grid_data(sharding.grid), [list(axes) for axes in sharding.dimension_axes], offsets]
 
 
 def read_sharding(data: Fields) -> Sharding:
-    """A sharding on a grid."""
+    """Read a sharding. Raises DamagedFile if it is inconsistent."""
     own, axes, offsets = data.items(3)
     grid = read_grid(own)
     if grid is None:
@@ -84,12 +84,12 @@ def read_sharding(data: Fields) -> Sharding:
 
 
 def constants_data(constants: Sequence[Constant]) -> Any:
-    """Words as data, and addresses of arrays as lists of their numbers."""
+    """Return constants as data: words, and addresses of arrays as lists of their numbers."""
     return [each if isinstance(each, int) else [each.number] for each in constants]
 
 
 def read_constants(data: Fields, arrays: int) -> tuple[Constant, ...]:
-    """Words, and addresses of arrays of which there are so many."""
+    """Read constants of a program with `arrays` arrays."""
     return tuple(
         ArrayAddress(each.items(1)[0].integer(0, arrays - 1)) if each.is_list else each.integer()
         for each in data.items()
@@ -97,13 +97,16 @@ def read_constants(data: Fields, arrays: int) -> tuple[Constant, ...]:
 
 
 def function_data(function: FunctionCode) -> Any:
-    """A function as data."""
+    """Return a function as data."""
     counts = [function.start, function.results, function.arguments]
     return [*counts, constants_data(function.constants), function.size, function.outgoing]
 
 
 def read_function(data: Fields, words: int, arrays: int) -> FunctionCode:
-    """A function of a program of so many words."""
+    """Read a function of a program of `words` words.
+
+    Raises DamagedFile if its frame is too small.
+    """
     start, results, arguments, constants, size, outgoing = data.items(6)
     found = FunctionCode(
         start.integer(0, max(words - 1, 0)),
@@ -119,8 +122,10 @@ def read_function(data: Fields, words: int, arrays: int) -> FunctionCode:
 
 
 def sizes_data(sizes: KnownSizes) -> Any:
-    """What is known of a check as data: sizes that passed it, and rules in which words are lists of
-    their positions."""
+    """Return what is known of a check as data: its rules, and the sizes that passed it.
+
+    Words are lists of their position.
+    """
     seen = None if sizes.seen is None else list(sizes.seen)
     return [_rules_data(sizes.rules), seen]
 
@@ -139,7 +144,7 @@ def _rules_data(rules: SizeRules | None) -> Any:
 
 
 def read_sizes(data: Fields) -> KnownSizes:
-    """What is known of a check."""
+    """Read what is known of a check."""
     rules, seen = data.items(2)
     return KnownSizes(_read_rules(rules), None if seen.is_null else seen.integers())
 
@@ -168,7 +173,7 @@ def _read_rules(data: Fields) -> SizeRules | None:
 
 
 def exchange_data(exchange: Exchange) -> Any:
-    """An exchange as data."""
+    """Return an exchange as data."""
     steps = [
         [each.kind, _collective_data(each.what)]
         if isinstance(each.what, Collective)
@@ -180,7 +185,7 @@ def exchange_data(exchange: Exchange) -> Any:
 
 
 def read_exchange(data: Fields) -> Exchange:
-    """An exchange."""
+    """Read an exchange."""
     shape, item, opened, is_static, steps = data.items(5)
     brought = shape.integers(OPEN_SIZE)
     found = tuple(_read_step(each, len(brought)) for each in steps.items())
