@@ -149,9 +149,7 @@ class KernelLowering:
         return self._layouts.layout(type_, self.values.operation)
 
     def solve(self, operation: Operation) -> Sequence[SSAValue] | None:
-        """Return what the target's solver lowers an operation to; `None` if it does not lower
-        it.
-        """
+        """Return what the target's solver lowers an operation to; `None` if it does not."""
         solver = self._layouts.lowering_solver()
         if solver is None:
             return None
@@ -339,7 +337,7 @@ def _keep(kernel: KernelLowering, operation: Operation) -> None:
             kernel.replace_stored(old, layouts[index], barrier.results[index])
 
 
-# Tensors made of nothing
+# Tensors without inputs
 
 
 @lowering("tensor.empty")

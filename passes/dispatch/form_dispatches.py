@@ -136,7 +136,7 @@ def size_collectives(block: Block, sizes: DimensionSizes) -> None:
                 sizes.dynamic_sizes(result)
 
 
-# Places
+# Placement
 
 
 def place_operands(function: Operation, placement: DevicePlacement, sizes: DimensionSizes) -> None:
@@ -202,9 +202,7 @@ def _bring(
     placement: DevicePlacement,
     sizes: DimensionSizes,
 ) -> SSAValue:
-    """Return a tensor on the device of its reader: itself, a transfer, or a copy of its
-    producer.
-    """
+    """Return a tensor on its reader's device: itself, a transfer, or a copy of its producer."""
     if placement.is_flexible(value):
         owner = cast(OpResult, value).op
         if is_copied(owner) if is_computation(reader) else placement.runs_on(owner) == place:

@@ -109,7 +109,7 @@ def _held(type_: Attribute) -> Attribute:
 
 
 def _declare(function: Operation) -> None:
-    """Declare an external function on a command buffer and buffers with binding table slots."""
+    """Declare an external function on a command buffer; buffers follow their binding table slot."""
     type_ = cast(FunctionType, function.properties["function_type"])
     inputs: list[Attribute] = [CommandBufferType()]
     for each in type_.inputs:

@@ -106,7 +106,7 @@ class Uses:
 
 @dataclass(slots=True)
 class Loaded:
-    """An executable that is dispatched: uses of its kernels by export, variant names by target."""
+    """An executable that is dispatched: kernel uses by export, and variant names by target."""
 
     uses: dict[Operation, Uses] = field(default_factory=dict[Operation, Uses])
     variants: dict[ExecutableTargetAttr, str] = field(

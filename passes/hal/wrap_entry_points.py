@@ -79,9 +79,7 @@ class WrapEntryPointsPass(ModulePass):
 
 
 def _keep_inside(module: ModuleOp, function: Operation) -> None:
-    """Move a function's body to a private function that the program calls; make it call that
-    one.
-    """
+    """Move a function's body to a private function, which the program and the public one call."""
     name = root_symbol(function, "sym_name")
     inside = SymbolRefAttr(fresh_name(f"_{name}", names_in(module)))
     kept = function.clone()

@@ -136,8 +136,8 @@ def _packed_loops(view: StructuredView, layout: PackedLayout) -> PackedLoops | N
 def _operand_layout(
     values: PackedValues, value: SSAValue, map_: AffineMap, loops: PackedLoops
 ) -> PackedLayout:
-    """Return the operand's own layout if it has the tiles of the loops, else the simplest
-    that has.
+    """Return a layout with the tiles of the loops: the operand's own if it fits, or the
+    simplest.
     """
     dimensions = [cast(AffineDimExpr, result).position for result in map_.results]
     wanted = {

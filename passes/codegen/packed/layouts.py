@@ -117,7 +117,7 @@ class KernelLayouts:
     ) -> None:
         self.solvers = solvers
         self.asked: dict[PackedLayout, Attribute] = {}
-        """Layouts with queried tile sizes, each with a tensor type to query for."""
+        """Layouts whose tile sizes are queried, each with a tensor type to query for."""
         self.names_target = names_target
         self._layouts: dict[Attribute, PackedLayout] = {}
 
@@ -194,9 +194,7 @@ def _operand_of(encoding: TensorEncoding) -> int | None:
 
 
 def summed_dimensions(type_: Attribute) -> tuple[int, ...] | None:
-    """Return the dimensions of an encoded tensor that a contraction adds up; `None` if not
-    known.
-    """
+    """Return the dimensions of a tensor that a contraction adds up; `None` if not known."""
     encoding = tensor_encoding(type_)
     if isinstance(encoding, ConvolutionEncoding):
         convolution = encoding.convolution_operand()

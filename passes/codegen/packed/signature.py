@@ -42,8 +42,9 @@ class UnknownSizes:
         return any(size is maker.results[0] for maker, _ in self._makers)
 
     def verify_unused(self) -> None:
-        """Erase unused operations on placeholders. Raises OperationError at an operation that needs
-        one.
+        """Erase unused operations on placeholders.
+
+        Raises OperationError at an operation that needs one.
         """
         for maker, passed in self._makers:
             _drop_unused_users(maker.results[0])

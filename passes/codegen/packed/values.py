@@ -63,9 +63,7 @@ class PackedValues:
         self._by_maps = by_maps
         """Whether tiles are counted by `affine.apply`, as in IREE, instead of `arith.ceildivsi`."""
         self._asked = asked
-        """Layouts whose tile sizes are queried at run time, each with a tensor type to query
-        for.
-        """
+        """Layouts whose tile sizes are queried at run time, each with a type to query for."""
         self._answers: dict[tuple[PackedLayout, Block | None], tuple[Size, ...]] = {}
         self._held: dict[SSAValue, HeldTensor] = {}
         self._counts: dict[tuple[Size, Size, Block | None], SSAValue] = {}

@@ -97,9 +97,7 @@ class GroupRows:
 
 
 def reads(view: StructuredView, repeated: set[Operation]) -> list[tuple[SSAValue, AffineMap]]:
-    """Return the tensors that an operation reads, with maps, looking through repeated
-    broadcasts.
-    """
+    """Return the tensors that an operation reads, and maps, looking through repeated broadcasts."""
     found: list[tuple[SSAValue, AffineMap]] = []
     for operand, operand_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
         value, affine_map = operand, operand_map

@@ -64,9 +64,7 @@ class TiledContraction:
     """
 
     def encoding(self, operand: int) -> EncodingAttr:
-        """Return the encoding of a tensor, in the order factors, scales if there are any,
-        result.
-        """
+        """Return the encoding of a tensor, in the order factors, their scales, result."""
         return _encodings(self.kind, self.element_types, self.view.maps, self.sizes)[operand]
 
 

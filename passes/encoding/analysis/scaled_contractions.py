@@ -217,9 +217,7 @@ class _Splitter:
         return self._builder.insert(generic)
 
     def _compute(self, factor: Sequence[Term]) -> tuple[SSAValue, AffineMap]:
-        """Emit a factor's computation; return its tensor and the map that the contraction
-        reads by.
-        """
+        """Emit a factor's computation; return its tensor and the map by which it is read."""
         view = self._view
         used = sorted({index for term in factor for index in term.inputs})
         # If an input has all of these loops, use its dimension order, so that the input is read in
@@ -269,9 +267,7 @@ class _Splitter:
         return step.results[value.index]
 
     def _size(self, used: Sequence[int], loop: int) -> Size:
-        """Return a loop's extent from the inputs `used`: a number if one has it as a static
-        size.
-        """
+        """Return a loop's extent according to the inputs `used`: a number if one has it static."""
         found: list[Size] = []
         for index in used:
             value = self._view.inputs[index]

@@ -79,7 +79,7 @@ CALLS: dict[str, tuple[str, tuple[int, ...], tuple[Attribute, ...]]] = {
     "stream.resource.subview": ("hal.buffer.subspan", (0, 2, 3), (BUFFER,)),
     "stream.timepoint.immediate": ("util.null", (), (FENCE,)),
 }
-"""Operations that become exactly one other: its name, its operands, and its result types."""
+"""Operations that become exactly one other: its name, operand indices and result types."""
 
 
 @to_hal(*CALLS)

@@ -101,9 +101,7 @@ def name_of(operation: Operation) -> str:
 
 
 def _grids_named(function: Operation) -> Iterator[str]:
-    """Yield the grids of a function's sharded arguments and results, and of its `shard`
-    operations.
-    """
+    """Yield the grids of a function's sharded arguments and results and of its operations."""
     for group in ("arg_attrs", "res_attrs"):
         attributes = function.properties.get(group)
         if isinstance(attributes, ArrayAttr):
@@ -121,9 +119,7 @@ def _grids_named(function: Operation) -> Iterator[str]:
 def _refuse_devices(
     functions: Sequence[Operation], grid: Operation, devices: Sequence[AffinityAttribute]
 ) -> None:
-    """Raise an OperationError if a function names a device of the grid, which assigns them
-    itself.
-    """
+    """Raise an OperationError if a function names a device that its grid assigns."""
     names = {name for affinity in devices for name in affinity.device_names()}
     for operation in (inner for function in functions for inner in function.walk()):
         for attribute in (*operation.properties.values(), *operation.attributes.values()):
