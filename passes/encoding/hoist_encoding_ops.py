@@ -196,10 +196,9 @@ def _only_widens(view: StructuredView) -> bool:
 
 
 def _scales(view: StructuredView) -> bool:
-    """Return whether an operation computes wide elements from one narrow tensor and lower-rank
-    tensors.
+    """Return whether an operation computes wide elements from one narrow tensor and others.
 
-    The latter are scales, zero points and the like.
+    The other tensors have lower rank: they are scales, zero points and the like.
     """
     tensors = [ranked(value) for value in view.inputs]
     result = ranked(view.outputs[0])

@@ -79,8 +79,7 @@ def _cancel(operation: Operation) -> None:
 
 
 def elementwise_view(operation: Operation) -> StructuredView | None:
-    """Return the view of an elementwise operation that may also run on padding; `None` if it is
-    none.
+    """Return the view of an elementwise operation that may run on padding, or `None`.
 
     All loops are parallel, the output's contents are not read, and the body has neither trapping
     operations nor `linalg.index`.

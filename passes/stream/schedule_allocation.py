@@ -128,9 +128,7 @@ class Allocation:
         self._places[value] = Storage(self._argument(resource, size), size, self._zero)
 
     def _argument(self, resource: SSAValue, size: SSAValue) -> SSAValue:
-        """Return the block argument for a resource; it is captured once, however often it is
-        used.
-        """
+        """Return the block argument for a resource, which is captured once for all its uses."""
         if resource not in self._arguments:
             self._captured[resource] = size
             index = len(self._body.args)
@@ -175,9 +173,7 @@ class Allocation:
         return alloca.result
 
     def _pack(self, roots: Sequence[Root]) -> tuple[SSAValue, SSAValue] | None:
-        """Allocate slices for values that stay in the region; return their resource and its
-        size.
-        """
+        """Allocate slices for values that stay in the region; return their resource and size."""
         if not roots:
             return None
         size, offsets = roots[0].size, [self._zero]

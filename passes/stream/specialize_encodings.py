@@ -276,8 +276,7 @@ class VariantPlan:
         variants.setdefault(key, Variant(key)).sites.append((dispatch, entry))
 
     def _group(self, kernel: Kernel, targets: Sequence[TargetSolver]) -> int:
-        """Return the number of an executable that has no other target of any of the targets'
-        formats.
+        """Return the number of an executable without other targets of the targets' formats.
 
         Otherwise a device could mistake another target's code for its own.
         """

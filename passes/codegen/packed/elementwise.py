@@ -48,8 +48,9 @@ def lower_in_memory(
 ) -> list[SSAValue] | None:
     """Emit an elementwise operation on tensors that are swizzled alike; return its results.
 
-    Return `None` if the operation is not elementwise on equal shapes, uses `linalg.index`, or if
-    not all of its tensors are in this form already, so that nothing would be gained.
+    Return `None` if the layout has no swizzle, if the operation is not elementwise on equal shapes
+    or uses `linalg.index`, or if its tensors are not all stored in this layout, so that nothing is
+    gained.
     """
     layout = layout_in_memory(layout)
     view = structured_view(operation)
@@ -136,9 +137,7 @@ def _packed_loops(view: StructuredView, layout: PackedLayout) -> PackedLoops | N
 def _operand_layout(
     values: PackedValues, value: SSAValue, map_: AffineMap, loops: PackedLoops
 ) -> PackedLayout:
-    """Return a layout with the tiles of the loops: the operand's own if it fits, or the
-    simplest.
-    """
+    """Return a layout with the tiles of the loops: the operand's own if it fits, or a new one."""
     dimensions = [cast(AffineDimExpr, result).position for result in map_.results]
     wanted = {
         position: tile

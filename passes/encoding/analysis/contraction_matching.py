@@ -106,8 +106,7 @@ def _has_roles(encoding: EncodingAttr) -> bool:
 
 
 def tiled_contraction(operation: Operation) -> TiledContraction | None:
-    """Return the contraction that an operation computes; `None` if it computes none that can be
-    tiled.
+    """Return the contraction that an operation computes; `None` if it is none that can be tiled.
 
     The tensors must have no encodings yet. The body must add up products of elements, which may be
     widened first. Each loop must be a batch, M, N or K loop; K and at least one of M and N must
@@ -134,8 +133,7 @@ def tiled_convolution(operation: Operation) -> TiledContraction | None:
 
 
 def scaled_contraction(operation: Operation) -> TiledContraction | None:
-    """Return the contraction of scaled factors that an operation computes; `None` if it is no such
-    one.
+    """Return the contraction of scaled factors that an operation computes; `None` if it is none.
 
     The body must add up products of `arith.scaling_extf`. The inputs are the left factor, the right
     factor and the scales of each. The factors run along two reduction loops, the scales along one.

@@ -28,8 +28,7 @@ FEWEST_POINTS = 64
 
 
 def pad_operands(contraction: TiledContraction) -> None:
-    """Encode factors that other dispatch regions compute as `padding<[0, ..., ?]>`, if that may
-    pay.
+    """Pad factors that other dispatch regions compute (`padding<[0, ..., ?]>`), if that may pay.
 
     The producing region encodes the tensor last, and each reading region decodes it first.
     """

@@ -276,8 +276,7 @@ def _chosen(
     op: Operation,
     entries: tuple[SymbolRefAttr, ...],
 ) -> Sequence[SSAValue]:
-    """Emit the choice between the last entry point and its fallbacks; return function and
-    workgroups.
+    """Emit the choice of the last entry point or its fallback; return function and workgroups.
 
     The entry points before the last one have fallen back to it.
     """

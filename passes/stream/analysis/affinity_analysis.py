@@ -44,8 +44,7 @@ class AffinityAnalysis:
         self._targets: dict[int, tuple[TargetSolver, ...]] = {}
 
     def targets(self, affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
-        """Return all targets that an affinity may mean at an operation, without repeats; at least
-        one.
+        """Return all targets that an affinity may mean at an operation: at least one, none twice.
 
         Raises OperationError if the module uses affinities of two dialects, and TargetsUnknownError
         if the dialect cannot resolve the affinity.

@@ -116,9 +116,7 @@ class DevicePlacement:
         return self._variable_places.get(variable) if place is None else place
 
     def write_down_globals(self) -> None:
-        """Write the inferred affinities to globals, because later passes change what implies
-        them.
-        """
+        """Write inferred affinities to globals, because later passes change what implies them."""
         for variable, place in self._variable_places.items():
             variable.attributes[AFFINITY] = place
 

@@ -175,9 +175,7 @@ def _read(version: EncodedVersion, use: Use, readers: Readers) -> Iterator[SSAVa
 
 
 def _tensor_operand(operation: Operation, index: int) -> str | None:
-    """Return the name of an operand whose tensor type the operation has as a property, or
-    `None`.
-    """
+    """Return the name of an operand whose tensor type is a property of the operation, or `None`."""
     if not operation.has_trait(TensorPhase):
         return None
     for name in ("source", "target", "update"):

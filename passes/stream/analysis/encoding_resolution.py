@@ -61,8 +61,7 @@ class ResolvedTypes:
     def for_affinity(
         self, type_: Attribute, affinity: Attribute, operation: Operation
     ) -> Attribute:
-        """Return the type as the device of an affinity lays it out. Other types are returned
-        unchanged.
+        """Return the type as the device of an affinity lays it out; other types are unchanged.
 
         Raises OperationError if a solver refuses the tensor, or if it has no storage size.
         """

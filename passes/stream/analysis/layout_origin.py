@@ -68,9 +68,7 @@ class LayoutOrigins:
         self._numbers = numbers or AttributeNumbers()
         self._origins: dict[Thing, Origins] = {}
         self._arriving: dict[Thing, Origins] = {}
-        """For results of transfers, the origin that the transfer implies if the source's is not
-        known.
-        """
+        """For results of transfers, the origin that is assumed if the source's is not known."""
         self._flow: dict[Thing, list[Thing]] = defaultdict(list)
         operations = tuple(host_operations(module))
         for source, target in _flow(operations):
@@ -116,9 +114,7 @@ class LayoutOrigins:
 
 
 def _flow(operations: Sequence[Operation]) -> Iterator[tuple[Thing, Thing]]:
-    """Yield pairs whose second has the layout of the first: forwarded values, copies and
-    globals.
-    """
+    """Yield pairs whose second has the layout of the first: forwarded values, copies, globals."""
     yield from value_flow(operations)
     for operation in operations:
         if operation.name == "util.global.store":

@@ -105,9 +105,7 @@ def _count(operation: Operation, target: SSAValue, builder: Builder) -> SSAValue
 
 
 def _pair(send: SSAValue, receive: SSAValue, builder: Builder) -> SSAValue:
-    """Pack the rank to send to into the low half, and the one to receive from into the high
-    half.
-    """
+    """Pack the rank to send to into the low half, the one to receive from into the high half."""
     low = builder.insert(IndexCastOp(send, i32)).result
     mask = builder.insert(ConstantOp(IntegerAttr(LOW_HALF, i32))).result
     low = builder.insert(AndIOp(low, mask)).result

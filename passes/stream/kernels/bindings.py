@@ -71,7 +71,9 @@ class KernelOperations:
         )
 
     def count_from_slice(self, dialect: ExecutableOperations, workload: int) -> Region:
-        """Return a region that computes the workgroup count from `workload` numbers, by a slice."""
+        """Return a workgroup count region that is derived from the kernel's use of `workload`
+        numbers.
+        """
         count = Block(arg_types=[INDEX] * workload)
         counted = self.workgroup_count.create(operands=count.args, result_types=[INDEX] * 3)
         count.add_ops([counted, dialect.return_.build(operands=[counted.results])])

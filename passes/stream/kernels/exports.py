@@ -93,8 +93,7 @@ class Kernels:
         return self._kernels[entry]
 
     def of_dispatch(self, dispatch: Operation) -> Iterator[tuple[int, Kernel]]:
-        """Yield the visible kernels that a dispatch may run, each with the index of its entry
-        point.
+        """Yield the visible kernels that a dispatch may run, with the indices of entry points.
 
         Raises OperationError if an entry point does not exist.
         """

@@ -34,8 +34,7 @@ def _dispatches(module: ModuleOp) -> list[CmdDispatchOp]:
 
 
 def kernel_groups(module: ModuleOp) -> list[KernelGroup]:
-    """Return groups of kernels and commands; kernels among which a command chooses are in one
-    group.
+    """Group kernels and commands; kernels among which a command chooses are in one group.
 
     Raises OperationError if a command names a kernel that does not exist.
     """
@@ -73,8 +72,8 @@ class KernelGroup:
             self.known &= not _is_called(kernel)
 
     def entries(self) -> list[Block] | None:
-        """Return the kernels' entry blocks if all are visible and operand counts agree, else
-        `None`.
+        """Return the kernels' entry blocks; `None` if not all are visible or operand counts
+        vary.
         """
         blocks = [function.regions[0].blocks.first for function in self.functions]
         entries = [block for block in blocks if block is not None and block.first_op is not None]

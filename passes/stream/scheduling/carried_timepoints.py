@@ -58,9 +58,7 @@ class CarriedTimepoints:
         self._globals: dict[str, str] = {}
         """For each global resource, the name of the global that holds its timepoint."""
         self._handed: list[tuple[Operation, int]] = []
-        """Operations that pass on a resource, with its operand index; the timepoint comes
-        after it.
-        """
+        """Operations that pass on a resource, with its operand index; its timepoint is next."""
         self._sizes: list[Operation] = []
 
     def expand(self) -> None:
@@ -104,9 +102,7 @@ class CarriedTimepoints:
             self._globals[name] = timepoint
 
     def _expand_blocks(self, function: Operation) -> None:
-        """Add timepoint arguments to a function's blocks; to the entry block only if it is
-        private.
-        """
+        """Add timepoint arguments to a function's blocks, except to a public function's first."""
         region = function.regions[0]
         if not _ends_known(region):
             return
