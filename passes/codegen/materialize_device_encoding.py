@@ -145,7 +145,11 @@ class KernelLowering:
         return encoded
 
     def layout(self, type_: Attribute) -> PackedLayout:
-        """Return how tensors of a type are packed in memory."""
+        """Return how tensors of a type are packed in memory.
+
+        Raises OperationError if the layout is open and the target is not known, or if there is
+        none.
+        """
         return self._layouts.layout(type_, self.values.operation)
 
     def solve(self, operation: Operation) -> Sequence[SSAValue] | None:

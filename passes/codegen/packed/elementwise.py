@@ -96,7 +96,7 @@ def lower_elementwise(
             return None
         wanted = _operand_layout(values, value, map_, loops)
         if wanted.has_dynamic_tiles and wanted != layout:
-            # Which operand to query tile sizes for is only known of the result's layout.
+            # Dynamic tile sizes can only be queried for the result's layout.
             if replace(wanted, asked_of=layout.asked_of) != layout:
                 return None
             wanted = layout
