@@ -1,1 +1,1 @@
-"""Encodings made real inside executables."""
+"""Replace encoded tensors by packed ones, in executables and in host programs."""

@@ -1,13 +1,14 @@
-"""Replace encoded tensors of kernels by packed ones: layouts become shapes and data movement.
+"""Replace the encoded tensors of kernels by packed tensors, and encodings by packs and unpacks.
 
     %1 = iree_encoding.set_encoding %0 : tensor<17x40xf32> -> tensor<17x40xf32, #lhs>
 
-becomes a `linalg.pack` to `tensor<2x40x16x1xf32>`, a contraction of encoded tensors a
-`linalg.mmt4d`, and so on. Which layout is asked of the encodings and of the solver of the target
-that runs the kernel; nothing here knows any target. A binding whose layout is not the kernel's own
-is relaid out behind the load or in front of the store. Where a target has no tiles nothing is left.
+becomes a `linalg.pack` to `tensor<2x40x16x1xf32>`; a contraction of encoded tensors becomes a
+`linalg.mmt4d`, and so on. The layout comes from the encodings and from the solver of the target
+that runs the kernel, so this code depends on no target. If a binding has another layout than the
+kernel's own, it is relaid out after the load or before the store. On a target without tiles,
+encodings just disappear.
 
-An operation that cannot work on tiles gets its operands unpacked, and its results are packed.
+An operation that cannot work on tiles reads unpacked operands, and its results are packed.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ from .packed.signature import UnknownSizes, has_encoding, stored_type, update_si
 from .packed.values import HeldTensor, PackedValues, layout_in_memory, layout_of_tiles
 
 COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
-"""Dialects whose operations on tensors say nothing of where elements are in memory."""
+"""Dialects whose operations on tensors do not depend on the layout in memory."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class MaterializeDeviceEncodingPass(ModulePass):
 
 
 class KernelLowering:
-    """The rewriting of one kernel, operation by operation."""
+    """Lowers one kernel, operation by operation."""
 
     def __init__(self, function: Operation, layouts: KernelLayouts) -> None:
         self._function = function
@@ -92,10 +93,14 @@ class KernelLowering:
         self.values = PackedValues(layouts.asked, by_maps=layouts.names_target)
         self.unknown = UnknownSizes()
         self.bindings: dict[SSAValue, SSAValue] = {}
-        """Bindings by what replaces them."""
+        """The packed binding that replaces each encoded one."""
 
     def lower(self) -> None:
-        """Replace everything that has to do with encodings."""
+        """Replace all operations on encoded tensors, and encoded arguments and results.
+
+        Raises OperationError if an operation has no lowering, stores a part of a tiled tensor, or
+        needs the size of an encoded argument that is not known.
+        """
         done: list[Operation] = []
         taken = self._take_arguments()
         for operation in tuple(self._function.walk()):
@@ -113,7 +118,7 @@ class KernelLowering:
             update_signature(self._function)
 
     def _take_arguments(self) -> list[BlockArgument]:
-        """Take packed tensors in front of encoded arguments; these go once nobody reads them."""
+        """Insert packed arguments in front of encoded ones; return the latter, to be erased."""
         entry = self._function.regions[0].blocks.first
         if entry is None:
             return []
@@ -140,11 +145,15 @@ class KernelLowering:
         return encoded
 
     def layout(self, type_: Attribute) -> PackedLayout:
-        """How tensors of a type are packed in memory."""
+        """Return how tensors of a type are packed in memory.
+
+        Raises OperationError if the layout is open and the target is not known, or if there is
+        none.
+        """
         return self._layouts.layout(type_, self.values.operation)
 
     def solve(self, operation: Operation) -> Sequence[SSAValue] | None:
-        """What the target's own solver makes of an operation, if it has a way of its own."""
+        """Return what the target's solver lowers an operation to; `None` if it does not."""
         solver = self._layouts.lowering_solver()
         if solver is None:
             return None
@@ -157,18 +166,18 @@ class KernelLowering:
     def inner_tiled(
         self, operation: Operation, layouts: tuple[PackedLayout, ...]
     ) -> SSAValue | None:
-        """A contraction as the target's own instruction, in a function that names its target."""
+        """Emit a contraction as the target's own instruction, if the function names its target."""
         solver = self._layouts.named_solver()
         return (
             None if solver is None else lower_inner_tiled(self.values, operation, layouts, solver)
         )
 
     def replace(self, value: SSAValue, layout: PackedLayout, form: SSAValue) -> None:
-        """Note what a result has become; one that was not encoded is replaced at once."""
+        """Record the packed form of a result; replace the uses of a result without encoding."""
         self.replace_stored(value, layout_of_tiles(layout), form)
 
     def replace_stored(self, value: SSAValue, layout: PackedLayout, form: SSAValue) -> None:
-        """The same of a form that is as memory holds it."""
+        """Record the form of a result in memory; replace the uses of a result without encoding."""
         self.values.hold_form(value, layout_in_memory(layout), form)
         if tensor_encoding(value.type) is None:
             value.replace_all_uses_with(self.values.form(value, IDENTITY))
@@ -177,11 +186,11 @@ class KernelLowering:
 Rule = Callable[[KernelLowering, Any], None]
 
 lowering = Rules[Rule]()
-"""What becomes of operations that are more than computations, by name."""
+"""Lowerings of operations that are not plain computations, by operation name."""
 
 
 def _is_encoded(operation: Operation) -> bool:
-    """Whether an operation has to do with encoded tensors."""
+    """Return whether an operand or result of an operation is encoded."""
     return any(has_encoding(value.type) for value in (*operation.operands, *operation.results))
 
 
@@ -190,7 +199,7 @@ def _is_encoded(operation: Operation) -> bool:
 
 @lowering("hal.interface.binding.subspan", "stream.binding.subspan")
 def _bind(kernel: KernelLowering, operation: Operation) -> None:
-    """The packed tensor that a binding holds."""
+    """Replace a binding of an encoded tensor by one of the packed tensor in memory."""
     old = operation.results[0]
     bound = cast(DispatchTensor, old.type)
     tensor = cast(Tensor, bound.bound_type)
@@ -212,7 +221,7 @@ def _bind(kernel: KernelLowering, operation: Operation) -> None:
 
 @lowering("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
 def _load(kernel: KernelLowering, load: DispatchTensorLoad) -> None:
-    """Load all of a packed binding; a part of it is taken once it is unpacked."""
+    """Load a packed binding whole; a slice of it is extracted after unpacking."""
     bound = cast(Tensor, cast(DispatchTensor, load.source.type).bound_type)
     source = kernel.bindings.get(load.source, load.source)
     layout = kernel.layout(bound)
@@ -243,7 +252,7 @@ def _load(kernel: KernelLowering, load: DispatchTensorLoad) -> None:
 
 @lowering("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
 def _store(kernel: KernelLowering, store: DispatchTensorStore) -> None:
-    """Store all of a packed binding."""
+    """Store a packed binding whole."""
     bound = cast(Tensor, cast(DispatchTensor, store.target.type).bound_type)
     target = kernel.bindings.get(store.target, store.target)
     layout = kernel.layout(bound)
@@ -281,7 +290,7 @@ def _store(kernel: KernelLowering, store: DispatchTensorStore) -> None:
 
 @lowering("iree_encoding.set_encoding")
 def _set(kernel: KernelLowering, operation: Operation) -> None:
-    """The same tensor; whoever wants it packed packs it."""
+    """Make the result another name of the source; its readers pack it as they need it."""
     source, result = operation.operands[0], operation.results[0]
     held = kernel.values.held(source)
     kernel.values.hold(result, _as_type(kernel, source, held, cast(Tensor, result.type)))
@@ -290,7 +299,7 @@ def _set(kernel: KernelLowering, operation: Operation) -> None:
 def _as_type(
     kernel: KernelLowering, source: SSAValue, held: HeldTensor, tensor: Tensor
 ) -> HeldTensor:
-    """A tensor under a type that knows other sizes of it."""
+    """Return a tensor cast to a type with other static sizes."""
     if held.tensor == plain(tensor):
         return held
     form = kernel.values.cast(kernel.values.form(source, IDENTITY), plain(tensor))
@@ -310,13 +319,13 @@ def _unset(kernel: KernelLowering, operation: Operation) -> None:
 
 
 def _result_dims(operation: Operation) -> Sequence[SSAValue]:
-    """The sizes that the operation lists; in October 2024 it listed none."""
+    """Return the sizes that the operation lists; it lists none in IREE of October 2024."""
     return cast(UnsetEncodingOp, operation).result_dims
 
 
 @lowering("util.optimization_barrier")
 def _keep(kernel: KernelLowering, operation: Operation) -> None:
-    """Tensors stay behind the barrier in the layout that they come in."""
+    """Keep the barrier on tensors in the layout that they have in memory."""
     values = kernel.values
     layouts = [kernel.layout(value.type) for value in operation.operands]
     forms = [
@@ -332,7 +341,7 @@ def _keep(kernel: KernelLowering, operation: Operation) -> None:
             kernel.replace_stored(old, layouts[index], barrier.results[index])
 
 
-# Tensors made of nothing
+# Tensors without inputs
 
 
 @lowering("tensor.empty")
@@ -347,7 +356,11 @@ def _empty(kernel: KernelLowering, operation: Operation) -> None:
 
 @lowering("linalg.fill")
 def _fill(kernel: KernelLowering, operation: Operation) -> None:
-    """Filled in whatever layout it is wanted; what is beyond the tensor's end is filled as well."""
+    """Fill the tensor in whichever layout it is read, including the padding.
+
+    If padding of the result would be added up and the scalar is not zero, only the tensor is
+    filled.
+    """
     scalar, result = operation.operands[0], operation.results[0]
     values, tensor = kernel.values, plain(cast(Tensor, result.type))
     sizes = values.sizes(result)
@@ -385,7 +398,7 @@ def _dimension(kernel: KernelLowering, operation: Operation) -> None:
 
 @lowering(*RETURNS)
 def _return(kernel: KernelLowering, operation: Operation) -> None:
-    """Give packed tensors to the caller."""
+    """Return packed tensors to the caller."""
 
     def given(value: SSAValue) -> SSAValue:
         if not has_encoding(value.type):
@@ -400,7 +413,7 @@ def _return(kernel: KernelLowering, operation: Operation) -> None:
 
 
 def _compute(kernel: KernelLowering, operation: Operation) -> None:
-    """On tiles if that is possible, else on unpacked tensors."""
+    """Lower a computation to tiles if possible, otherwise to unpacked tensors."""
     _check_regions(operation)
     tensors = [value for value in operation.operands if isinstance(value.type, TensorType)]
     layouts = tuple(kernel.layout(value.type) for value in tensors)
@@ -429,7 +442,7 @@ def _compute(kernel: KernelLowering, operation: Operation) -> None:
 
 
 def _may_fill_padding(kernel: KernelLowering, operation: Operation) -> bool:
-    """Whether all results have one layout, and nobody adds up what is beyond their ends."""
+    """Return whether all results have one layout and no reader adds up their padding."""
     layouts = {kernel.layout(result.type) for result in operation.results}
     return len(layouts) == 1 and not any(
         sums_padding(kernel.values, result, layout, summed_dimensions(result.type))

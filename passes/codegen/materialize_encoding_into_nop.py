@@ -1,4 +1,4 @@
-"""Drop encodings: for targets that store every tensor in rows."""
+"""Drop encodings, for targets that store every tensor in row-major order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .packed.layouts import KernelLayouts
 
 @dataclass(frozen=True)
 class MaterializeEncodingIntoNopPass(ModulePass):
-    """Drop all encodings: every tensor is stored in rows, whatever its layout."""
+    """Drop all encodings, so that every tensor is stored in row-major order."""
 
     name = "iree-codegen-materialize-encoding-into-nop"
 
@@ -28,7 +28,7 @@ class MaterializeEncodingIntoNopPass(ModulePass):
 
 
 class PlainLayouts(KernelLayouts):
-    """No layouts at all: tensors are in rows whatever their encodings say."""
+    """Gives every tensor the row-major layout, whatever its encoding."""
 
     def layout(self, type_: Attribute, operation: Operation) -> PackedLayout:
         del type_, operation

@@ -1,4 +1,4 @@
-"""Replace encoded tensors of a host program early, if all its devices are compiled for alike."""
+"""Materialize the encodings of a host program early if all its devices have the same target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .materialize_encoding_into_nop import MaterializeEncodingIntoNopPass
 from .materialize_host_encoding import MaterializeHostEncodingPass
 
 AT_RUN_TIME = "vmvx"
-"""The backend whose tiles are chosen when programs run: its tensors are packed later."""
+"""The backend that chooses tiles when programs run, so its tensors are packed later."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class MaterializeHomogeneousEncodingsPass(ModulePass):
 
 
 def _targets(ctx: Context, module: ModuleOp) -> set[Attribute]:
-    """What the devices of a module are compiled for, as far as known."""
+    """Return the targets of a module's devices, as far as they are known."""
     affinities = AffinityAnalysis(ctx, module, AttributeNumbers())
     found: set[Attribute] = set()
     for operation in module.body.block.ops:

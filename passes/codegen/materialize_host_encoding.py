@@ -1,7 +1,7 @@
-"""Replace encoded tensors of the host program by packed ones, where it runs on one target.
+"""Materialize the encodings of host functions that run on a single target.
 
-For programs that are not taken apart into dispatches: a function is lowered as a kernel is, by the
-solver of the target that everything in it is placed on. A function that is placed nowhere is left.
+This is for programs that are not split into dispatches. A function is lowered as a kernel is, with
+the solver of the target on which its operations are placed. Functions without placement are left.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class MaterializeHostEncodingPass(ModulePass):
 
 
 def _targets(function: Operation, affinities: AffinityAnalysis) -> dict[Attribute, TargetSolver]:
-    """What a function is compiled for; nothing if it is placed nowhere, or not known."""
+    """Return the targets of a function; empty if it is not placed or its targets are not known."""
     try:
         return {
             target.target: target
@@ -61,7 +61,7 @@ def _targets(function: Operation, affinities: AffinityAnalysis) -> dict[Attribut
 
 
 def _affinities(function: Operation) -> Iterator[Attribute]:
-    """Where the operations of a function run, and where its arguments are."""
+    """Yield the affinities of a function's arguments and operations."""
     arguments = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
     for entry in () if arguments is None else arguments:
         if ABI_AFFINITY in entry.data:

@@ -1,1 +1,1 @@
-"""From tensor operations to dispatches of kernels."""
+"""Form dispatches of kernels from tensor operations."""

@@ -1,8 +1,8 @@
-"""Element-by-element operations on tensors become loops over their elements.
+"""Convert elementwise operations on tensors to `linalg.generic`.
 
     %r = arith.addf %a, %b : tensor<4xf32>
 
-becomes a `linalg.generic` that adds one element to another. Constants stay: they are data.
+becomes a `linalg.generic` whose body adds two elements. Constants are data, so they stay.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class ConvertElementwiseToLinalgPass(ModulePass):
 
 
 def is_elementwise_on_tensors(operation: Operation) -> bool:
-    """Whether an operation maps scalars to a scalar, and is used on tensors."""
+    """Return whether an operation is an elementwise scalar operation that is applied to tensors."""
     if operation.name.partition(".")[0] not in DIALECTS or operation.name in NOT_ELEMENTWISE:
         return False
     return len(operation.results) == 1 and isinstance(operation.results[0].type, TensorType)
 
 
 def _convert(operation: Operation, sizes: DimensionSizes) -> SSAValue:
-    """The same on each element. Operands that are no tensors (a condition) are the same for all."""
+    """Emit the `linalg.generic`. Scalar operands, such as a condition, are read at each element."""
     result = cast(Tensor, operation.results[0].type)
     shape = result.get_shape()
     like = next(value for value in operation.operands if isinstance(value.type, TensorType))

@@ -1,12 +1,12 @@
-"""Form dispatches: what computes tensors moves to executables, and a host program is left.
+"""Form dispatches: outline the computation of tensors into executables and leave a host program.
 
-Operations are fused into groups, each group becomes a kernel of a `flow.executable`, and the
-function dispatches it. What is left on the host is what decides and moves: control flow, numbers,
-transfers, globals. Encodings that are set or unset apart from any computation become
-`flow.tensor.encode`; reshapes become `flow.tensor.reshape`, which costs nothing.
+Operations are fused into groups. Each group becomes a kernel of a `flow.executable`, and the
+function dispatches it. Control flow, scalars, transfers and globals stay on the host. A
+`set_encoding` or `unset_encoding` that joins no computation becomes `flow.tensor.encode`; reshapes
+become `flow.tensor.reshape`, which costs nothing.
 
-A tensor that an operation on another device reads is moved there first. That is remarked: a
-program that says `flow.tensor.transfer` itself says where it wants to pay for it.
+A tensor that is read on another device is transferred there first, with a remark. Programs that
+contain `flow.tensor.transfer` themselves choose where to pay for transfers.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from .fusion.groups import (
 from .fusion.kernel_outlining import KernelOutliner
 
 UNUSED_READS = frozenset({*MOVES, GLOBAL_LOAD})
-"""Operations that do nothing if nobody reads their results."""
+"""Operations that have no effect if their results are not read."""
 
 CATEGORY = "dispatch"
 """The category of remarks about dispatches."""
@@ -95,7 +95,7 @@ def _is_program(operation: Operation) -> bool:
 
 
 def blocks_of(function: Operation) -> list[Block]:
-    """All blocks of a function's host program; those inside of computations are not its own."""
+    """Return all blocks of a function's host program, without those inside of computations."""
     found: list[Block] = []
     stack = list(inner_blocks(function))
     while stack:
@@ -108,7 +108,10 @@ def blocks_of(function: Operation) -> list[Block]:
 
 
 def free_destinations(block: Block, sizes: DimensionSizes) -> None:
-    """Write results that overwrite all of a tensor to an empty one: nothing waits for the other."""
+    """Write results to empty tensors if their destination is overwritten without being read.
+
+    Otherwise the operation would wait for the destination's producer.
+    """
     for operation in tuple(block.ops):
         view = structured_view(operation)
         if view is None or not operation.results:
@@ -126,18 +129,18 @@ def free_destinations(block: Block, sizes: DimensionSizes) -> None:
 
 
 def size_collectives(block: Block, sizes: DimensionSizes) -> None:
-    """Ask for what collectives give while devices are still to be placed: it may compute."""
+    """Compute the sizes of collectives' results before placement: this may emit computations."""
     for operation in tuple(block.ops):
         if is_collective(operation):
             for result in operation.results:
                 sizes.dynamic_sizes(result)
 
 
-# Places
+# Placement
 
 
 def place_operands(function: Operation, placement: DevicePlacement, sizes: DimensionSizes) -> None:
-    """Bring every tensor to where it is read."""
+    """Transfer every tensor to the device of its readers, or copy its producer there."""
     brought: dict[tuple[SSAValue, Attribute, Block, bool], SSAValue] = {}
     for block in blocks_of(function):
         for operation in tuple(block.ops):
@@ -152,9 +155,9 @@ def place_operands(function: Operation, placement: DevicePlacement, sizes: Dimen
 def tensors_wanted(
     operation: Operation, function: Operation, placement: DevicePlacement
 ) -> Iterator[tuple[Operation, int, Attribute]]:
-    """The tensors that an operation reads: which operand of what, and where it has to be.
+    """Yield the tensors that an operation reads as (reading operation, operand index, device).
 
-    Those that a computation reads inside of its body are among them.
+    Tensors that are read inside of the body of a computation are included.
     """
     for index, (operand, place) in enumerate(
         zip(operation.operands, places_wanted(operation, function, placement), strict=True)
@@ -173,7 +176,7 @@ def tensors_wanted(
 def places_wanted(
     operation: Operation, function: Operation, placement: DevicePlacement
 ) -> list[Attribute | None]:
-    """Where an operation needs each of its operands, `None` where that does not matter."""
+    """Return the device that an operation needs each operand on; `None` where any will do."""
     count = len(operation.operands)
     if operation.name.endswith(".return") and operation.parent_op() is function:
         return [
@@ -199,11 +202,11 @@ def _bring(
     placement: DevicePlacement,
     sizes: DimensionSizes,
 ) -> SSAValue:
-    """A tensor on the device of a reader."""
+    """Return a tensor on its reader's device: itself, a transfer, or a copy of its producer."""
     if placement.is_flexible(value):
         owner = cast(OpResult, value).op
         if is_copied(owner) if is_computation(reader) else placement.runs_on(owner) == place:
-            # It is made there anyhow: a kernel makes what is copied itself.
+            # A kernel copies this operation into itself, or it runs on that device anyway.
             return value
         copy = owner.clone()
         copy.attributes[AFFINITY] = place
@@ -231,9 +234,10 @@ def form_dispatches(
     sizes: DimensionSizes,
     formed: Sequence[Sequence[Operation]] = (),
 ) -> None:
-    """Replace what computes tensors in a function by dispatches.
+    """Replace the tensor computations of a function by dispatches.
 
-    `formed` are the operations of those that the program forms itself.
+    `formed` lists the operations of each dispatch region of the input program; each is one
+    dispatch.
     """
     blocks = blocks_of(function)
     for block in blocks:
@@ -241,7 +245,8 @@ def form_dispatches(
             for value in (*operation.operands, *operation.results):
                 sizes.dynamic_sizes(value)
     for operations in formed:
-        # What only tells sizes may be gone; what is copied to kernels is there without being asked.
+        # Operations that only computed sizes may be gone, and copied ones are added by the
+        # outliner.
         left = [one for one in operations if one.parent is not None and not is_copied(one)]
         if any(is_computation(operation) for operation in left):
             place = placement.runs_on(next(one for one in left if is_computation(one)))
@@ -287,11 +292,11 @@ def _reshape(operation: Operation, sizes: DimensionSizes) -> None:
 HOST_RULES: dict[str, Callable[[Operation, DimensionSizes], None]] = dict.fromkeys(
     RESHAPES, _reshape
 )
-"""What becomes of operations that are in no dispatch."""
+"""How operations outside of any dispatch are converted, by name."""
 
 
 def remove_unused(function: Operation) -> None:
-    """Remove what nothing reads and what does nothing else."""
+    """Erase operations of a function whose results are not read and that have no other effect."""
     for region in function.regions:
         for block in reversed(tuple(region.blocks)):
             for operation in reversed(tuple(block.ops)):
@@ -309,7 +314,10 @@ REGION = "flow.dispatch.region"
 
 
 def inline_regions(function: Operation) -> list[list[Operation]]:
-    """Put the operations of regions in their place; gives those of each."""
+    """Inline all `flow.dispatch.region`; return the operations of each.
+
+    Raises OperationError if a region contains another dispatch or has more than one block.
+    """
     regions = [operation for operation in function.walk() if operation.name == REGION]
     for region in regions:
         nested = (inner for inner in region.walk() if inner is not region)
@@ -335,7 +343,7 @@ def _inline(region: Operation) -> list[Operation]:
 
 
 def outline_workgroups(function: Operation, outliner: KernelOutliner) -> None:
-    """Move kernels in place to executables."""
+    """Move the kernels of `flow.dispatch.workgroups` to executables."""
     for operation in tuple(function.walk()):
         if isinstance(operation, flow.DispatchWorkgroupsOp):
             _outline(operation, function, outliner)

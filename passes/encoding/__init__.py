@@ -1,1 +1,1 @@
-"""Encodings asked for on tensors."""
+"""Passes that give tensors encodings and move these encodings through the program."""

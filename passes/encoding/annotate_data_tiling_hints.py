@@ -1,4 +1,4 @@
-"""Mark the contractions that `set-encoding` gives encodings; marks that are there already count."""
+"""Mark the contractions that `set-encoding` encodes, unless a module has such marks already."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class AnnotateDataTilingHintsPass(ModulePass):
     name = "iree-dispatch-creation-annotate-data-tiling-hints"
 
     data_tiling_op_types: tuple[str, ...] = (MATMUL, SCALED_MATMUL)
-    """Which operations: `matmul`, with at most one batch, M, N and K each; `scaled_matmul`;
-    `convolution`."""
+    """Kinds of operations to mark: `matmul` with at most one batch, M, N and K loop each,
+    `scaled_matmul`, `convolution`.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kinds = {MATMUL, SCALED_MATMUL, CONVOLUTION}
@@ -52,7 +53,7 @@ class AnnotateDataTilingHintsPass(ModulePass):
 
 
 def _is_simple_contraction(operation: Operation) -> bool:
-    """Whether an operation is a contraction with at most one loop of each role."""
+    """Return whether an operation is a contraction with at most one loop of each role."""
     contraction = tiled_contraction(operation)
     if contraction is None:
         return False

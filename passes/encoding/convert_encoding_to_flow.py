@@ -1,4 +1,4 @@
-"""Make `flow.tensor.encode` of the encodings outside of dispatches: the host has them done."""
+"""Convert encodings outside of dispatches to `flow.tensor.encode` of the host program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .propagate_encodings import SET, UNSET
 
 @dataclass(frozen=True)
 class ConvertEncodingToFlowPass(ModulePass):
-    """Replace `set_encoding` and `unset_encoding` that are in no dispatch."""
+    """Convert `set_encoding` and `unset_encoding` outside of dispatches to `flow.tensor.encode`."""
 
     name = "iree-dispatch-creation-convert-encoding-to-flow"
 

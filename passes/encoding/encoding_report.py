@@ -1,7 +1,7 @@
-"""What encodings cost: for each encoded tensor of a host program where it is and what it takes.
+"""Report what encodings cost: the device, layout and storage of each encoded tensor.
 
-A report for people, best made of a program whose layouts are resolved and whose tensors are not yet
-bytes; a tensor whose layout is still open says so. Nothing is changed.
+The report is meant for people. It says most after layouts are resolved and before tensors become
+bytes; an unresolved layout is reported as open. The program is not changed.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ UNKNOWN = "?"
 
 @dataclass(frozen=True, slots=True)
 class EncodedTensor:
-    """One row of the report. Sizes are bytes, `None` where they depend on dynamic dimensions."""
+    """One row of the report. Sizes are bytes; `None` where they depend on dynamic dimensions."""
 
     operation: Operation
-    """Where the tensor is made, or first read if it comes from outside."""
+    """The operation that makes the tensor, or the first that reads it if it comes from outside."""
     tensor: str
     shape: tuple[int, ...]
     layout: str
     packed: tuple[PackedLayout, ...]
-    """What the layout may be; nothing if it is open or unknown."""
+    """The layouts that the encoding may resolve to; empty if it is open or unknown."""
     device: str
     origin: str
-    """The device that laid the tensor out: another one than `device` after a transfer."""
+    """The device that chose the layout; after a transfer it differs from `device`."""
     logical_bytes: int | None
     stored_bytes: int | None
 
     @property
     def waste(self) -> float | None:
-        """The part of the stored bytes that is padding, from 0 to 1."""
+        """The fraction of the stored bytes that is padding, 0 to 1; `None` if unknown."""
         if not self.stored_bytes or self.logical_bytes is None:
             return None
         return 1 - self.logical_bytes / self.stored_bytes
 
 
 def encoded_tensors(module: ModuleOp) -> Iterator[EncodedTensor]:
-    """The encoded tensors of a module's host program, each once, in the order of the program."""
+    """Yield each encoded tensor of a module's host program once, in program order."""
     origins = LayoutOrigins(module)
     seen: set[SSAValue] = set()
     for operation in host_operations(module):
@@ -81,7 +81,7 @@ def encoded_tensors(module: ModuleOp) -> Iterator[EncodedTensor]:
 
 
 def tensors_of(operation: Operation) -> Iterator[tuple[SSAValue, Attribute]]:
-    """The tensors that an operation makes, and the resources that it names tensor types for."""
+    """Yield the tensors that an operation makes and the resources that it types as tensors."""
     for result in operation.results:
         if (tensor := ranked(result)) is not None:
             yield result, tensor
@@ -101,7 +101,7 @@ def tensors_of(operation: Operation) -> Iterator[tuple[SSAValue, Attribute]]:
 
 
 def _packed(tensor: Tensor, encoding: TensorEncoding) -> tuple[PackedLayout, ...] | None:
-    """The layouts that devices give a tensor, `None` if one does not know."""
+    """Return the layouts that the tensor's devices give it; `None` if one of them cannot tell."""
     try:
         return tuple(layout.packed_layout(tensor) for layout in encoding.layouts())
     except EncodingError:
@@ -130,7 +130,7 @@ def _device(affinity: Attribute | None) -> str:
 
 
 def _bytes(tensor: Tensor) -> int | None:
-    """The bytes of a tensor, if they are known and there are any to know."""
+    """Return the storage size of a tensor in bytes; `None` if it is dynamic or has no formula."""
     try:
         formulas = storage_formula_of(tensor)
         return max(f.evaluate() for f in formulas) if all(f.is_static for f in formulas) else None
@@ -142,7 +142,7 @@ COLUMNS = ("tensor", "layout", "device", "laid out for", "bytes", "stored", "pad
 
 
 def render_report(rows: Sequence[EncodedTensor]) -> str:
-    """The rows as a table, and the sum below it."""
+    """Return the rows as a table, followed by a line with their sum."""
     if not rows:
         return "no tensor has an encoding; the passes data-tile and compile give them encodings\n"
     cells = [COLUMNS, *(_cells(row) for row in rows)]

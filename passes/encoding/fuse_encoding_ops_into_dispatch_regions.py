@@ -1,4 +1,4 @@
-"""Put encodings into the dispatch regions that make the tensors: these store them encoded.
+"""Fuse encodings into the dispatch regions that make the tensors, which then store them encoded.
 
     %0 = flow.dispatch.region -> (tensor<4x5xf32>) { ... flow.return %x }
     %1 = iree_encoding.set_encoding %0 : tensor<4x5xf32> -> tensor<4x5xf32, #e>
@@ -11,9 +11,9 @@ becomes
       flow.return %y
     }
 
-Reshapes of a known size between the two move along. A tensor that others read as well is encoded
-outside, unless `enable-aggressive-fusion` lets its region give it twice. An encoding whose sizes
-are not known in front of the region stays.
+Reshapes of static shape between the two move along. A tensor that has other readers is encoded
+outside, unless `enable-aggressive-fusion` lets its region return both forms. An encoding whose
+sizes are not available in front of the region stays where it is.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ENCODABLE = RESHAPES | {
     "tensor.empty",
     "tensor.extract_slice",
 }
-"""What a region may hold that is to store encoded tensors, besides operations of linalg."""
+"""Operations that a region may hold, besides those of linalg, if it is to store encoded tensors."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class FuseEncodingOpsIntoDispatchRegionsPass(ModulePass):
     name = "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions"
 
     enable_aggressive_fusion: bool = False
-    """Whether also tensors that somebody else reads are encoded where they are made."""
+    """Whether tensors with other readers are also encoded where they are made."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for operation in tuple(host_operations(op)):
@@ -85,7 +85,7 @@ class FuseEncodingOpsIntoDispatchRegionsPass(ModulePass):
 
 
 def _can_encode(region: DispatchRegionOp) -> bool:
-    """Whether a region has one block of operations that may store encoded tensors."""
+    """Return whether a region has a single block whose operations may store encoded tensors."""
     return len(region.body.blocks) == 1 and all(
         operation.name in ENCODABLE or operation.name.startswith("linalg.")
         for operation in region.body.block.ops
@@ -93,7 +93,7 @@ def _can_encode(region: DispatchRegionOp) -> bool:
 
 
 def _is_before(value: SSAValue, region: Operation) -> bool:
-    """Whether a value is known in front of an operation of the same block, or around it."""
+    """Return whether a value is available in front of an operation."""
     owner = value.owner
     block = owner if isinstance(owner, Block) else owner.parent
     if block is not region.parent:
@@ -106,7 +106,7 @@ def _encode_inside(
 ) -> None:
     """Replace an encoding by a result of the region that makes its tensor.
 
-    It is the result that was encoded, or one more if that has to be kept.
+    The encoded tensor replaces the plain result, or with `keep` becomes an additional result.
     """
     region = cast(DispatchRegionOp, value.op)
     returned = cast(Operation, region.body.block.last_op)

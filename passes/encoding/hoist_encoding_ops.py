@@ -1,12 +1,12 @@
-"""Take encodings out of dispatch regions, so that they join the kernels that make the tensors.
+"""Hoist encodings out of dispatch regions, so that they can join the kernels that make the tensors.
 
     flow.dispatch.region { %1 = set_encoding %a; %2 = linalg.matmul ins(%1, ...) }
 
-becomes a `set_encoding` in front of the region. In the region, a `set_encoding` first moves up
-through an operation that widens, scales or broadcasts one tensor, and an `unset_encoding` moves
-down through an elementwise operation; the encodings of tensors of another shape say by which map
-they are read. What only leaves the region again stays, and so does padding, which is no layout of
-its own: a kernel that makes the tensor leaves room for it.
+becomes a `set_encoding` in front of the region. Inside the region, `set_encoding` first moves up
+through operations that widen, scale or broadcast one tensor, and `unset_encoding` moves down
+through elementwise operations. Tensors of another shape get encodings with the map by which they
+are read. An encoding that is only returned from the region stays. So does padding, which is no
+layout of its own: the kernel that makes the tensor leaves room for it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .propagate_encodings import SET, UNSET, elementwise_view, on_encoded, only_
 
 CONSTANTS = frozenset({"arith.constant", "flow.tensor.constant"})
 COPIED = CONSTANTS | {"tensor.extract_slice"}
-"""What moves out of a region along with the encoding of it."""
+"""Producers that move out of a region together with the encoding of their result."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class HoistEncodingOpsPass(ModulePass):
 
 
 def _elementwise(operation: Operation) -> StructuredView | None:
-    """The view of an operation that computes each element of one result from one of each tensor."""
+    """Return the view of an operation that reads one element per input for each result element."""
     view = elementwise_view(operation)
     if view is None or operation.results[0].type.name != "tensor":
         return None
@@ -72,14 +72,15 @@ def _elementwise(operation: Operation) -> StructuredView | None:
 
 
 def _inverse(map_: AffineMap) -> AffineMap | None:
-    """The inverse of a permutation, `None` if a map is none."""
+    """Return the inverse of a permutation; `None` if the map is no permutation."""
     return map_.inverse_permutation() if map_.is_projected_permutation() else None
 
 
 def _read_by(encoding: EncodingAttr, view: StructuredView, map_: AffineMap) -> EncodingAttr | None:
-    """The encoding of a tensor that is read by `map_` where one of `encoding` is written.
+    """Return the encoding for an input read by `map_` if the operation's result has `encoding`.
 
-    The slot of the operand gets one map more: from the encoded tensor to the one that is read.
+    The operand's entry in the indexing maps gets one more map: from the encoded tensor to the
+    input.
     """
     inverse = _inverse(view.output_maps[0])
     maps = encoding.user_indexing_maps
@@ -106,9 +107,9 @@ def _encode(
 
 
 def sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
-    """`f(unset(x), y)` becomes `unset(f(x, set(y)))`; `y` is encoded as `f` reads it.
+    """Rewrite `f(unset(x), y)` to `unset(f(x, set(y)))`, with `y` encoded as `f` reads it.
 
-    Nothing is decoded twice: an `unset(x)` that others read stays.
+    An `unset(x)` with other readers stays, so that nothing is decoded twice.
     """
     view = _elementwise(operation)
     if view is None:
@@ -156,7 +157,7 @@ def sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
 
 
 def rise(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
-    """`set(f(x, y))` becomes `f(set(x), set(y))` where `f` widens or broadcasts `x`."""
+    """Rewrite `set(f(x, y))` to `f(set(x), set(y))` if `f` widens, scales or broadcasts `x`."""
     encoding = tensor_encoding(operation.result.type)
     if not isinstance(operation.source, OpResult) or not isinstance(encoding, EncodingAttr):
         return
@@ -185,7 +186,7 @@ def rise(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
 
 
 def _only_widens(view: StructuredView) -> bool:
-    """Whether an operation widens or broadcasts one tensor, and does nothing else."""
+    """Return whether an operation widens or broadcasts one tensor, and does nothing else."""
     computed = [inner.name for inner in view.body.ops if inner is not view.body.last_op]
     return (
         len(view.inputs) == 1
@@ -195,9 +196,9 @@ def _only_widens(view: StructuredView) -> bool:
 
 
 def _scales(view: StructuredView) -> bool:
-    """Whether an operation computes wide elements from narrow ones and from tensors of less rank.
+    """Return whether an operation computes wide elements from one narrow tensor and others.
 
-    The latter are scales, zero points and the like.
+    The other tensors have lower rank: they are scales, zero points and the like.
     """
     tensors = [ranked(value) for value in view.inputs]
     result = ranked(view.outputs[0])
@@ -212,7 +213,7 @@ def _scales(view: StructuredView) -> bool:
 
 
 def _leave(operation: SetEncodingOp, region: Operation) -> None:
-    """Move an encoding in front of its region, if what it encodes is known there."""
+    """Move an encoding in front of its region if its operands are available there."""
     tensor = ranked(operation.result)
     if tensor is None or isinstance(tensor.encoding, PaddingAttr) or not tensor.get_shape():
         return

@@ -1,10 +1,10 @@
-"""Encode once what does not change: out of loops, and for constants when the module is loaded.
+"""Hoist encodes of unchanging tensors out of loops, and those of constants into initializers.
 
-An encode of something that a loop does not change moves in front of the loop. An encode of a
-constant, or of a global that is never written again, moves to an initializer, which keeps the
-result in a global on the device that reads it; encodes of the same constant alike, for the same
-device, share it. What is moved from one device to another in between moves there once, too, or is
-made there.
+An encode of a loop-invariant tensor moves in front of the loop. An encode of a constant, or of an
+immutable global, moves to an initializer, which stores the result in a new global on the device
+that reads it. Equal encodes of the same constant for the same device share one global. Transfers
+between the constant and its encode move to the initializer, or the constant is made on the target
+device.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CONSTANTS = ("arith.constant", "flow.tensor.constant")
 
 @dataclass(frozen=True)
 class HoistEncodingsPass(ModulePass):
-    """Move encodes of what does not change to where they run once."""
+    """Move encodes of unchanging tensors to where they run once."""
 
     name = "hoist-encodings"
 
@@ -47,13 +47,13 @@ class HoistEncodingsPass(ModulePass):
 
 
 class Hoisting:
-    """The change of one module."""
+    """Hoists the encodes of one module."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._globals = {root_symbol(o, "sym_name"): o for o in module.body.block.ops}
         self._hoisted: dict[tuple[object, ...], GlobalOp] = {}
         self._set_last_by: dict[str, Operation] = {}
-        """The initializers behind which globals hold what they are set to."""
+        """The last initializer that stores to each global. Readers of its value come behind it."""
         for initializer in module.body.block.ops:
             if initializer.name == "util.initializer":
                 for operation in initializer.walk():
@@ -61,7 +61,7 @@ class Hoisting:
                         self._set_last_by[root_symbol(operation, "global")] = initializer
 
     def hoist(self, operation: Operation) -> None:
-        """Move one encode as far as it may go."""
+        """Move one encode into an initializer, or out of as many loops as its operands allow."""
         source = operation.operands[0]
         if _function_of(operation).name == "util.initializer":
             return
@@ -77,7 +77,7 @@ class Hoisting:
             builder_before(loop).insert(operation)
 
     def _constant_origin(self, value: SSAValue) -> Operation | None:
-        """The constant, or the load of a global that never changes, that a value is or was."""
+        """Return the constant or load of an immutable global that a value is, or is moved from."""
         for move in _moves(value)[:1]:
             value = move.operands[0]
         if (load := made_by(value, "util.global.load")) is None:
@@ -104,13 +104,14 @@ class Hoisting:
                 Rewriter.erase_op(one)
 
     def _define(self, operation: Operation, origin: Operation, place: Attribute | None) -> GlobalOp:
-        """A global for the encoded tensor, and the initializer that encodes it."""
+        """Define a global for the encoded tensor and an initializer that encodes it."""
         result = operation.results[0]
         name = fresh_name(f"{root_symbol(origin, 'global') or 'constant'}__encoded", self._globals)
         variable = GlobalOp(name, result.type, attributes={AFFINITY: place})
         block = Block()
         source = self._source(origin)
-        # What a global starts with elsewhere has to be moved; a constant is made where it is read.
+        # A global may be initialized on another device, so its value has to be moved; a constant is
+        # made where it is read.
         moved = [source]
         if source.name == "util.global.load":
             for move in _moves(operation.operands[0]):
@@ -132,7 +133,7 @@ class Hoisting:
         return variable
 
     def _source(self, origin: Operation) -> Operation:
-        """The constant contents themselves where they are known: the global need not be kept."""
+        """Return a constant where its contents are known, so that the global need not be kept."""
         variable = self._globals.get(root_symbol(origin, "global"))
         value = None if variable is None else variable.properties.get("initial_value")
         if isinstance(value, DenseIntOrFPElementsAttr):
@@ -145,7 +146,7 @@ class Hoisting:
 
 
 def _moves(value: SSAValue) -> tuple[Operation, ...]:
-    """The moves that bring a value to where it is, first to last."""
+    """Return the moves that bring a value to its device, first to last."""
     moves: list[Operation] = []
     while (move := made_by(value, *MOVES)) is not None:
         moves.append(move)
@@ -154,7 +155,7 @@ def _moves(value: SSAValue) -> tuple[Operation, ...]:
 
 
 def _function_of(operation: Operation) -> Operation:
-    """The operation of the module that an operation is inside of."""
+    """Return the top-level operation of the module that contains an operation."""
     while (parent := operation.parent_op()) is not None and not isinstance(parent, ModuleOp):
         operation = parent
     return operation

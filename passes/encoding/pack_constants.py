@@ -1,12 +1,11 @@
-"""Pack constants when the program is compiled: an encode of known contents becomes its result.
+"""Pack constants at compile time: an encode of known contents becomes the packed constant.
 
     %0 = stream.tensor.constant : tensor<40x33xf32> in ... = dense<...>
     %1 = stream.tensor.encode %0 : tensor<40x33xf32> in ... -> tensor<40x33xf32, #layout> in ...
 
-becomes a constant of the packed tensor, `tensor<3x40x16x1xf32>`: the same bytes, so whoever reads
-them as the encoded tensor finds it. Each (contents, layout) is packed once.
-
-Runs behind specialize-encodings, which resolves layouts.
+becomes a constant of the packed tensor, `tensor<3x40x16x1xf32>`. It has the bytes of the encoded
+tensor, so readers of the encoded tensor are not changed. Each pair of contents and layout is packed
+once. The pass runs after specialize-encodings, which resolves layouts.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 LARGEST_SPLAT = 1 << 20
-"""Bytes to which a constant with one value everywhere may grow when it is packed."""
+"""A splat constant is packed only if the packed constant has at most so many bytes."""
 
 DROPPED = COPIES | {"stream.resource.size", "stream.tensor.constant"}
-"""What only constants that nobody needs leave behind."""
+"""Operations that are erased with a constant that is no longer read."""
 
 Dense = DenseIntOrFPElementsAttr[AnyDenseElement]
 
@@ -72,7 +71,7 @@ class PackConstantsPass(ModulePass):
 
 
 def _constant(value: SSAValue) -> TensorConstantOp | None:
-    """The constant that a resource has the bytes of."""
+    """Return the constant whose bytes a resource holds, found through copies."""
     while isinstance(value, OpResult):
         operation: Operation = value.op
         if operation.name == "stream.tensor.constant":
@@ -96,7 +95,7 @@ def _replace(encode: TensorEncodeOp, value: Dense) -> None:
     result = builder_before(encode).insert(constant).result
     read = list(encode.operands)
     Rewriter.replace_op(encode, [], [result])
-    # Nobody may need the constant as it was.
+    # The unpacked constant may have no reader left.
     while read:
         operand = read.pop()
         if not isinstance(operand, OpResult) or operand.op.parent is None or operand.uses:
@@ -108,10 +107,10 @@ def _replace(encode: TensorEncodeOp, value: Dense) -> None:
 
 
 def pack_elements(value: Attribute, type_: Attribute) -> Dense | None:
-    """A constant in the layout of an encoded type; `None` where that is left to the program.
+    """Return a constant in the layout of an encoded type; `None` if it is to be packed at run time.
 
-    That is so for contents that are not here, layouts that are open or make bytes that are no
-    packed tensor, and for large constants whose value is the same everywhere.
+    `None` is returned if the contents are not in the module, if the layout is open or does not make
+    a packed tensor, and for splats that would grow beyond `LARGEST_SPLAT`.
     """
     layout = _layout(type_)
     if layout is None or not isinstance(value, DenseIntOrFPElementsAttr):
@@ -129,7 +128,7 @@ def pack_elements(value: Attribute, type_: Attribute) -> Dense | None:
     splat = is_splat(constant) and prod(shape) > 1
     width = len(data) if splat and len(data) < prod(shape) else len(data) // prod(shape)
     if splat and prod(extents) == prod(shape):
-        # No tile is filled up, so the value is the same everywhere after packing as well.
+        # Packing adds no padding, so the packed constant is a splat as well.
         return DenseIntOrFPElementsAttr(packed_type, BytesAttr(data[:width]))
     if splat and prod(extents) * width > LARGEST_SPLAT:
         return None
@@ -138,7 +137,7 @@ def pack_elements(value: Attribute, type_: Attribute) -> Dense | None:
 
 
 def _elements(data: bytes, width: int, shape: tuple[int, ...]) -> npt.NDArray[np.void]:
-    """The elements of a constant as so many bytes each, whatever they mean; zero is zero."""
+    """Return the elements as opaque items of `width` bytes; padding with zero bytes means zero."""
     import numpy as np
 
     elements = np.frombuffer(data, np.dtype((np.void, width)))
@@ -146,7 +145,7 @@ def _elements(data: bytes, width: int, shape: tuple[int, ...]) -> npt.NDArray[np
 
 
 def _layout(type_: Attribute) -> PackedLayout | None:
-    """The one layout of an encoded type whose packed tensor has all its bytes."""
+    """Return the layout of an encoded type; `None` if it is open, plain or not unique."""
     encoding = tensor_encoding(type_)
     if encoding is None or None in shape_of(cast(Tensor, type_)):
         return None

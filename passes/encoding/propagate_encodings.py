@@ -1,12 +1,14 @@
-"""Carry encodings along: through elementwise operations, and to where they meet.
+"""Propagate encodings through elementwise operations, and cancel those that meet.
 
-* `set_encoding(unset_encoding(x))` of one encoding is `x`; so is `unset_encoding(set_encoding(x))`.
+* `set_encoding(unset_encoding(x))` and `unset_encoding(set_encoding(x))` become `x` if the types
+  agree.
 * An elementwise operation whose tensors are all decoded from one encoding works on the encoded
   tensors instead, and its result is decoded once.
-* A widening that only feeds an encode works on encoded tensors: the narrow ones are laid out.
+* A widening that is only read by an encode works on encoded tensors, so the narrow ones are laid
+  out.
 
-Padding is computed along with the rest. That is right for whatever it holds, since a decoded
-tensor leaves it out; operations that may trap on it, as integer divisions do, stay where they are.
+The operation then also computes padding. That is right for any contents, since decoding drops the
+padding; operations that may trap on it, such as integer divisions, are left alone.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ TRAPPING = frozenset(
         "arith.remui",
     }
 )
-"""Operations that must not be run on arbitrary numbers."""
+"""Operations that may trap, and so must not be run on padding."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class PropagateEncodingsPass(ModulePass):
 
 
 def _cancel(operation: Operation) -> None:
-    """Remove an operation that undoes another."""
+    """Remove an encode of a decode, or a decode of an encode, if it restores the original type."""
     inverse = made_by(operation.operands[0], UNSET if operation.name == SET else SET)
     if inverse is None or inverse.operands[0].type != operation.results[0].type:
         return
@@ -77,9 +79,10 @@ def _cancel(operation: Operation) -> None:
 
 
 def elementwise_view(operation: Operation) -> StructuredView | None:
-    """The view of an operation that computes each element of one result from given elements.
+    """Return the view of an elementwise operation that may run on padding, or `None`.
 
-    What padding holds does no harm: its one output is not read, and it traps on no number.
+    All loops are parallel, the output's contents are not read, and the body has neither trapping
+    operations nor `linalg.index`.
     """
     view = structured_view(operation)
     if view is None or len(operation.results) != 1:
@@ -94,7 +97,7 @@ def elementwise_view(operation: Operation) -> StructuredView | None:
 
 
 def _pointwise(operation: Operation) -> StructuredView | None:
-    """The same where each input is in the output's order, or a number."""
+    """Return `elementwise_view` if each input is a scalar or is indexed as the output is."""
     view = elementwise_view(operation)
     if view is None:
         return None
@@ -104,7 +107,7 @@ def _pointwise(operation: Operation) -> StructuredView | None:
 
 
 def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
-    """`f(unset(x), unset(y))` becomes `unset(f(x, y))`."""
+    """Rewrite `f(unset(x), unset(y))` to `unset(f(x, y))`."""
     view = _pointwise(operation)
     if view is None:
         return
@@ -131,12 +134,12 @@ def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
 
 
 def only_read_by(decode: Operation, operation: Operation) -> bool:
-    """Whether nobody else reads what a decode makes."""
+    """Return whether an operation is the only reader of a decode's result."""
     return all(use.operation is operation for use in decode.results[0].uses)
 
 
 def _hoist_encoding(operation: Operation, sizes: DimensionSizes) -> None:
-    """`set(widen(x))` becomes `widen(set(x))`."""
+    """Rewrite `set(widen(x))` to `widen(set(x))`."""
     widening = operation.operands[0].owner
     if not isinstance(widening, Operation) or len(tuple(widening.results[0].uses)) != 1:
         return
@@ -167,7 +170,7 @@ def on_encoded(
     before: Operation,
     sizes: DimensionSizes,
 ) -> SSAValue:
-    """The result of an operation on encoded tensors, in front of another operation."""
+    """Emit an operation on encoded inputs in front of `before`, and return its encoded result."""
     type_ = with_encoding(cast(Tensor, operation.results[0].type), encoding)
     builder = located_builder(InsertPoint.before(before), operation)
     empty = builder.insert(EmptyOp(sizes.dynamic_sizes(view.outputs[0]), type_)).tensor

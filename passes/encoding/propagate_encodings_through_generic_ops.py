@@ -3,7 +3,7 @@
     f(unset(x), y) -> unset(f(x, set(y)))
     set(f(x)) -> f(set(x)), where f widens, scales or broadcasts x
 
-A tensor of another shape is encoded by the map by which it is read (`hoist_encoding_ops.py`).
+A tensor of another shape is encoded with the map by which it is read (`hoist_encoding_ops.py`).
 """
 
 from __future__ import annotations

@@ -1,19 +1,17 @@
-"""Ask for layouts: operands and results of contractions get encodings.
+"""Give the operands and results of contractions encodings, which ask for a layout.
 
     %r = linalg.matmul ins(%a, %b) outs(%fill)
-
 becomes
-
     %0 = iree_encoding.set_encoding %a : tensor<4x5xf32> -> tensor<4x5xf32, #lhs>
     %1 = iree_encoding.set_encoding %b : tensor<5x6xf32> -> tensor<5x6xf32, #rhs>
     %2 = linalg.fill ... outs(tensor.empty() : tensor<4x6xf32, #result>)
     %3 = linalg.matmul ins(%0, %1) outs(%2) : tensor<4x6xf32, #result>
     %r = iree_encoding.unset_encoding %3 : tensor<4x6xf32, #result> -> tensor<4x6xf32>
 
-An encoding says which operand of which contraction a tensor is; the layout is resolved when it is
-known where it runs. Operations whose tensors have encodings already are left alone, and so are
-those that read a large operand so seldom that changing its layout costs more than it gains, unless
-the layout is changed once for many runs. What is filled and then encoded is filled encoded.
+An encoding says which operand of which contraction a tensor is; the layout is resolved once the
+device is known. Operations on encoded tensors are left alone. So are operations that read a large
+operand so few times that relaying it out costs more than it gains, unless it is relaid out once for
+many runs. A `set_encoding` of a filled tensor becomes a fill of an encoded tensor.
 """
 
 from __future__ import annotations
@@ -49,19 +47,19 @@ from .analysis.scaled_contractions import split_factors
 from .hoist_encodings import CONSTANTS, LOOPS
 
 KEPT = (*CONSTANTS, "util.global.load")
-"""What has one layout for all runs: it is changed when the module is loaded."""
+"""Producers of tensors that are the same in all runs: they are relaid out once, at module load."""
 
 HINT = "iree.opt.data_tiling"
-"""Marks the operations to encode; where one is marked, only those that are get encodings."""
+"""Marks the operations to encode. If any operation has it, only marked ones get encodings."""
 
 CHOSEN_CODE = "compilation_info"
-"""On operations of which somebody has said how they are to be compiled."""
+"""An attribute of operations for which the program already says how they are compiled."""
 
 LARGE_OPERAND = 1 << 16
-"""Elements of an operand whose change of layout counts."""
+"""An operand with at least so many elements is expensive to relay out."""
 
 FEW_READS = 16
-"""Reads of each element that are too few to pay for a change of its layout."""
+"""Relaying out an operand does not pay if each element is read at most so often."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,10 @@ class SetEncodingPass(ModulePass):
     name = "iree-dispatch-creation-set-encoding"
 
     encode_convolutions: bool = False
-    """Whether convolutions that are not marked get encodings, too: their channels are tiled."""
+    """Whether convolutions without a mark get encodings too, which tile their channels."""
 
     encoding_option: Literal["default", "padding"] = "default"
-    """`padding` asks for room behind rows instead of tiles, between dispatch regions."""
+    """`padding` pads the rows of tensors between dispatch regions instead of tiling operands."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         operations = tuple(host_operations(op))
@@ -108,14 +106,14 @@ class SetEncodingPass(ModulePass):
 
 
 def is_settled(operation: Operation) -> bool:
-    """Whether it is said how an operation is compiled, or how many workgroups run its region."""
+    """Return whether the program says how to compile an operation, or its workgroup count."""
     region = region_of(operation)
     is_counted = region is not None and len(region.regions) > 1 and bool(region.regions[1].blocks)
     return CHOSEN_CODE in operation.attributes or is_counted
 
 
 def _loses(contraction: TiledContraction) -> bool:
-    """Whether an operand is known to be large, read seldom, and another one at each run."""
+    """Return whether an operand is known to be large, seldom read, and different in each run."""
     view = contraction.view
     for value, affine_map in zip(view.inputs, view.maps, strict=False):
         used = affine_map.used_dims()
@@ -130,7 +128,7 @@ def _loses(contraction: TiledContraction) -> bool:
 
 
 def _is_kept(value: SSAValue, operation: Operation) -> bool:
-    """Whether a value is a constant or a global, or stays while a loop runs its operation."""
+    """Return whether a value is a constant, a global's or invariant in a loop around a reader."""
     if made_by(value, *KEPT):
         return True
     block = block_with(value)
@@ -143,7 +141,7 @@ def _is_kept(value: SSAValue, operation: Operation) -> bool:
 
 
 class ContractionEncoder:
-    """Rewrites contractions of a module one by one."""
+    """Encodes the contractions of a module one by one."""
 
     def __init__(self, spelling: Spelling, sizes: DimensionSizes) -> None:
         self._spelling: Spelling = spelling
@@ -180,14 +178,14 @@ class ContractionEncoder:
         Rewriter.replace_op(operation, [], [unset.result])
 
     def fold_fill(self, operation: SetEncodingOp) -> None:
-        """Fill an encoded tensor where a tensor is filled and then encoded."""
+        """Replace a `set_encoding` of a filled tensor by a fill of an encoded tensor."""
         if made_by(operation.source, "linalg.fill") is None:
             return
         filled = self._filled(operation.source, operation.result.type, builder_before(operation))
         Rewriter.replace_op(operation, [], [filled])
 
     def _dynamic_loops(self, contraction: TiledContraction) -> tuple[SSAValue, ...]:
-        """The extents of the loops that are not known, in order; 2024 does not list them."""
+        """Return the extents of dynamic loops, in order; spelling `2024` does not list them."""
         if self._spelling == "2024":
             return ()
         return tuple(
@@ -211,9 +209,10 @@ class ContractionEncoder:
         loops: tuple[SSAValue, ...],
         builder: Builder,
     ) -> SSAValue:
-        """The tensor with an encoding; a block encodes it once, however often it is read.
+        """Return the encoded tensor, which is encoded once per block however often it is read.
 
-        Not so a weight, which may be read on several devices: each encodes it for itself.
+        A constant or a global's value is encoded for each reader, since readers may be on several
+        devices.
         """
         key = builder.insertion_point.block, value, encoding, loops
         if key not in self._made or _is_everywhere(value):
@@ -229,14 +228,14 @@ class ContractionEncoder:
         loops: tuple[SSAValue, ...],
         builder: Builder,
     ) -> SSAValue:
-        """What products are added to: filled where it is needed instead of being laid out again."""
+        """Return the encoded initial accumulators. A fill is redone, not relaid out."""
         if made_by(value, "linalg.fill", "tensor.empty"):
             type_ = with_encoding(cast(Tensor, value.type), encoding)
             return self._filled(value, type_, builder)
         return self._set(value, encoding, loops, builder)
 
     def _filled(self, value: SSAValue, type_: Tensor, builder: Builder) -> SSAValue:
-        """An encoded tensor that is filled as `value` is, or as empty."""
+        """Emit an encoded tensor that is filled as `value` is, or is empty as `value` is."""
         owner = cast(Operation, value.owner)
         empty = builder.insert(EmptyOp(self._sizes.dynamic_sizes(value), type_)).tensor
         if owner.name == "tensor.empty":
@@ -245,5 +244,5 @@ class ContractionEncoder:
 
 
 def _is_everywhere(value: SSAValue) -> bool:
-    """Whether a tensor may be on each device that reads it."""
+    """Return whether a tensor is a constant or a global's, which several devices may hold."""
     return made_by(value, "arith.constant", "util.global.load") is not None

@@ -1,1 +1,1 @@
-"""Passes at the edge between programs and the devices that run them."""
+"""Passes that assign devices and convert host programs to calls of the HAL runtime."""

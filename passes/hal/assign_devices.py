@@ -1,7 +1,7 @@
-"""Give a program that names no device one: the machine that compiles it, as a local device.
+"""Define a local device for the compiling machine in programs that name no device.
 
-Programs that define devices are left alone, but for functions that run on a grid whose processes
-have devices: they are placed there.
+A program that defines devices keeps them. Functions on a grid whose processes have devices are
+placed on these.
 """
 
 from __future__ import annotations
@@ -40,16 +40,17 @@ NAME = "device"
 
 @dataclass(frozen=True)
 class AssignDevicesPass(ModulePass):
-    """Define a device where a module has none; place processes where their grid says."""
+    """Define a device where a module has none; place processes on the devices of their grid."""
 
     name = "assign-devices"
 
     cpu_features: str = HOST
-    """What the device's processor can do, as `+avx2,+fma`; `host` for what this machine can."""
+    """The CPU features of the device, such as `+avx2,+fma`; `host` for those of this machine."""
 
     layouts: bool = True
-    """Whether the device has layouts of its own; else tensors stay in rows, and kernels lay out
-    what they read where that pays."""
+    """Whether the device has layouts of its own. If not, tensors stay in row-major order, and
+    kernels relay out what they read where that pays.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         place_processes(op)
@@ -65,7 +66,7 @@ class AssignDevicesPass(ModulePass):
 
 
 def local_device(features: str, *, has_layouts: bool) -> DeviceTargetAttr:
-    """A device that runs on this machine's processor, in layouts of IREE's or in rows."""
+    """Return a device on this machine's CPU, with IREE's CPU layouts or with row-major tensors."""
     architecture = {"AMD64": "x86_64", "arm64": "aarch64"}.get(machine(), machine())
     configuration: dict[str, Attribute] = {
         "cpu_features": StringAttr(features),
@@ -82,7 +83,7 @@ def local_device(features: str, *, has_layouts: bool) -> DeviceTargetAttr:
 
 
 def host_features() -> str:
-    """What this machine's processor can do, as LLVM names it."""
+    """Return the features of this machine's CPU, with LLVM's names."""
     from llvmlite import binding
 
     features = cast(Mapping[str, bool], binding.get_host_cpu_features())

@@ -1,4 +1,4 @@
-"""`convert-stream-to-hal`: from asynchronous operations to calls of a runtime, as one pass."""
+"""The pipeline `convert-stream-to-hal`: from asynchronous operations to calls of a runtime."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..manager.named_pipeline import NamedPipeline, default_passes
 
 @dataclass(frozen=True)
 class ConvertStreamToHalPass(NamedPipeline):
-    """Schedule and allocate what devices do, and turn it into calls of a runtime.
+    """Schedule and allocate the work of devices, and convert it to calls of a runtime.
 
-    It takes what `data-tile` makes of tensors.
+    The input is a tensor program that `data-tile` has lowered to `stream`.
     """
 
     name = "convert-stream-to-hal"
 
     def passes(self) -> tuple[ModulePass, ...]:
-        """The stages; each can be run alone under its own name."""
+        """Return the stages; each is also a pass of its own."""
         return default_passes(
             "iree-stream-materialize-copy-on-write",
             "iree-stream-refine-usage",

@@ -1,8 +1,8 @@
-"""From `stream` to `hal`: what a host program asks of devices, as calls of a runtime.
+"""Convert the `stream` operations of a host program to `hal`.
 
-Resources become buffers, timepoints fences, commands command buffers that queues run. Control flow,
-calls and globals only change the types of what they carry. Kernels are in `hal.executable` already;
-of several variants, the host program asks the device which it can run.
+Resources become buffers, timepoints become fences, and commands become command buffers that queues
+run. Control flow, calls and globals only change types. Kernels are in `hal.executable` already; if
+an executable has several variants, the host program asks the device which of them it can run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TYPES: dict[str, Attribute] = {
 
 @dataclass(frozen=True)
 class HalConversionPass(ModulePass):
-    """Turn what programs do with resources and timepoints into calls of a runtime."""
+    """Convert the use of resources and timepoints to calls of a runtime."""
 
     name = "iree-hal-conversion"
 
@@ -67,14 +67,14 @@ class HalConversionPass(ModulePass):
 
 
 def _is_converted(operation: Operation) -> bool:
-    """Whether an operation is replaced on its own, and not with commands around it."""
+    """Return whether an operation is converted on its own, not within `stream.cmd.execute`."""
     if operation.name == "stream.cmd.func" or not operation.name.startswith("stream."):
         return False
     return all(scope.name != "stream.cmd.execute" for scope in enclosing(operation.parent_op()))
 
 
 def _retype(operation: Operation) -> None:
-    """Let what an operation defines, takes and gives have types of `hal`."""
+    """Change the types of an operation's results, block arguments and type properties to `hal`."""
     if operation.name == "stream.cmd.func":
         _declare(operation)
         return
@@ -90,7 +90,7 @@ def _retype(operation: Operation) -> None:
 
 
 def _names_stream(variable: Operation) -> bool:
-    """Whether a global starts as the timepoint that is always reached, which is no fence."""
+    """Return whether a global starts as the immediate timepoint, which is not a fence."""
     value = variable.properties.get("initial_value")
     return value is not None and value.name == "stream.timepoint"
 
@@ -109,7 +109,7 @@ def _held(type_: Attribute) -> Attribute:
 
 
 def _declare(function: Operation) -> None:
-    """A function outside that is given a command buffer, and buffers of its binding table."""
+    """Declare an external function on a command buffer; buffers follow their binding table slot."""
     type_ = cast(FunctionType, function.properties["function_type"])
     inputs: list[Attribute] = [CommandBufferType()]
     for each in type_.inputs:

@@ -1,7 +1,7 @@
-"""Give kernels the form in which devices load them: variants for targets, bindings and constants.
+"""Convert executables to the form that devices load: target variants, bindings and constants.
 
-An executable of `stream` becomes one of `hal`, with a variant for each target that it is dispatched
-to. A kernel takes no arguments any more; it asks for what its pipeline layout lists:
+A `stream` executable becomes a `hal` executable with a variant for each target that it is
+dispatched to. A kernel has no arguments afterwards; it loads what its pipeline layout lists:
 
     func.func @f(%a: !stream.binding, %n: i32, %b: !stream.binding)
 
@@ -10,8 +10,8 @@ becomes a function that begins with
     %n = hal.interface.constant.load layout(#layout) ordinal(0) : i32
     %1 = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : ...
 
-and `stream.cmd.dispatch` names the kernel in each variant that its device may run. Executables
-that nothing dispatches are dropped.
+and `stream.cmd.dispatch` names the kernel in each variant that its device may run. Executables that
+are never dispatched are erased.
 """
 
 from __future__ import annotations
@@ -74,22 +74,22 @@ INDEX = IndexType()
 READ_ONLY = IntegerAttr(1, i32)
 WRITES = ACCESS["wo"]
 WORKGROUP = ("stream.dispatch.workgroup.", "flow.dispatch.workgroup.")
-"""What a kernel asks of the workgroup that runs it."""
+"""Prefixes of operations that query the workgroup."""
 
 KNOWN = ("alignment", "values")
-"""What arguments may say under the name of the dialect, `stream.alignment`."""
+"""Argument attributes that are kept, without the dialect prefix as in `stream.alignment`."""
 
 
 @dataclass(slots=True)
 class Uses:
-    """What the dispatches of one kernel tell of it."""
+    """What the dispatches of one kernel determine about it."""
 
     kernel: Kernel
     written: list[bool]
-    """Which bindings any of them writes to."""
+    """For each binding, whether any dispatch writes to it."""
 
     def layout(self) -> PipelineLayoutAttr:
-        """What the kernel is given."""
+        """Return the pipeline layout of the kernel."""
         constants = len(self.kernel.function.regions[0].blocks[0].args) - len(self.written)
         return PipelineLayoutAttr(
             IntegerAttr(constants, INDEX) if constants else NoneAttr(),
@@ -106,7 +106,7 @@ class Uses:
 
 @dataclass(slots=True)
 class Loaded:
-    """An executable that is dispatched: its kernels by their exports, and variants by target."""
+    """An executable that is dispatched: kernel uses by export, and variant names by target."""
 
     uses: dict[Operation, Uses] = field(default_factory=dict[Operation, Uses])
     variants: dict[ExecutableTargetAttr, str] = field(
@@ -146,7 +146,7 @@ def _name_variants(
     affinities: AffinityAnalysis,
     loaded: dict[Operation, Loaded],
 ) -> None:
-    """Let a dispatch name its kernels in the variants of its device's targets."""
+    """Make a dispatch name its kernels in the variants for its device's targets."""
     entries: list[SymbolRefAttr] = []
     for entry in entry_points(dispatch):
         kernel = kernels.of_entry_point(entry, dispatch)
@@ -176,7 +176,7 @@ def _name_variants(
 
 
 def _note(dispatch: CmdDispatchOp, kernel: Kernel, executable: Loaded) -> None:
-    """What a dispatch tells of its kernel. Raises OperationError if they do not fit."""
+    """Record which bindings a dispatch writes. Raises OperationError if their number is wrong."""
     written = [bool(access.value.data & WRITES) for access in dispatch.resource_accesses]
     if (taken := _bindings(kernel)) != len(written):
         raise OperationError(
@@ -187,7 +187,7 @@ def _note(dispatch: CmdDispatchOp, kernel: Kernel, executable: Loaded) -> None:
 
 
 def _bindings(kernel: Kernel) -> int:
-    """How many bindings a kernel takes."""
+    """Return how many bindings a kernel takes."""
     block = kernel.function.regions[0].blocks.first
     if block is None:
         raise OperationError(kernel.function, "is a kernel without a body")
@@ -197,7 +197,7 @@ def _bindings(kernel: Kernel) -> int:
 def _executable(
     context: Context, origin: StreamExecutableOp | ExecutableSourceOp, loaded: Loaded
 ) -> Operation:
-    """The executable of `hal` for one of `stream`, or for one whose targets were not chosen yet."""
+    """Build the `hal` executable for one of `stream`, or for a source without targets."""
     if isinstance(origin, ExecutableSourceOp) and origin.objects is not None:
         raise OperationError(
             origin, "has objects for some targets: expected a source that its targets compile"
@@ -248,7 +248,7 @@ def _variant(
 
 
 def _named(module: Operation, function: Operation) -> Operation:
-    """The function of a copy of a module that another one is copied from."""
+    """Return the function of a cloned module that corresponds to a function of the original."""
     name = function.properties["sym_name"]
     operations = module.regions[0].block.ops
     return next(each for each in operations if each.properties.get("sym_name") == name)
@@ -278,10 +278,9 @@ def _export(context: Context, uses: Uses, ordinal: int) -> Operation:
 
 
 def _use_interface(context: Context, function: Operation, uses: Uses) -> None:
-    """Let a kernel ask for what it was given.
+    """Replace the arguments of a kernel by loads of constants and by binding subspans.
 
-    What is known of an argument, `stream.alignment` and `stream.values`, is told where it is asked
-    for.
+    The argument attributes `stream.alignment` and `stream.values` move to these operations.
     """
     layout, block = uses.layout(), function.regions[0].blocks[0]
     builder = located_builder(InsertPoint.at_start(block), function)

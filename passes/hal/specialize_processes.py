@@ -1,9 +1,9 @@
-"""Give each kind of process its own copy of the host program, where processes run on other targets.
+"""Copy the host program for each kind of process, if processes run on different targets.
 
 A grid names the device of each process, and `assign-devices` has placed the program on "the device
 of the process", which may be any of them. Processes whose devices have equal targets are of one
-kind. For each kind there is a copy of what runs on, or is kept on, that device: functions, globals
-and their initializers. The copies differ in nothing but the device that they name:
+kind. For each kind, the functions, globals and initializers on that device are copied. The copies
+differ only in the device that they name:
 
     util.global private @g_kind {shard.grid = @g} : index   which kind this process is of
     util.func public @main(%x: !hal.buffer_view) -> !hal.buffer_view {
@@ -12,8 +12,8 @@ and their initializers. The copies differ in nothing but the device that they na
       case 0 { %1 = util.call @main_on_a(%x) ... }
       default { %1 = util.call @main_on_b(%x) ... }
 
-So the choice is part of the program, and whoever runs it needs no table. Executables are shared
-still: `specialize-encodings`, which comes next, makes of each what the targets need.
+So the choice is part of the program, and the runtime needs no table. The copies still share
+executables; `specialize-encodings`, the next pass, specialises those for their targets.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from .placement.process_devices import affinity_of_device, name_of, place_proces
 
 INDEX = IndexType()
 ENTRY_POINT = ("iree.abi.stub", "iree.reflection")
-"""What is noted on functions that callers see."""
+"""Attributes of functions that callers see."""
 
 
 @dataclass(frozen=True)
@@ -79,17 +79,20 @@ class SpecializeProcessesPass(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Processes by what their code is compiled for."""
+    """The kinds of processes, by the targets that their code is compiled for."""
 
     grid: Operation
     of_process: tuple[int, ...]
-    """The kind of each process; kinds are numbered as they come."""
+    """The kind of each process; kinds are numbered in order of appearance."""
     devices: tuple[tuple[str, ...], ...]
     """The devices of each kind, in the order of the processes."""
 
 
 def kinds_of_processes(context: Context, module: ModuleOp, device: Operation) -> Kinds:
-    """The kinds of the processes that a device stands for. Raises OperationError at the grid."""
+    """Return the kinds of the processes that a device global stands for.
+
+    Raises OperationError if its grid names no devices, or if a device's targets are not known.
+    """
     name = root_symbol(device, "sym_name")
     reference = device.attributes[GRID_ATTRIBUTE]
     grid_name = reference.root_reference.data if isinstance(reference, SymbolRefAttr) else ""
@@ -114,7 +117,7 @@ def kinds_of_processes(context: Context, module: ModuleOp, device: Operation) ->
 
 
 class Specialization:
-    """The change of a module for one grid."""
+    """Specialises a module for the kinds of processes of one grid."""
 
     def __init__(self, module: ModuleOp, device: Operation, kinds: Kinds) -> None:
         self._module = module
@@ -124,7 +127,11 @@ class Specialization:
         self._taken = names_in(module)
 
     def apply(self) -> None:
-        """Replace what is on the device by what is on the device of each kind."""
+        """Replace what is on the device by copies on the device of each kind.
+
+        Raises OperationError if a function that does not run on the grid's processes uses their
+        state.
+        """
         members = self._members()
         grid = name_of(self._kinds.grid)
         places = [
@@ -141,10 +148,10 @@ class Specialization:
                 self._replace(member, [each[position] for each in copies], kind)
         Rewriter.erase_op(self._device)
 
-    # What runs there?
+    # Operations on the device
 
     def _members(self) -> list[Operation]:
-        """Functions, globals and initializers of the device, in order."""
+        """Return the functions, globals and initializers on the device, in order."""
         operations = [
             operation
             for operation in self._module.body.block.ops
@@ -158,7 +165,8 @@ class Specialization:
                 operation in found or _uses(operation, names)
             ):
                 found.add(operation)
-                # What it sets goes with what else it sets, such as the size of a tensor.
+                # Other globals that this initializer sets, such as a tensor's size, belong to it as
+                # well.
                 names |= {
                     root_symbol(each, "global")
                     for each in operation.walk()
@@ -192,7 +200,7 @@ class Specialization:
     # Copies
 
     def _copy(self, members: Sequence[Operation], kind: int, device: str) -> list[Operation]:
-        """All members for one kind of process, under names that say which."""
+        """Copy all members for one kind of process, with the device's name in their names."""
         names = {
             name: self._fresh(f"{name}_on_{device}")
             for member in members
@@ -218,10 +226,10 @@ class Specialization:
         self._taken.add(name)
         return name
 
-    # The choice
+    # Choice of the copy
 
     def _define_kind(self, base: str, before: Operation) -> str:
-        """Define a global that tells each process its kind."""
+        """Define a global that holds the kind of each process; return its name."""
         name = self._fresh(base)
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
@@ -241,7 +249,7 @@ class Specialization:
         return name
 
     def _replace(self, member: Operation, copies: Sequence[Operation], kind: str) -> None:
-        """Put the copies in the place of a member."""
+        """Replace a member by its copies; a public function remains and chooses among them."""
         is_public = member.name in FUNCTIONS and visibility(member) == "public"
         for number, copy in enumerate(copies):
             if is_public:
@@ -256,7 +264,7 @@ class Specialization:
 
 
 def _uses(operation: Operation, names: set[str]) -> Operation | None:
-    """The first operation inside of another that uses one of some globals or functions."""
+    """Return the first operation inside of another that uses one of some globals or functions."""
     for inner in operation.walk():
         if root_symbol(inner, "global") in names:
             return inner
@@ -266,7 +274,7 @@ def _uses(operation: Operation, names: set[str]) -> Operation | None:
 
 
 class _DeviceReplacer(AttributeReplacer):
-    """Puts another affinity in the place of those that name a device."""
+    """Replaces affinities that name a device by another affinity."""
 
     def __init__(self, name: str, place: Attribute) -> None:
         super().__init__()
@@ -279,7 +287,7 @@ class _DeviceReplacer(AttributeReplacer):
 
 
 def _hide(function: Operation) -> None:
-    """Make a copy of a function one that only this module calls."""
+    """Make a copy of a function private, without the attributes of an entry point."""
     function.properties["sym_visibility"] = StringAttr("private")
     for name in ENTRY_POINT:
         function.attributes.pop(name, None)
@@ -288,7 +296,7 @@ def _hide(function: Operation) -> None:
 
 
 def _run_only_in(initializer: Operation, kind: str, number: int) -> None:
-    """Let an initializer do what it does in processes of one kind only."""
+    """Make an initializer run in processes of one kind only."""
     region = initializer.regions[0]
     end = region.blocks[0].last_op
     if len(region.blocks) > 1 or end is None:
@@ -316,7 +324,7 @@ def _run_only_in(initializer: Operation, kind: str, number: int) -> None:
 
 
 def _choose(function: Operation, names: Sequence[str], kind: str) -> None:
-    """Let a function call that of its copies which is for the process."""
+    """Replace a function's body by a call of the copy for the process's kind."""
     region = function.regions[0]
     types = cast(FunctionType, function.properties["function_type"])
     ties = function.properties.get("tied_operands")

@@ -1,17 +1,15 @@
-"""Give the functions that callers see the interface of a HAL: buffer views in, buffer views out.
+"""Give public functions the interface of the HAL: buffer views as arguments and results.
 
     func.func @f(%a: tensor<?x4xf32>) -> tensor<?x4xf32>
-
 becomes
-
     util.func public @f(%a: !hal.buffer_view) -> !hal.buffer_view attributes {iree.abi.stub, ...}
 
-whose body imports what was passed on the device that the argument names, and exports the results.
-Calls are synchronous: results are ready on return. A function that the program calls itself stays,
-as a private one on tensors that the new one calls.
+whose body imports each argument on the device that the argument names, and exports the results.
+Calls are synchronous: results are ready on return. If the program itself calls the function, its
+body moves to a private function on tensors, which the public one calls.
 
-Arguments and results may say how callers name them (`iree.abi.name`), which type these see
-(`iree.abi.encoding`), and that an argument is the buffer that a result is stored in
+Attributes of arguments and results give the name that callers use (`iree.abi.name`), the type that
+they see (`iree.abi.encoding`), or say that an argument is the buffer in which a result is stored
 (`iree.abi.output`).
 """
 
@@ -60,9 +58,9 @@ from ..stream.analysis.device_placement import boundary_affinity
 INDEX = IndexType()
 BUFFER_VIEW = BufferViewType()
 STUB = "iree.abi.stub"
-"""On functions that callers see as they are."""
+"""Marks functions that have the interface of the HAL already."""
 INTERFACE = frozenset(f"iree.abi.{name}" for name in ("affinity", "encoding", "output"))
-"""What arguments and results say of what callers see."""
+"""Attributes of arguments and results that imports and exports replace."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class WrapEntryPointsPass(ModulePass):
 
 
 def _keep_inside(module: ModuleOp, function: Operation) -> None:
-    """Leave a function to the program under another name, and only call it for others."""
+    """Move a function's body to a private function, which the program and the public one call."""
     name = root_symbol(function, "sym_name")
     inside = SymbolRefAttr(fresh_name(f"_{name}", names_in(module)))
     kept = function.clone()
@@ -119,17 +117,21 @@ def _is_entry_point(function: Operation) -> bool:
 
 
 class Wrapper:
-    """The change of one function."""
+    """Wraps one function."""
 
     def __init__(self, function: Operation) -> None:
         self._function = function
         self._type = cast(FunctionType, function.properties["function_type"])
         self._declaration = declaration(function)
         self._outputs: dict[int, SSAValue] = {}
-        """By the numbers of results the buffers that they are stored in."""
+        """For result numbers, the buffers in which these results are stored."""
 
     def wrap(self) -> None:
-        """Replace the function."""
+        """Replace the function by one on buffer views.
+
+        Raises OperationError if an argument or result is encoded, or a result is stored in an
+        argument that is no buffer.
+        """
         function = self._function
         region = function.regions[0]
         self._find_outputs(region.blocks[0])
@@ -165,11 +167,11 @@ class Wrapper:
         replace_by(function, new)
 
     def _told(self, group: str, index: int, name: str, default: Attribute) -> Attribute:
-        """What an argument or a result says of what callers see."""
+        """Return an `iree.abi` attribute of an argument or result."""
         return boundary_attributes(self._function, group, index).get(f"iree.abi.{name}", default)
 
     def _find_outputs(self, block: Block) -> None:
-        """Find the buffers that results are stored in."""
+        """Find the arguments in which results are stored."""
         for index, argument in enumerate(block.args):
             output = self._told("arg_attrs", index, "output", UnitAttr())
             if isinstance(output, IntegerAttr):
@@ -258,12 +260,12 @@ class Wrapper:
 
 
 def _passed(type_: Attribute) -> Attribute:
-    """The type that a caller sees."""
+    """Return the type that a caller sees."""
     return BUFFER_VIEW if isinstance(type_, TensorType) else type_
 
 
 def _without_interface(attributes: Attribute | None) -> Attribute | None:
-    """Attributes of arguments or results but for those that imports and exports stand for."""
+    """Return argument or result attributes without those that imports and exports replace."""
     if not isinstance(attributes, ArrayAttr):
         return None
     kept = [
@@ -274,7 +276,7 @@ def _without_interface(attributes: Attribute | None) -> Attribute | None:
 
 
 def declaration(function: Operation) -> str:
-    """The function as its author wrote it, for people and for tools that show what it takes."""
+    """Return the original signature as text, for people and for tools that show it."""
     type_ = cast(FunctionType, function.properties["function_type"])
     name = cast(StringAttr, function.properties["sym_name"]).data
     inputs = _declared(function, "arg_attrs", type_.inputs.data, "input")

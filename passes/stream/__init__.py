@@ -1,1 +1,1 @@
-"""Dispatches, affinities and encodings specialised per device."""
+"""Convert dispatches to `stream`, specialise encodings per device, schedule and allocate."""

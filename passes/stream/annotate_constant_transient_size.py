@@ -1,9 +1,8 @@
-"""Say in the reflection of functions how much transient storage they need, where that is constant.
+"""Add the size of transient storage to the reflection of functions where it is constant.
 
     util.func public @f(...) attributes {iree.reflection = {iree.abi.transients.size = @f$size}}
 
-gets `iree.abi.transients.size.constant = 256 : index` beside it, if `@f$size` returns 256 whatever
-it is given.
+also gets `iree.abi.transients.size.constant = 256 : index` if `@f$size` returns 256 for all inputs.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SIZE = "iree.abi.transients.size"
 
 @dataclass(frozen=True)
 class AnnotateConstantTransientSizePass(ModulePass):
-    """Say how much transient storage functions need, where that is constant."""
+    """Annotate functions with the size of their transient storage where it is constant."""
 
     name = "iree-stream-annotate-constant-transient-size"
 
@@ -45,7 +44,7 @@ class AnnotateConstantTransientSizePass(ModulePass):
 
 
 def _constant_result(function: Operation | None) -> int | None:
-    """What a function of one block always returns."""
+    """Return the constant that a function of one block returns, or `None`."""
     blocks = function.regions[0].blocks if function is not None and function.regions else ()
     if len(blocks) != 1 or (last := blocks[0].last_op) is None:
         return None

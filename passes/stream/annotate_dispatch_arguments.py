@@ -1,4 +1,4 @@
-"""Say of each argument of a kernel what all dispatches give it.
+"""Annotate each argument of a kernel with what holds in all dispatches.
 
     stream.cmd.dispatch @ex::@f(%c128 : index) {ro %r[%c64 for %n] ...}
     stream.cmd.dispatch @ex::@f(%c192 : index) {ro %r[%c128 for %n] ...}
@@ -9,8 +9,8 @@ run
       %x: index {stream.alignment = 64 : index, stream.values = [128 : index, 192 : index]},
       %b: !stream.binding {stream.alignment = 64 : index})
 
-`stream.values` are the only numbers that are given, `stream.alignment` is a power of two that
-divides all of them; for a binding it divides its offsets.
+`stream.values` lists all numbers that are passed. `stream.alignment` is a power of two that divides
+all of them; for a binding it divides the offsets.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ VALUES, ALIGNMENT = "stream.values", "stream.alignment"
 
 @dataclass(frozen=True)
 class AnnotateDispatchArgumentsPass(ModulePass):
-    """Say which numbers kernels are given, and what these are multiples of."""
+    """Annotate kernel arguments with the possible values and alignments."""
 
     name = "iree-stream-annotate-dispatch-arguments"
 
@@ -74,7 +74,7 @@ def _annotate(function: Operation, block: Block, dispatches: Sequence[CmdDispatc
 
 
 def _values(given: Sequence[SSAValue]) -> dict[str, Attribute]:
-    """The numbers that are given, if these are few."""
+    """Return the `stream.values` entry if all operands have known possible constants."""
     if not all(isinstance(each.type, IndexType | IntegerType) for each in given):
         return {}
     found = [constants for each in given if (constants := possible_constants(each)) is not None]
@@ -85,7 +85,10 @@ def _values(given: Sequence[SSAValue]) -> dict[str, Attribute]:
 
 
 def _alignment(given: Sequence[SSAValue], of_zero: int) -> dict[str, Attribute]:
-    """A power of two that divides what is given; `of_zero` if that is 0 alone."""
+    """Return the `stream.alignment` entry: a power of two that divides all operands.
+
+    `of_zero` is used if all operands are 0.
+    """
     divisor = gcd(*(integer_facts(each).divisor for each in given))
     power = divisor & -divisor if divisor else of_zero
     return {ALIGNMENT: IntegerAttr(power, IndexType())} if power > 1 else {}

@@ -1,4 +1,4 @@
-"""Tell kernels what is known of the numbers that they are given, dispatch by dispatch.
+"""Tell kernels the ranges and divisors of their integer operands, for each dispatch.
 
     stream.cmd.dispatch @ex::@f(%c128, %n : index, index) {...}
     stream.cmd.dispatch @ex::@f(%c192, %m : index, index) {...}   // %m = util.align %n, %c64
@@ -9,7 +9,7 @@ run a kernel that begins with
         %x[<umin = 128, umax = 128, udiv = 128>, <umin = 192, umax = 192, udiv = 192>],
         %y[<>, <udiv = 64>] : index, index
 
-where the facts of one dispatch have one place in every list.
+in which the facts of one dispatch have the same position in each list.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .kernels.uniform_operands import uniform_arguments
 
 @dataclass(frozen=True)
 class AnnotateDispatchAssumptionsPass(ModulePass):
-    """Begin kernels with what is known of their numbers."""
+    """Insert known ranges and divisors of their operands at the start of kernels."""
 
     name = "iree-stream-annotate-dispatch-assumptions"
 

@@ -1,4 +1,4 @@
-"""Give resources back behind what uses them last, where a block has all that does.
+"""Deallocate resources after their last use, if all uses are in one block.
 
     %r, %t = stream.resource.alloca uninitialized on(A) : !stream.resource<transient>{%n} => ...
     %u = stream.cmd.execute on(A) await(%t) => with(%r as %a: ...) { ... }
@@ -8,7 +8,8 @@ is followed by
 
     %w = stream.resource.dealloca on(A) await(%v) => %r : ...
 
-What is returned, exported, stored or carried by control flow lives on: nothing counts references.
+Resources that are returned, exported, stored or carried by control flow are not deallocated, since
+there is no reference count at run time.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from ...ir.host_programs import host_operations
 from ...ir.locations import located_builder
 
 SAME = frozenset({"stream.resource.subview", "stream.timepoint.await"})
-"""Operations that give a resource another name."""
+"""Operations whose result is another name of the resource."""
 
 READS = frozenset({"stream.resource.load", "stream.resource.size", "stream.resource.store"})
-"""What the host does with a resource that is there."""
+"""Operations by which the host accesses a resource."""
 
 
 @dataclass(frozen=True)
 class AutomaticReferenceCountingPass(ModulePass):
-    """Give resources back as soon as nothing needs them."""
+    """Deallocate resources after their last use."""
 
     name = "iree-stream-automatic-reference-counting"
 
@@ -49,7 +50,7 @@ class AutomaticReferenceCountingPass(ModulePass):
 
 
 def _users(alloca: ResourceAllocaOp) -> set[Operation] | None:
-    """What uses a resource; `None` if it is given back, or goes where it cannot be followed."""
+    """Return all users of a resource; `None` if it is deallocated already or cannot be followed."""
     names: list[SSAValue] = [alloca.result]
     users: set[Operation] = set()
     for name in names:
@@ -66,7 +67,7 @@ def _users(alloca: ResourceAllocaOp) -> set[Operation] | None:
 
 
 def _is_name(user: Operation, operand: int, result: SSAValue) -> bool:
-    """Whether a result is the resource that one of the operands is."""
+    """Return whether a result is another name of an operand."""
     return len(user.results) == 1 or result is user.results[operand]
 
 

@@ -1,11 +1,11 @@
-"""Make what is made of nothing anew for each device that reads it, rather than moving it there.
+"""Clone operations without tensor inputs for each device that reads them, to avoid transfers.
 
     %0 = flow.tensor.splat %value : tensor<4xf32>
     %1 = flow.dispatch @ex::@f(%0) {stream.affinity = A} : ...
     %2 = flow.dispatch @ex::@f(%0) {stream.affinity = B} : ...
 
-gets a splat for each of the dispatches, and so does what only reshapes or copies such a tensor.
-Operations that say where they run stay one.
+gets one splat per dispatch. Operations that only reshape or copy such a tensor are cloned with it.
+Operations with an affinity of their own are not cloned.
 """
 
 from __future__ import annotations
@@ -48,26 +48,26 @@ MADE_OF_ONE = frozenset(
         "stream.tensor.slice",
     }
 )
-"""Operations that make a tensor of their first operand alone."""
+"""Operations whose result depends on their first operand only."""
 
 STORED = ("tensor", "stream.resource")
 
 
 @dataclass(frozen=True)
 class CloneToConsumersPass(ModulePass):
-    """Make what is made of nothing anew for each device that reads it."""
+    """Clone tensors that have no inputs for each device that reads them."""
 
     name = "iree-stream-clone-to-consumers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # Readers come first, so that what they are made of is cloned for each of their clones.
+        # Go from readers to producers, so that a producer is cloned for each clone of its reader.
         for operation in reversed(tuple(host_operations(op))):
             if _is_free(operation):
                 _clone(operation)
 
 
 def _is_free(operation: Operation) -> bool:
-    """Whether an operation may be done anywhere, at no more than the cost of its result."""
+    """Return whether an operation can run on any device at no more than the cost of its result."""
     if own_affinity(operation) is not None or len(operation.results) != 1:
         return False
     if operation.results[0].type.name not in STORED:
@@ -79,7 +79,7 @@ def _is_free(operation: Operation) -> bool:
 
 
 def _clone(operation: Operation) -> None:
-    """Leave an operation to the first of the devices that read it; others get one each."""
+    """Keep an operation for the first device that reads it, and clone it for each other one."""
     readers: dict[Attribute, list[Use]] = {}
     for use in operation.results[0].uses:
         place = reading_place.get(use.operation.name, _place)(use.operation)
@@ -92,11 +92,11 @@ def _clone(operation: Operation) -> None:
 
 
 reading_place = Rules[Callable[[Operation], Attribute | None]]()
-"""On which device an operation reads its operands, by its name. Others read where they run."""
+"""The device on which an operation reads its operands, by name. Others read where they run."""
 
 
 def _place(operation: Operation) -> Attribute | None:
-    """Where an operation runs; what may run anywhere does so for all that read it."""
+    """Return the device of an operation, or of all its readers if it can run anywhere."""
     own = own_affinity(operation)
     if own is not None or not _is_free(operation):
         return own
@@ -107,6 +107,6 @@ def _place(operation: Operation) -> Attribute | None:
 
 @reading_place("flow.tensor.transfer", "stream.async.transfer")
 def _receiver(operation: Operation) -> Attribute | None:
-    """What can be made anywhere is made where it is wanted."""
+    """Return the target of a transfer, where a tensor without inputs is made in its place."""
     targets = (operation.properties.get(name) for name in ("target_affinity", "target"))
     return next((each for each in targets if each is not None), None)

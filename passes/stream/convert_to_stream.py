@@ -1,12 +1,12 @@
-"""From tensors to resources: the host program in terms of the stream dialect.
+"""Convert tensors of the host program to resources of the stream dialect.
 
-Every tensor becomes a resource, its size in bytes and the sizes of its dynamic dimensions. What a
-host program does with tensors becomes `stream.tensor.*` operations, which still say what tensor a
-resource stands for, and `stream.async.transfer`. Each says on which device it runs. Executables
-become `stream.executable`, whose kernels read bindings.
+Every tensor becomes a resource, its size in bytes and the sizes of its dynamic dimensions.
+Operations on tensors become `stream.tensor.*`, which still give the tensor type of each resource,
+and `stream.async.transfer`; each names its device. Executables become `stream.executable`, whose
+kernels read bindings.
 
-Run after `form-dispatches`, which leaves nothing on the host that computes tensors, and after
-`iree-abi-wrap-entry-points`, which says what callers pass.
+Run this after `form-dispatches`, which moves all computation of tensors to kernels, and after
+`iree-abi-wrap-entry-points`, which makes the types that callers pass explicit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .conversion.outside import convert_declarations
 from .conversion.stored_tensors import STAGING, Site, StoredTensor, transfer
 
 SIZE_READERS = frozenset({"linalg.fill", "tensor.dim", "tensor.extract"})
-"""Operations that do not list the sizes of their operands, as those of `flow` do."""
+"""Operations that, unlike those of `flow`, do not list the dynamic sizes of their operands."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ConvertToStreamPass(ModulePass):
 
 
 def uses_tensors(function: Operation) -> bool:
-    """Whether there are tensors in a function, or channels, which are converted with them."""
+    """Return whether a function has tensors, or channels, which are converted with them."""
     type_ = function.properties.get("function_type")
     passed = (*type_.inputs, *type_.outputs) if isinstance(type_, FunctionType) else ()
     return any(isinstance(each, CONVERTED) for each in passed) or any(
@@ -70,7 +70,7 @@ def uses_tensors(function: Operation) -> bool:
 
 
 def asks_for_sizes(function: Operation) -> bool:
-    """Whether an operation wants sizes of a tensor that it does not list itself."""
+    """Return whether an operation needs dynamic sizes of an operand that it does not list."""
     return any(
         operation.name in SIZE_READERS
         and (tensor := ranked(operand)) is not None
@@ -98,7 +98,7 @@ def _barrier(host: Host, operation: Operation, site: Site) -> None:
 
 @conversion("flow.tensor.tie_shape")
 def _tie(host: Host, operation: Operation, site: Site) -> None:
-    """The same bytes, whose sizes are known now."""
+    """Keep the bytes and record the dynamic sizes that the operation lists."""
     del site
     stored = host.stored(operation.operands[0], operation)
     host.store(operation.results[0], replace(stored, dims=operands_of(operation, "dynamic_dims")))
@@ -137,7 +137,7 @@ def _empty(host: Host, operation: Operation, site: Site) -> None:
 
 @conversion("flow.tensor.splat", "linalg.fill", "tensor.splat")
 def _splat(host: Host, operation: Operation, site: Site) -> None:
-    """The value comes first."""
+    """Emit a splat; the first operand is the value, the others are sizes or the filled tensor."""
     tensor = require_ranked(operation, operation.results[0].type)
     value, *rest = operation.operands
     is_fill = operation.name == "linalg.fill"
@@ -149,7 +149,7 @@ def _splat(host: Host, operation: Operation, site: Site) -> None:
 
 @conversion("tensor.extract")
 def _extract(host: Host, operation: Operation, site: Site) -> None:
-    """The host reads an element: of a copy that it can reach."""
+    """Read an element on the host, from a copy in staging memory."""
     source, *indices = operation.operands
     if tensor_encoding(source.type) is not None:
         raise OperationError(operation, f"reads an element of {source.type}: decode it first")
@@ -198,7 +198,7 @@ def _global(operation: Operation) -> str:
 
 @conversion("util.optimization_barrier")
 def _optimization_barrier(host: Host, operation: Operation, site: Site) -> None:
-    """`util.optimization_barrier`: of the resources."""
+    """Emit a barrier for each resource."""
     for index, operand in enumerate(operation.operands):
         result = operation.results[index]
         if not isinstance(operand.type, TensorType):

@@ -1,7 +1,7 @@
-"""Say what devices are asked to do: how many transfers and dispatches, on how much memory.
+"""Report static statistics: transfers, dispatches and memory that a program uses.
 
-What only the run knows counts as 0 bytes, `?` in a workload, and makes the sum of transient storage
-a minimum.
+Values that are only known at run time count as 0 bytes and are shown as `?` in workloads. They make
+the sum of transient storage a minimum.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True)
 class DumpStatisticsPass(ModulePass):
-    """Print how much devices are asked to do, and on how much memory."""
+    """Print how many transfers and dispatches a program has, and how much memory it uses."""
 
     name = "iree-stream-dump-statistics"
 
     output_format: Literal["pretty", "verbose", "csv"] = "pretty"
-    """`pretty` for people, `csv` for spreadsheets; `verbose` is as `pretty`."""
+    """`pretty` for people, `csv` for spreadsheets; `verbose` is the same as `pretty`."""
 
     output_file: str = ""
-    """A file for the statistics; `-` for standard output, nothing for standard error."""
+    """The file to write to; `-` for standard output, empty for standard error."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         usage = Usage.of(op)
@@ -62,7 +62,7 @@ class DumpStatisticsPass(ModulePass):
 
 @dataclass
 class Usage:
-    """What a program has of resources, and what it does with them."""
+    """The resources of a program and the operations that use them. Sizes are in bytes."""
 
     module: ModuleOp
     constants: int = 0
@@ -72,7 +72,7 @@ class Usage:
     transient_is_open: bool = False
     """Whether the size of some transient storage is not known."""
     counts: dict[str, int] = field(default_factory=dict[str, int])
-    """Operations of the host program by name."""
+    """Number of operations in the host program by name."""
     executes: list[CmdExecuteOp] = field(default_factory=list[CmdExecuteOp])
     executables: list[ExecutableOp] = field(default_factory=list[ExecutableOp])
 
@@ -87,7 +87,7 @@ class Usage:
         return usage
 
     def count(self, name: str) -> int:
-        """How many operations of the stream dialect have a name."""
+        """Return the number of operations `stream.NAME`."""
         return self.counts.get(f"stream.{name}", 0)
 
     def _add(self, operation: Operation) -> None:
@@ -108,7 +108,7 @@ class Usage:
 
 
 def _bytes_of(constant: Operation) -> int:
-    """The size of what a buffer holds, as far as its type tells."""
+    """Return the size of a constant in bytes; 0 if its type does not give it."""
     value = constant.properties["value"]
     type_ = getattr(value, "type", None)
     if not isinstance(type_, ShapedType) or not type_.has_static_shape():
@@ -152,7 +152,7 @@ def _pretty(usage: Usage) -> Iterator[str]:
 
 
 _NOTHING_MORE = ("//", "// TODO", "//")
-"""What iree-opt says where it has nothing to say."""
+"""Placeholder lines that iree-opt prints as well."""
 
 
 def _heading(title: str, rule: str = RULE) -> tuple[str, str, str]:
@@ -164,7 +164,7 @@ def _size(count: int) -> str:
 
 
 def _reuse(usage: Usage) -> str:
-    """How many of the dispatches run a kernel of an executable that another one has run."""
+    """Return the share of dispatches beyond one per executable, as text."""
     dispatches = usage.count("cmd.dispatch")
     if not dispatches:
         return ""
@@ -177,7 +177,7 @@ def _exports(executable: Operation) -> Iterator[ExecutableExportOp]:
 
 
 def _path(operation: Operation) -> str:
-    """What is around an operation, from the module on."""
+    """Return the operations around an operation as text, outermost first."""
     names: list[str] = []
     scope: Operation | None = operation
     while scope is not None:
@@ -235,7 +235,7 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 def _commands(block: Block, depth: int) -> Iterator[str]:
-    """A row for each fill, copy and dispatch."""
+    """Yield a row for each fill, copy and dispatch."""
     for command in block.ops:
         for region in command.regions:
             for inner in region.blocks:
@@ -253,6 +253,6 @@ def _commands(block: Block, depth: int) -> Iterator[str]:
 
 
 def _kernel(command: CmdDispatchOp) -> str:
-    """The first kernel that a dispatch may run."""
+    """Return the name of the first kernel that a dispatch may run."""
     entry = next(entry_points(command))
     return "::".join(f"@{each.data}" for each in (entry.root_reference, *entry.nested_references))

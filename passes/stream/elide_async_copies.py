@@ -1,15 +1,15 @@
-"""Drop copies of resources that nothing tells from what they are copies of.
+"""Elide copies of resources that cannot be told from their sources.
 
     %1 = stream.async.clone %0 : !stream.resource<*>{%size} -> !stream.resource<*>{%size}
 
-is `%0` itself, if nothing needs `%0` behind it, or if nothing writes to either of them. A transfer
-from a device to the same one is what is transferred, and a kernel that only reads a slice reads
-that part of the whole:
+is replaced by `%0` if `%0` has no later use, or if neither of them is written to. A transfer from a
+device to itself is replaced by its source. A kernel that only reads a slice reads that range of the
+whole resource:
 
     %1 = stream.async.slice %0[%a to %b] : ...{%size} -> ...{%length}
     %2 = stream.async.dispatch @ex::@f(%1[%c0 to %length for %length]) : ...
 
-Who needs a resource is followed through loops, branches and calls of private functions.
+Uses of a resource are followed through loops, branches and calls of private functions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DISPATCH = "stream.async.dispatch"
 
 @dataclass(frozen=True)
 class ElideAsyncCopiesPass(ModulePass):
-    """Drop copies that nothing tells from what they copy."""
+    """Drop copies that cannot be told from what they copy."""
 
     name = "iree-stream-elide-async-copies"
 
@@ -76,7 +76,7 @@ def _elide(operation: Operation, ownership: _Ownership) -> bool:
 
 
 def _replace(operation: Operation, source: SSAValue) -> bool:
-    """Let what is copied be its copy, if it is of the same lifetime."""
+    """Replace a copy by its source if both have the same lifetime; return whether that was done."""
     if source.type != operation.results[0].type:
         return False
     operation.results[0].replace_all_uses_with(source)
@@ -85,7 +85,7 @@ def _replace(operation: Operation, source: SSAValue) -> bool:
 
 
 def _is_constant(value: SSAValue) -> bool:
-    """Whether nothing writes to a resource, or takes it where it could be written to."""
+    """Return whether nothing writes to a resource or passes it where it might be written to."""
     return all(_is_read(use) or use.operation.name in RETURNS for use in value.uses)
 
 
@@ -96,7 +96,7 @@ def _is_read(use: Use) -> bool:
 
 
 def _read_whole(slice_: Operation) -> bool:
-    """Let kernels read a part of what a slice is a part of."""
+    """Make dispatches read a range of the whole resource instead of a slice."""
     source, size, start = slice_.operands[:3]
     for use in tuple(slice_.results[0].uses):
         dispatch, index = use.operation, use.index
@@ -114,13 +114,13 @@ def _read_whole(slice_: Operation) -> bool:
 
 @dataclass
 class _Ownership:
-    """Which resources the program has made and gives up at an operation."""
+    """Determines which resources the program owns and no longer needs after an operation."""
 
     module: ModuleOp
     _order: dict[Operation, int] = field(init=False)
     _forwarded: dict[SSAValue, list[tuple[Operation, int]]] = field(init=False)
     _assumed: set[SSAValue] = field(init=False, default_factory=set[SSAValue])
-    """What is being looked at: it is the program's if all that it comes from is."""
+    """Values under examination, assumed to be owned: they are if everything they come from is."""
 
     def __post_init__(self) -> None:
         self._order = {each: number for number, each in enumerate(host_operations(self.module))}
@@ -131,7 +131,7 @@ class _Ownership:
                     self._forwarded[taken].append((operation, index))
 
     def ends_with(self, value: SSAValue, last: Operation) -> bool:
-        """Whether a resource is in storage of this program that nothing needs behind `last`."""
+        """Return whether a resource has storage of this program and no use after `last`."""
         elsewhere = (use for use in value.uses if use.operation is not last)
         return (
             block_with(value) is last.parent
@@ -165,7 +165,7 @@ class _Ownership:
         return bool(sources) and all(self.ends_with(*each) for each in sources)
 
     def _given_to(self, argument: BlockArgument) -> Iterator[tuple[SSAValue, Operation]]:
-        """What an argument of a block may be, and which operation gives it."""
+        """Yield the values that a block argument may be, each with the operation that passes it."""
         block = argument.block
         parent = block.parent_op()
         if parent is None:
@@ -185,7 +185,7 @@ class _Ownership:
 
 
 def _is_given_once(value: SSAValue, last: Operation) -> bool:
-    """Whether a value is one operand of an operation; of a branch, one for each block."""
+    """Return whether a value is only one operand of an operation, or one per branch successor."""
     if last.name not in BRANCHES:
         return sum(each is value for each in last.operands) == 1
     ranges = (last.operands[first : first + len(inputs)] for first, inputs in forwards(last))

@@ -1,10 +1,10 @@
-"""Wait for nothing that has been waited for: timepoints that others cover are dropped.
+"""Elide waits for timepoints that other timepoints cover.
 
     %u = stream.cmd.execute await(%t) => ...
     %w = stream.timepoint.join max(%t, %u) => !stream.timepoint
 
-Whoever waits for `%u` has waited for `%t`, so `%w` is `%u`. What the host has waited for, and
-immediate timepoints, nobody needs to wait for.
+Since `%u` is reached after `%t`, `%w` is replaced by `%u`. Immediate timepoints, and those that the
+host has awaited, need not be waited for.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Timepoints = frozenset[SSAValue]
 
 @dataclass(frozen=True)
 class ElideTimepointsPass(ModulePass):
-    """Drop timepoints that have been reached when others have been."""
+    """Drop timepoints that are known to be reached when others are."""
 
     name = "iree-stream-elide-timepoints"
 
@@ -41,7 +41,7 @@ class ElideTimepointsPass(ModulePass):
 
 
 def _elide(block: Block, covered: dict[SSAValue, Timepoints], reached: Timepoints) -> None:
-    """Drop what is covered in a block, given what each timepoint covers and what is reached."""
+    """Elide timepoints in a block, given those that each one covers and those already reached."""
 
     def by(timepoint: SSAValue) -> Timepoints:
         return covered.get(timepoint, frozenset()) | {timepoint}
@@ -67,7 +67,7 @@ def _elide(block: Block, covered: dict[SSAValue, Timepoints], reached: Timepoint
 
 
 def _awaited(wait: TimepointAwaitOp, reached: Timepoints, covered: Timepoints) -> Timepoints:
-    """What the host has waited for behind an operation; it is dropped if it waits for nothing."""
+    """Return the timepoints reached after an await; erase the await if it waits for nothing."""
     if wait.await_timepoint in reached:
         for result, operand in zip(wait.results_, wait.resource_operands, strict=True):
             result.replace_all_uses_with(operand)
@@ -76,7 +76,7 @@ def _awaited(wait: TimepointAwaitOp, reached: Timepoints, covered: Timepoints) -
 
 
 def _note(operation: Operation, covered: dict[SSAValue, Timepoints], reached: Timepoints) -> None:
-    """What timepoints cover that an operation makes; and the same inside of what the host does."""
+    """Record what the timepoints of an operation cover; process the regions of host operations."""
     if operation.name.startswith("stream."):
         waits = values(operation, "await_timepoint")
         found = reached.union(waits, *(covered.get(each, ()) for each in waits))

@@ -1,12 +1,12 @@
-"""Let kernels write to the place that their results are copied to.
+"""Make kernels write their results directly to where these are copied.
 
     %1 = stream.async.dispatch @ex::@f(...) : (...) -> !stream.resource<*>{%length}
     %2 = stream.async.update %1, %0[%a to %b] : ... -> %0 as !stream.resource<*>{%size}
 
-becomes one dispatch that is given `%0[%a to %b for %length]` behind its other operands and gives
-`%2` in its place, if nothing else reads `%1`. What tells the place is moved in front of the
-dispatch. Kernels have results behind operands, in order: the results in front of one that is
-emplaced are emplaced as well, or in storage of operands already.
+becomes one dispatch that takes `%0[%a to %b for %length]` as its last operand and returns `%2`, if
+`%1` has no other use. The computation of the range moves in front of the dispatch. The results of
+kernels follow the operands, in order, so a result is emplaced only if all results in front of it
+are emplaced or tied to operands already.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOVABLE = frozenset(
 
 @dataclass(frozen=True)
 class EmplaceAllocationsPass(ModulePass):
-    """Let kernels write to the place that their results are copied to."""
+    """Make kernels write their results directly to where these are copied."""
 
     name = "iree-stream-emplace-allocations"
 
@@ -49,7 +49,7 @@ class EmplaceAllocationsPass(ModulePass):
 
 
 def _emplace(dispatch: AsyncDispatchOp) -> None:
-    """Give a dispatch the places of its first results, as far as they have one each."""
+    """Emplace the results of a dispatch, up to the first that is not just copied to one place."""
     updates: dict[int, Operation] = {}
     for index, tie in enumerate(ties_of(dispatch, len(dispatch.results))):
         if tie != UNTIED:
@@ -68,7 +68,7 @@ def _emplace(dispatch: AsyncDispatchOp) -> None:
 
 
 def _only_update(result: OpResult) -> Operation | None:
-    """The update that is all that reads the result of a dispatch, and is done there, too."""
+    """Return the update that is the only use of a result and runs on the dispatch's device."""
     uses = list(result.uses)
     update = uses[0].operation if len(uses) == 1 else None
     if update is None or update.name != UPDATE or update.parent is not result.op.parent:
@@ -83,13 +83,13 @@ def _runs_with(update: Operation, dispatch: Operation) -> bool:
 
 
 def _place(update: Operation) -> tuple[SSAValue, ...]:
-    """The target of an update, its bytes, and the range in it with its length."""
+    """Return the target of an update, its size, and the offset, end and length of the range."""
     names = ("target", "target_size", "target_offset", "target_end", "update_size")
     return tuple(values(update, name)[0] for name in names)
 
 
 def _bring_forward(dispatch: Operation, update: Operation) -> bool:
-    """Move what tells the place of an update in front of a dispatch, if it does not need it."""
+    """Move the computation of an update's range in front of a dispatch, if possible."""
     block = dispatch.parent
     assert block is not None
     order = {each: number for number, each in enumerate(block.ops)}
@@ -112,12 +112,12 @@ def _bring_forward(dispatch: Operation, update: Operation) -> bool:
 
 
 def _is_movable(maker: Operation) -> bool:
-    """Whether an operation only makes a value; asynchronous ones do, before copies on write."""
+    """Return whether an operation only computes a value; async ones do before copy-on-write."""
     return maker.name in MOVABLE or is_side_effect_free(maker)
 
 
 def _with_places(dispatch: AsyncDispatchOp, updates: dict[int, Operation]) -> AsyncDispatchOp:
-    """A dispatch that writes some of its results where updates would put them."""
+    """Return a dispatch that writes some results to the ranges of updates."""
     places = {index: _place(update) for index, update in updates.items()}
     columns = list(zip(*places.values(), strict=True))
     ties = list(ties_of(dispatch, len(dispatch.results)))

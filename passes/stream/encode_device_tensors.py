@@ -1,8 +1,7 @@
-"""Give kernels the element types that tensors have in memory.
+"""Use the element types of memory in the bindings of kernels.
 
-A boolean is stored in a byte and an odd width in the next power of two of bits. Bindings get the
-stored element types; what a kernel loads is truncated to what it computes with, and what it stores
-is widened.
+A boolean is stored in a byte, other odd widths in the next power of two of bits. A kernel truncates
+what it loads to the type that it computes with, and extends what it stores.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from ...ir.tensor_types import element_of
 from ...tiling.element_types import ElementKind
 
 CONVERSIONS = {operation.name: operation for operation in ExtendedArith.operations}
-"""Conversions that take tensors as well as numbers, by name."""
+"""Conversions by name, in classes that take tensors as well as scalars."""
 
 LOADS = ("iree_tensor_ext.dispatch.tensor.load", "flow.dispatch.tensor.load")
 STORES = ("iree_tensor_ext.dispatch.tensor.store", "flow.dispatch.tensor.store")
@@ -59,7 +58,7 @@ def _encode(operation: Operation) -> None:
 
 
 def stored_type(type_: Attribute) -> Attribute:
-    """A tensor type with the element type that it has in memory."""
+    """Return a tensor type with the element type that it has in memory."""
     if not isinstance(type_, TensorType):
         return type_
     tensor = cast(Tensor, type_)
@@ -75,7 +74,7 @@ def stored_type(type_: Attribute) -> Attribute:
 
 
 def _is_packed(type_: Attribute) -> bool:
-    """Whether memory holds elements of less than a byte as they are."""
+    """Return whether elements of less than a byte are stored without gaps (`packed_storage`)."""
     bound = type_.bound_type if isinstance(type_, DispatchTensor) else type_
     if not isinstance(bound, TensorType):
         return False
@@ -83,7 +82,7 @@ def _is_packed(type_: Attribute) -> bool:
 
 
 def _encode_load(operation: Operation) -> None:
-    """Load what is stored, then truncate."""
+    """Load the stored type, then truncate."""
     result = operation.results[0]
     wanted = result.type
     stored = stored_type(wanted)
@@ -98,7 +97,7 @@ def _encode_load(operation: Operation) -> None:
 
 
 def _encode_store(operation: Operation) -> None:
-    """Widen, then store."""
+    """Extend, then store."""
     value = operation.operands[0]
     stored = stored_type(value.type)
     if stored == value.type or _is_packed(operation.operands[1].type):

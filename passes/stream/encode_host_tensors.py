@@ -1,8 +1,8 @@
 """Replace tensors by bytes in host programs: sizes become arithmetic, tensor operations async ones.
 
-Where a device may be one of several targets a tensor takes the largest of their sizes. Sizes that
-are known become constants. Operations that move elements by position work on tensors in row-major
-order only; `stream.tensor.import`, `export`, `encode` and `trace` stay, with their sizes.
+If a device may be one of several targets, a tensor gets the largest of their sizes. Static sizes
+become constants. Operations that access elements by position need tensors in row-major order.
+`stream.tensor.import`, `export`, `encode` and `trace` stay, with sizes in bytes.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ class EncodeHostTensorsPass(ModulePass):
 
 
 def encode_operations(operations: Sequence[Operation]) -> None:
-    """Turn those of some operations that are on tensors into such on bytes.
+    """Replace those operations that work on tensors by operations on bytes.
 
-    Raises OperationError, and leaves the program as it was, where that cannot be done.
+    Raises OperationError, and leaves the program unchanged, if one of them cannot be replaced.
     """
     planned = Planned()
     try:
@@ -92,8 +92,11 @@ def encode_operations(operations: Sequence[Operation]) -> None:
 
 
 class Planned:
-    """What operations are to be replaced by. It is in the program beside them until all is known
-    to succeed, so that a program with an error in it is left as it was."""
+    """The replacements of operations.
+
+    They are inserted beside the originals, which are only erased when all replacements have been
+    made, so that an error leaves the program unchanged.
+    """
 
     def __init__(self) -> None:
         self.made: list[Operation] = []
@@ -101,23 +104,23 @@ class Planned:
         self._becomes: dict[SSAValue, SSAValue] = {}
 
     def add(self, operation: Operation, rule: Rule) -> None:
-        """Make what an operation becomes. Raises `OperationError` where it can become nothing."""
+        """Build the replacement of an operation. Raises OperationError if there is none."""
         builder = HostBuilder(InsertPoint.before(operation), self)
         first = len(self.made)
         try:
             results = rule(operation, builder)
         except ValueError as error:
-            # An encoding that is not resolved, a size that overflows, an unknown element type.
+            # An unresolved encoding, a size that overflows, or an unknown element type.
             raise OperationError(operation, str(error)) from error
         for made in self.made[first:]:
             made.location = operation.location
-        # A size may be a number that an operation before this one loads, and that it becomes, too.
+        # The result may be that of an earlier load, which is replaced as well.
         results = [self._becomes.get(result, result) for result in results]
         self._replacements[operation] = results
         self._becomes.update(zip(operation.results, results, strict=True))
 
     def known(self, value: SSAValue) -> IndexOrInt:
-        """The number that a value is or becomes, if there is one; else the value."""
+        """Return the constant that a value is or is replaced by, else the value."""
         amount = known(self._becomes.get(value, value))
         return amount if isinstance(amount, int) else value
 
@@ -131,7 +134,7 @@ class Planned:
 
 
 class HostBuilder(Builder):
-    """Builds what one operation is to be replaced by."""
+    """Builds the replacement of one operation."""
 
     def __init__(self, place: InsertPoint, planned: Planned) -> None:
         super().__init__(place, operation_insertion_handler=[planned.made.append])
@@ -139,7 +142,7 @@ class HostBuilder(Builder):
         self.indices = BuilderIndices(self)
 
     def known(self, value: SSAValue) -> IndexOrInt:
-        """The number that a value of the program is or becomes, if there is one."""
+        """Return the constant that a value is or is replaced by, else the value."""
         return self._planned.known(value)
 
 
@@ -147,7 +150,10 @@ class HostBuilder(Builder):
 
 
 def storage_size(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder) -> SSAValue:
-    """The bytes of a tensor as a value: the largest that any target may need."""
+    """Emit the size in bytes of a tensor: the largest that any of its targets needs.
+
+    Raises ValueError if the encoding is not resolved.
+    """
     formulas = storage_formula_of(tensor)
     if all(formula.is_static for formula in formulas):
         return builder.indices.index(max(formula.evaluate() for formula in formulas))
@@ -155,7 +161,7 @@ def storage_size(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder)
 
 
 def plain_tensor(operation: Operation, type_: Attribute) -> Tensor:
-    """A tensor whose elements can be found by position; an error at the operation for others."""
+    """Return a tensor type in row-major order. Raises OperationError for any other layout."""
     tensor = require_ranked(operation, type_)
     encoding = tensor_encoding(tensor)
     if encoding is not None and not encoding.is_identity(tensor):
@@ -166,13 +172,16 @@ def plain_tensor(operation: Operation, type_: Attribute) -> Tensor:
 
 
 def sizes_of(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder) -> list[IndexOrInt]:
-    """All sizes of a tensor, given those of its dynamic dimensions."""
+    """Return all sizes of a tensor, given those of its dynamic dimensions."""
     rest = iter(dims)
     return [builder.known(next(rest)) if size is None else size for size in shape_of(tensor)]
 
 
 def elements_of(operation: Operation, tensor: Tensor) -> Elements:
-    """How the elements of a tensor are stored, which is the same in all of its layouts."""
+    """Return how the elements of a tensor are stored.
+
+    Raises OperationError if its layouts differ in the number of bits.
+    """
     bits = {formula.element_bits for formula in storage_formula_of(tensor)}
     if len(bits) > 1:
         raise OperationError(
@@ -184,7 +193,7 @@ def elements_of(operation: Operation, tensor: Tensor) -> Elements:
 def position_of(
     tensor: Tensor, dims: Sequence[SSAValue], indices: Sequence[SSAValue], builder: HostBuilder
 ) -> IndexOrInt:
-    """How many elements of a row-major tensor come before the one at `indices`."""
+    """Return the linear index in a row-major tensor of the element at `indices`."""
     amounts = [builder.known(index) for index in indices]
     return builder.indices.linear(amounts, sizes_of(tensor, dims, builder))
 
@@ -199,10 +208,11 @@ def run_of_bytes(
     *,
     is_written: bool,
 ) -> tuple[IndexOrInt, IndexOrInt]:
-    """The first byte of a part of a row-major tensor, and how many there are.
+    """Return the offset and the length in bytes of a slice of a row-major tensor.
 
-    Raises OperationError at the operation unless the part is one run of bytes. It may share its
-    last byte with elements behind it if it is only read.
+    Raises OperationError unless the slice is contiguous and begins with a whole byte. If it is
+    written, it must also end with a whole byte; if it is read, its last byte may contain further
+    elements.
     """
     sizes = sizes_of(tensor, dims, builder)
     if len(lengths) != len(sizes) or not is_contiguous(lengths, sizes):
@@ -244,7 +254,7 @@ def _becomes(
     builder: HostBuilder,
     **properties: Attribute,
 ) -> Sequence[SSAValue]:
-    """The result of an operation on bytes that runs where one on tensors did."""
+    """Insert an operation on bytes with the results and affinity of one on tensors."""
     new = made.build(
         operands=[builder.indices.index(operand) for operand in operands],
         result_types=operation.result_types,
@@ -257,7 +267,7 @@ Results = Sequence[SSAValue]
 Rule = Callable[[Any, HostBuilder], Results]
 
 lowering = Rules[Rule]()
-"""What each tensor operation becomes, by name."""
+"""Rules that replace tensor operations by operations on bytes, by name."""
 
 
 @lowering("stream.tensor.sizeof")
@@ -288,7 +298,7 @@ def _constant(op: TensorConstantOp, builder: HostBuilder) -> Results:
 
 
 def _packed_constant(operation: TensorConstantOp, tensor: Tensor) -> Attribute:
-    """Constant contents without gaps between their elements, the first in the lowest bits."""
+    """Return constant contents without gaps between elements, the first in the lowest bits."""
     value = operation.value
     if not isinstance(value, DenseIntOrFPElementsAttr):
         raise OperationError(operation, f"packs elements of {value}, which are not known")
@@ -302,7 +312,7 @@ def _packed_constant(operation: TensorConstantOp, tensor: Tensor) -> Attribute:
 
 
 def _stored_constant(value: Attribute) -> Attribute:
-    """Constant contents as they are stored: an integer of odd width takes whole bytes."""
+    """Return constant contents as they are stored: integers of odd width take whole bytes."""
     if not isinstance(value, DenseIntOrFPElementsAttr):
         return value
     constant = cast(DenseIntOrFPElementsAttr, value)
@@ -310,13 +320,13 @@ def _stored_constant(value: Attribute) -> Attribute:
     bits, stored = element_of(type_).bits, element_of(type_).storage_bits
     if not isinstance(type_.element_type, IntegerType) or stored <= bits:
         return constant
-    # The bits beyond the element are zero, as those that kernels store.
+    # Bits beyond the element are zero, as in what kernels store.
     type_ = TensorType(IntegerType(stored), type_.shape)
     return DenseIntOrFPElementsAttr.from_list(type_, _unsigned(constant, bits))
 
 
 def _unsigned(constant: DenseIntOrFPElementsAttr[Any], bits: int) -> list[int]:
-    """The elements of a constant as numbers without a sign."""
+    """Return the elements of a constant as unsigned numbers."""
     return [number & ((1 << bits) - 1) for number in constant.get_values()]
 
 
@@ -425,7 +435,7 @@ def _store(op: TensorStoreOp, builder: HostBuilder) -> Results:
 
 @lowering("stream.tensor.dispatch")
 def _dispatch(op: TensorDispatchOp, builder: HostBuilder) -> Results:
-    """All of each resource is given to the kernel."""
+    """Pass the whole range of each resource to the kernel."""
     for type_ in (*op.operand_encodings, *op.result_encodings):
         encoding = tensor_encoding(type_)
         if encoding is not None and encoding.is_open:

@@ -1,10 +1,11 @@
-"""Give kernels each number once, and none that is the same constant wherever they are run.
+"""Remove uniform operands of kernels that are the same constant in all dispatches, or repeated.
 
     stream.cmd.dispatch @ex::@f(%n, %c4, %n : index, index, index) {...}
     stream.cmd.dispatch @ex::@f(%m, %c4, %m : index, index, index) {...}
 
-run a kernel that takes one number: `%c4` is a constant of the kernel, and the third number is the
-first. Kernels that one dispatch chooses from are given the same numbers, so they change together.
+run a kernel that takes one operand afterwards: `%c4` becomes a constant in the kernel, and the
+third operand is the first. Kernels that are variants of one dispatch get the same operands, so they
+are changed together.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from .kernels.sites import KernelGroup, kernel_groups
 from .kernels.uniform_operands import replace_arguments, replace_uniform_operands, uniform_arguments
 
 Replacement = int | ConstantOp | None
-"""What a number of a kernel is: another number of it, a constant, or itself."""
+"""What replaces a kernel's operand: another operand's index, a constant, or `None` if it stays."""
 
 
 @dataclass(frozen=True)
 class FoldUniformOperandsPass(ModulePass):
-    """Drop numbers of kernels that are constants or given twice."""
+    """Drop operands of kernels that are constants or passed twice."""
 
     name = "iree-stream-fold-uniform-operands"
 
@@ -63,21 +64,21 @@ def _replacements(sites: Sequence[Sequence[SSAValue]]) -> list[Replacement]:
         ):
             found.append(first)
         else:
-            # What it is the same as may not be a constant: both would be.
+            # The earlier operand is no constant, since equal operands are constants alike.
             earlier = columns.index(column)
             found.append(earlier if earlier < number else None)
     return found
 
 
 def _constant(value: SSAValue) -> ConstantOp | None:
-    """The constant that an integer or index is; floats stay, as in IREE."""
+    """Return the constant that an integer or index is; floats are not folded, as in IREE."""
     if isinstance(value, OpResult) and isinstance(value.op, ConstantOp):
         return value.op if isinstance(value.type, IntegerType | IndexType) else None
     return None
 
 
 def _drop_arguments(function: Operation, block: Block, replacements: list[Replacement]) -> None:
-    """Put what they are in the place of a kernel's arguments."""
+    """Replace a kernel's arguments."""
     numbers = uniform_arguments(block)
     builder = located_builder(InsertPoint.at_start(block), function)
     replaced: dict[BlockArgument, SSAValue] = {}

@@ -1,4 +1,4 @@
-"""Bind a resource once where kernels read several parts of it, and give the offsets as numbers.
+"""Fuse bindings of one resource, and pass the offsets of its ranges as operands.
 
     stream.cmd.dispatch @ex::@f(%n : index) {
       ro %r[%c64 for %c64] : ..., ro %r[%c128 for %c64] : ..., wo %s[%c0 for %c64] : ...
@@ -10,8 +10,8 @@ becomes
       ro %r[%c0 for %size] : ..., wo %s[%c0 for %size_1] : ...
     }
 
-of a kernel that adds the offsets where it reads its bindings. Two bindings become one if every
-dispatch of the kernel gives both the same resource, to read only; also to write, where
+and the kernel adds the offsets where it accesses its bindings. Two bindings are fused if every
+dispatch of the kernel binds the same resource to both, read-only. Written bindings are fused too if
 `stream.resources` says `alias_mutable_bindings`.
 """
 
@@ -44,12 +44,12 @@ from .kernels.uniform_operands import (
 
 READ_ONLY = ACCESS["ro"]
 Bindings = list[list[int]]
-"""The bindings that are one from now on, by their positions."""
+"""For each fused binding, the positions of the original ones."""
 
 
 @dataclass(frozen=True)
 class FuseDispatchBindingsPass(ModulePass):
-    """Bind parts of one resource once."""
+    """Bind ranges of one resource once."""
 
     name = "iree-stream-fuse-dispatch-bindings"
 
@@ -65,7 +65,7 @@ def _bindings(block: Block) -> tuple[BlockArgument, ...]:
 
 
 def _can_shift(block: Block) -> bool:
-    """Whether a kernel does nothing with its bindings but read them from an offset on."""
+    """Return whether a kernel uses its bindings only in subspans, whose offsets can be shifted."""
     return all(use.operation.name == SUBSPAN for each in _bindings(block) for use in each.uses)
 
 
@@ -82,7 +82,7 @@ def _fuse(group: KernelGroup, entries: Sequence[Block]) -> None:
 
 
 def _fused(dispatches: Sequence[CmdDispatchOp], count: int) -> Bindings:
-    """Which of the bindings can be one."""
+    """Return which of the bindings are fused."""
     bindings: Bindings = []
     for index in range(count):
         for one in bindings:
@@ -105,7 +105,7 @@ def _access(dispatch: CmdDispatchOp, index: int) -> int:
 
 
 def _shift_bindings(function: Operation, block: Block, bindings: Bindings) -> None:
-    """Let a kernel take bindings, their offsets and its numbers, in this order."""
+    """Change a kernel's arguments to bindings, their offsets and its operands, in this order."""
     old, numbers = _bindings(block), uniform_arguments(block)
 
     def told_of(argument: BlockArgument) -> Attribute:
@@ -134,13 +134,13 @@ def _shift_bindings(function: Operation, block: Block, bindings: Bindings) -> No
 
 
 def _shift(subspan: Operation, offset: SSAValue) -> None:
-    """Let a kernel read a binding from an offset on."""
+    """Add an offset to a subspan."""
     indices = BuilderIndices(builder_before(subspan))
     subspan.operands[1] = indices.sum(subspan.operands[1], offset)
 
 
 def _bind_whole(dispatch: CmdDispatchOp, bindings: Bindings) -> None:
-    """Give a kernel whole resources, and offsets in front of its numbers."""
+    """Make a dispatch bind whole resources, and pass offsets before its other operands."""
     zero = constant_index(0, builder_before(group_around(dispatch)))
     firsts = [one[0] for one in bindings]
     sizes = [dispatch.resource_sizes[index] for index in firsts]

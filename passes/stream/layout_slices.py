@@ -1,9 +1,8 @@
-"""Lay out the slices of `stream.resource.pack`: its results become numbers, or arithmetic.
+"""Assign offsets to the slices of `stream.resource.pack`, as constants or arithmetic.
 
-Slices of known sizes that are not needed at one time overlap. Of open sizes it is not known how
-large they are: a slice takes the place of one of the same size that is not needed any more, and
-else begins where the last one ends. Offsets are multiples of 64,
-or of what `stream.resources` says.
+Slices of static sizes overlap if their lifetimes do not. Dynamic sizes cannot be compared: such a
+slice reuses the place of one of the same size value whose lifetime has ended, and otherwise starts
+where the last one ends. Offsets are multiples of 64, or of what `stream.resources` says.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ class LayoutSlicesPass(ModulePass):
 
 @dataclass(slots=True)
 class Bin:
-    """A place for slices of one open size, and when it is taken."""
+    """A place for slices of one dynamic size, and the lifetimes for which it is taken."""
 
     offset: IndexOrInt
     taken: list[Lifetime]
 
     def is_free(self, lifetime: Lifetime) -> bool:
-        """Whether nothing is there at a time."""
+        """Return whether the place is free during a lifetime."""
         first, last = lifetime
         return all(end < first or last < start for start, end in self.taken)
 

@@ -1,10 +1,10 @@
-"""Give patterns of 64 bits to kernels: what devices fill by themselves has at most 32.
+"""Fill with 64-bit patterns by kernels, since devices fill with at most 32 bits by themselves.
 
     %0 = stream.async.splat %pattern : i64 -> !stream.resource<*>{%size}
 
-becomes a dispatch of `@__builtin_splat_i64`, and a fill one of `@__builtin_fill_i64` on its range;
-their executables are put in front of the program. A pattern that repeats half of it stays a fill
-once it is canonical.
+becomes a dispatch of `@__builtin_splat_i64`, and a fill becomes one of `@__builtin_fill_i64` on its
+range. Their executables are inserted at the start of the module. A pattern that repeats a half of
+it remains a fill, since canonicalisation narrows it first.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ARGUMENTS = {
     "splat": "%value: i64, %count: index, %binding: !stream.binding",
     "fill": "%binding: !stream.binding, %value: i64, %count: index",
 }
-"""What kernels take, as dispatches give it."""
+"""The arguments of each kernel, in the order in which dispatches pass them."""
 
 _KERNEL = """
 stream.executable private @__builtin_{name}_i64 {{
@@ -60,7 +60,7 @@ stream.executable private @__builtin_{name}_i64 {{
 
 @dataclass(frozen=True)
 class MaterializeBuiltinsPass(ModulePass):
-    """Give patterns of 64 bits to kernels."""
+    """Replace splats and fills with 64-bit patterns by dispatches."""
 
     name = "iree-stream-materialize-builtins"
 
@@ -73,7 +73,7 @@ class MaterializeBuiltinsPass(ModulePass):
 
 
 def _dispatch(operation: Operation) -> str:
-    """Let a kernel do what an operation does; the kernel's name."""
+    """Replace an operation by a dispatch of a builtin kernel; return the kernel's short name."""
     name = operation.name.rpartition(".")[2]
     symbol = f"__builtin_{name}_i64"
     affinity = own_affinity(operation)
@@ -103,14 +103,14 @@ def _dispatch(operation: Operation) -> str:
 
 
 def _count(operation: Operation, length: SSAValue) -> SSAValue:
-    """How many patterns a length has."""
+    """Emit the number of patterns in a length."""
     builder = builder_before(operation)
     width = builder.insert(ConstantOp.from_int_and_width(PATTERN_BYTES, IndexType()))
     return builder.insert(DivUIOp(length, width.result)).result
 
 
 def _add_kernels(context: Context, module: ModuleOp, names: list[str]) -> None:
-    """Put executables in front of a program that has none of their names."""
+    """Insert executables at the start of the module unless it has them already."""
     there = {symbol_name(each) for each in module.body.block.ops}
     first = module.body.block.first_op
     for name in names:

@@ -1,15 +1,15 @@
-"""Copy what is written to in place and still read as it was, or belongs to somebody else.
+"""Copy resources that are written in place if they have later readers or other owners.
 
     %1 = stream.async.fill %v, %0[%a to %b for %n] : i32 -> %0 as !stream.resource<*>{%size}
 
-gives a new resource in the storage of `%0`. That is right if this program made `%0` in storage of
-its own, nothing reads it from here on, and nothing keeps it. Else the fill is given a copy:
+returns a new resource in the storage of `%0`. That is correct if this program made `%0` in storage
+of its own, and nothing reads or keeps `%0` afterwards. Otherwise the fill gets a copy:
 
     %c = stream.async.clone %0 : !stream.resource<*>{%size} -> !stream.resource<*>{%size}
     %1 = stream.async.fill %v, %c[%a to %b for %n] : i32 -> %c as !stream.resource<*>{%size}
 
-Behind this pass a resource may be written to in place, as long as operations on one resource keep
-their order.
+After this pass resources may be written in place, as long as operations on one resource keep their
+order.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class MaterializeCopyOnWritePass(ModulePass):
 
 
 def _is_free(operation: Operation, written: int, order: dict[Operation, int]) -> bool:
-    """Whether an operation may write to the resource that is one of its operands."""
+    """Return whether an operation may write to one of its operands."""
     target = operation.operands[written]
     if not isinstance(target, OpResult) or target.op.parent is not operation.parent:
         return False
@@ -67,7 +67,7 @@ def _is_free(operation: Operation, written: int, order: dict[Operation, int]) ->
 
 
 def _copy(operation: Operation, written: int) -> Operation:
-    """Let an operation write to a copy of a resource."""
+    """Insert a copy for an operation to write to."""
     target = operation.operands[written]
     size = dict(resources_in(operation))[target]
     clone = AsyncCloneOp.build(

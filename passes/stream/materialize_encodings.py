@@ -1,13 +1,13 @@
-"""Encodes of the host program become dispatches of kernels that relay tensors out.
+"""Replace encodes of the host program by dispatches of kernels that relay tensors out.
 
     %r = stream.tensor.encode on(A) %t : tensor<4x5xf32> in ... -> tensor<4x5xf32, #layout> in ...
 
-dispatches a kernel that loads the tensor in the one layout and stores it in the other. Each pair
-of types has one kernel for each target that it runs on. Where both are stored alike, as with a
-target that has no tiles for the tensor, nothing is copied: the result is the source.
+becomes a dispatch of a kernel that loads the tensor in one layout and stores it in the other. There
+is one kernel for each pair of types and target. If both types are stored alike, as on a target
+without tiles for the tensor, the result is replaced by the source.
 
-Runs behind specialize-encodings, which resolves the layouts: in front of encode-host-tensors, or
-behind it, where dispatches are of bytes already.
+The pass runs after specialize-encodings, which resolves the layouts, and either before
+encode-host-tensors or after it, when dispatches work on bytes already.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Key = tuple[Attribute, Attribute, Place]
 
 @dataclass(frozen=True)
 class MaterializeEncodingsPass(ModulePass):
-    """Turn `stream.tensor.encode` into dispatches, or into nothing."""
+    """Turn `stream.tensor.encode` into dispatches, or remove it where layouts agree."""
 
     name = "iree-stream-materialize-encodings"
 
@@ -73,7 +73,7 @@ class MaterializeEncodingsPass(ModulePass):
 
 
 class Relayouts:
-    """The kernels of a module that relay tensors out."""
+    """The relayout kernels of a module."""
 
     def __init__(self, context: Context, module: ModuleOp) -> None:
         self._affinities = AffinityAnalysis(context, module, AttributeNumbers())
@@ -83,7 +83,10 @@ class Relayouts:
         self._kernels: dict[Key, SymbolRefAttr] = {}
 
     def replace(self, operation: Operation) -> Operation | None:
-        """Replace one encode by a dispatch, which is returned, or by its source."""
+        """Replace an encode by a dispatch, which is returned, or by its source.
+
+        Raises OperationError if a layout is not resolved.
+        """
         if not isinstance(operation, TensorEncodeOp):
             raise OperationError(operation, "is of another dialect than ours")
         source = require_ranked(operation, operation.source_encoding)
@@ -122,7 +125,7 @@ class Relayouts:
         return dispatch
 
     def _runs_on(self, operation: Operation) -> Place:
-        """The targets that run an operation; its affinity where they are not known yet."""
+        """Return the targets of an operation, or its affinity if they are not known yet."""
         affinity = affinity_of(operation)
         if affinity is None:
             return ()
@@ -132,7 +135,7 @@ class Relayouts:
             return affinity
 
     def _kernel(self, source: Tensor, result: Tensor, encode: Operation) -> SymbolRefAttr:
-        """A new executable, where the first encode is that it stands for."""
+        """Build an executable for an encode; return its entry point."""
         name = numbered_name("_encoding_", self._taken, len(self._kernels))
         self._taken.add(name)
         label = kernel_label(f"{name}_encode", shape_of(source), str(source.element_type))
@@ -146,13 +149,13 @@ class Relayouts:
 
 
 def _is_plain(tensor: Tensor) -> bool:
-    """Whether a tensor is stored in rows."""
+    """Return whether a tensor is stored in row-major order."""
     encoding = tensor_encoding(tensor)
     return encoding is None or encoding.is_identity(tensor)
 
 
 def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations) -> Block:
-    """A kernel: from a binding of one layout, numbers, to a binding of the other layout."""
+    """Build the entry block of a kernel: source binding, dynamic sizes, result binding."""
     dims = sum(size is None for size in shape_of(source))
     block = Block(arg_types=[BindingType(), *[INDEX] * dims, BindingType()])
     builder = Builder(InsertPoint.at_end(block))
@@ -189,7 +192,7 @@ def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations)
 def _relaid(
     value: SSAValue, source: Tensor, result: Tensor, sizes: Sequence[SSAValue], builder: Builder
 ) -> SSAValue:
-    """The value in its new encoding."""
+    """Emit the value in its new encoding."""
     if tensor_encoding(source) is not None:
         unset = UnsetEncodingOp.build(operands=[value, sizes, ()], result_types=[plain(source)])
         value = builder.insert(unset).result

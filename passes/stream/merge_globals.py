@@ -1,8 +1,8 @@
-"""Keep a constant that is laid out twice in the same way only once.
+"""Merge globals that hold the same constant in the same layout.
 
-Two globals that never change, on one device, which initializers set to the same value by the same
-operations, are one. Run once layouts are resolved: weights that are encoded for different
-operations often end up in the same layout, even if what is resolved remembers for which.
+Two immutable globals on one device are merged if their initializers compute the same value by the
+same operations. The pass runs after layouts are resolved: weights that are encoded for different
+operations often have the same layout then, although their encodings name different operations.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class MergeGlobalsPass(ModulePass):
 
 
 def _stored(initializer: Operation) -> tuple[str, ...]:
-    """The globals that an initializer sets, in order."""
+    """Return the globals that an initializer sets, in order."""
     return tuple(
         root_symbol(operation, "global")
         for operation in initializer.walk()
@@ -70,17 +70,17 @@ def _stored(initializer: Operation) -> tuple[str, ...]:
 
 
 def _calls(initializer: Operation) -> bool:
-    """Whether an initializer runs code that is not its own."""
+    """Return whether an initializer calls functions."""
     return any(operation.name in CALLS for operation in initializer.walk())
 
 
 def _kind(variable: Operation) -> tuple[Attribute | None, ...]:
-    """What two globals must have in common."""
+    """Return what two globals must have in common: type and affinity."""
     return variable.properties.get("type"), variable.attributes.get(AFFINITY)
 
 
 def _stored_as(attribute: Attribute) -> Attribute:
-    """An attribute with encodings that are named after where elements are."""
+    """Return an attribute in which encodings are replaced by a key of their storage layout."""
     if isinstance(attribute, ArrayAttr):
         return ArrayAttr([_stored_as(part) for part in cast("ArrayAttr[Attribute]", attribute)])
     if tensor_encoding(attribute) is None:
@@ -90,7 +90,7 @@ def _stored_as(attribute: Attribute) -> Attribute:
 
 
 def _text(initializer: Operation, names: tuple[str, ...]) -> str:
-    """An initializer without the names of the globals that it sets, its layouts as they store."""
+    """Print an initializer with its globals numbered, and with layouts by `_stored_as`."""
     copy = initializer.clone()
     for operation in copy.walk():
         for name, value in operation.properties.items():

@@ -1,9 +1,9 @@
-"""Keep the constants of a region in buffers of the host, and bring them to the device.
+"""Pack the constants of a region into host buffers, and upload them to the device.
 
-`stream.resource.constants` becomes parts of one resource, or of several where one would be too
-large. Where the device can read the buffer of the host and nothing writes to it, that is the buffer
-itself, `stream.resource.try_map`; else it is allocated, and the buffer is read into it like a file.
-Parameters are loaded, or gathered to where they can be written to.
+`stream.resource.constants` becomes ranges of one resource, or of several where one would be too
+large. If nothing writes to the constants and the device can map the host buffer, the resource is
+the buffer itself (`stream.resource.try_map`). Otherwise a resource is allocated, and the buffer is
+read into it like a file. Parameters are loaded, or gathered into a resource that can be written to.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ INDEX, TIMEPOINT = IndexType(), TimepointType()
 
 @dataclass(frozen=True)
 class PackConstantsPass(ModulePass):
-    """Pack constants into buffers of the host, and bring them to their devices."""
+    """Pack constants into buffers of the host, and upload them to their devices."""
 
     name = "iree-stream-pack-constants"
 
@@ -74,7 +74,10 @@ class PackConstantsPass(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """One of the constants of an operation, and its bytes."""
+    """One of the constants of an operation.
+
+    `size` is its size in bytes as a value, `length` the same as a number.
+    """
 
     result: SSAValue
     size: SSAValue
@@ -83,7 +86,7 @@ class Constant:
 
 
 class Packing:
-    """The buffers, resources and parameters for the constants of one operation."""
+    """Builds the buffers, resources and parameter loads for the constants of one operation."""
 
     def __init__(self, context: Context, operation: Operation) -> None:
         self._context = context
@@ -93,7 +96,11 @@ class Packing:
         self._place = {"affinity": operation.properties.get("affinity")}
 
     def replace(self) -> None:
-        """Put what brings the constants in the place of the operation."""
+        """Replace the operation.
+
+        Raises OperationError if the size or the bytes of a constant are not known, or if its bytes
+        do not fit.
+        """
         *results, done = self._operation.results
         values = cast("ArrayAttr[Attribute]", self._operation.properties["values"])
         rows = [
@@ -114,7 +121,7 @@ class Packing:
         Rewriter.erase_op(self._operation)
 
     def _chunks(self, rows: Sequence[Constant]) -> Iterator[list[Constant]]:
-        """Constants that are in one resource, each as large as it may be."""
+        """Yield the constants of each resource, as many as fit into its largest size."""
         chunk: list[Constant] = []
         for row in rows:
             largest = self._limits.largest
@@ -134,7 +141,7 @@ class Packing:
         return [constant_index(start, self._builder) for start in starts]
 
     def _pack(self, rows: Sequence[Constant]) -> SSAValue:
-        """Bring constants of the program; when they are there."""
+        """Upload constants of the program; return the timepoint when they are available."""
         alignment = self._limits.alignment
         value = _composite(self._operation, rows, alignment)
         total = constant_index(self._total(rows), self._builder)
@@ -159,7 +166,7 @@ class Packing:
         rows: Sequence[Constant],
         offsets: Sequence[SSAValue],
     ) -> None:
-        """Let constants be parts of a resource."""
+        """Replace constants by ranges of a resource."""
         for row, offset in zip(rows, offsets, strict=True):
             part = ResourceSubviewOp.build(
                 operands=[resource, total, offset, row.size], result_types=[row.result.type]
@@ -169,7 +176,7 @@ class Packing:
     def _map(
         self, buffer: SSAValue, total: SSAValue, type_: Attribute, start: SSAValue
     ) -> tuple[SSAValue, SSAValue]:
-        """The buffer as a resource, or a resource that it is read to; and when it is there."""
+        """Emit the mapped buffer, or a resource it is read into; return it with its timepoint."""
         mapped = self._builder.insert(
             ResourceTryMapOp.build(
                 operands=[buffer, constant_index(0, self._builder), total],
@@ -193,7 +200,7 @@ class Packing:
         start: SSAValue,
         builder: Builder,
     ) -> tuple[SSAValue, SSAValue]:
-        """A resource that a buffer is read to like a file, and when that has been done."""
+        """Allocate a resource and read a buffer into it; return it with its timepoint."""
         resource = self._allocate(total, type_, builder)
         zero = constant_index(0, builder)
         file = FileConstantOp.build(
@@ -224,7 +231,7 @@ class Packing:
         return builder.insert(alloc).results[0]
 
     def _load(self, rows: Sequence[Constant]) -> SSAValue:
-        """Load parameters of one scope; when they are there."""
+        """Load parameters of one scope; return the timepoint when they are available."""
         sizes = [row.size for row in rows]
         load = self._parameters(
             "load", rows, [sizes, []], [[row.result.type for row in rows], TIMEPOINT]
@@ -234,7 +241,7 @@ class Packing:
         return load.results[-1]
 
     def _gather(self, rows: Sequence[Constant]) -> SSAValue:
-        """Gather parameters of one scope in a resource that can be written to."""
+        """Gather parameters of one scope into a writable resource; return the timepoint."""
         total = constant_index(self._total(rows), self._builder)
         resource = self._allocate(total, rows[0].result.type, self._builder)
         offsets, sizes = self._offsets(rows), [row.size for row in rows]
@@ -251,7 +258,7 @@ class Packing:
         ends: Sequence[SSAValue | Sequence[SSAValue]],
         results: Sequence[Attribute | Sequence[Attribute]],
     ) -> Operation:
-        """An operation on parameters of one scope."""
+        """Emit an operation on parameters of one scope."""
         named = [cast(NamedParameter, row.value) for row in rows]
         scope = named[0].scope
         scopes = [self._host(scope)] if isinstance(scope, StringAttr) else []
@@ -267,18 +274,18 @@ class Packing:
         )
 
     def _host(self, text: StringAttr) -> SSAValue:
-        """A text in the memory of the host."""
+        """Emit a text in host memory."""
         made = BufferConstantOp.build(result_types=[BufferType()], properties={"value": text})
         return self._builder.insert(made).result
 
 
 def _is_written(row: Constant) -> bool:
-    """Whether something may write to a constant: a variable only starts with its contents."""
+    """Return whether a constant may be written: a variable only starts with its contents."""
     return cast(ResourceType, row.result.type).lifetime.data != "constant"
 
 
 def _offset(parameter: NamedParameter) -> IntegerAttr:
-    """The byte of its file's entry at which a parameter begins."""
+    """Return the byte offset of a parameter in its file entry."""
     config = parameter.config
     found = config.data.get("offset") if isinstance(config, DictionaryAttr) else None
     return IntegerAttr(found.value.data if isinstance(found, IntegerAttr) else 0, i64)
@@ -292,7 +299,7 @@ def _known_size(operation: Operation, size: SSAValue) -> int:
 
 
 def _composite(operation: Operation, rows: Sequence[Constant], alignment: int) -> CompositeAttr:
-    """Constants one after another, each with zeros behind it up to the next."""
+    """Return the constants in sequence, each padded with zeros to the alignment."""
     parts: list[Attribute] = []
     for row in rows:
         parts.append(row.value)
@@ -309,7 +316,7 @@ def _composite(operation: Operation, rows: Sequence[Constant], alignment: int) -
 
 
 def _stored_bytes(operation: Operation, value: Attribute) -> int:
-    """The bytes that constant contents take."""
+    """Return the size in bytes of constant contents."""
     type_ = getattr(value, "type", None)
     if not isinstance(type_, TensorType | VectorType):
         raise OperationError(operation, f"keeps {value}: its bytes are not known here")

@@ -1,8 +1,8 @@
-"""Give kernels numbers in words of 32 bits: that is what devices pass on with a dispatch.
+"""Pack uniform operands of kernels into 32-bit words, which is how devices pass them.
 
-A number of more than 32 bits is two words, the lower one first, and so is an index, unless the
-limits of resources (`stream.resources`) say everywhere that indices have 32 bits. Smaller numbers
-are extended, and complex ones are two numbers. Kernels put their arguments together again.
+A number of more than 32 bits becomes two words, the lower one first. So does an index, unless
+`stream.resources` says everywhere that indices have 32 bits. Smaller numbers are extended, and
+complex ones become two numbers. Kernels reassemble their arguments.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from .kernels.exports import Kernels
 from .kernels.uniform_operands import group_around, replace_uniform_operands, retype_kernel
 
 Words = dict[tuple[Operation, SSAValue], Sequence[SSAValue]]
-"""What numbers are as words, in front of each group of commands."""
+"""The words of each number, cached for each group of commands."""
 
 
 @dataclass(frozen=True)
 class PackDispatchOperandsPass(ModulePass):
-    """Turn the numbers that kernels are given into words of 32 bits."""
+    """Turn uniform operands of kernels into words of 32 bits."""
 
     name = "iree-stream-pack-dispatch-operands"
 
@@ -82,7 +82,7 @@ def _split_operands(dispatch: CmdDispatchOp, made_words: Words, index_bits: int)
 def _words(
     operation: Operation, value: SSAValue, builder: Builder, index_bits: int
 ) -> Sequence[SSAValue]:
-    """A number as words."""
+    """Emit the words of a number."""
     if isinstance(value.type, ComplexType):
         parts = (builder.insert(part(value)).results[0] for part in (ReOp, ImOp))
         return tuple(
@@ -106,7 +106,7 @@ def _words(
 
 
 def _bits(operation: Operation, type_: Attribute, index_bits: int) -> int:
-    """The bits of a number. Raises OperationError for what is passed in no words."""
+    """Return the width of a number. Raises OperationError if it cannot be passed in words."""
     if isinstance(type_, IndexType):
         return 32 if index_bits <= 32 else 64
     if isinstance(type_, FixedBitwidthType) and type_.bitwidth <= 64:
@@ -117,9 +117,9 @@ def _bits(operation: Operation, type_: Attribute, index_bits: int) -> int:
 
 
 def _join_arguments(function: Operation, index_bits: int) -> None:
-    """Let a kernel take words, and make the numbers of them that it had.
+    """Make a kernel take words, and reassemble its original arguments.
 
-    What is known of a number, as its divisor, is told where it is made.
+    Attributes of an argument, such as its alignment, move to the operation that makes it.
     """
     block = function.regions[0].blocks.first
     if block is None or block.first_op is None:
@@ -140,7 +140,7 @@ def _join_arguments(function: Operation, index_bits: int) -> None:
 
 
 def _in_front(argument: BlockArgument, told: list[DictionaryAttr]) -> Iterator[SSAValue]:
-    """Words in front of an argument, of which nothing is known."""
+    """Insert words in front of an argument, without attributes, as they are requested."""
     while True:
         told.append(DictionaryAttr({}))
         yield argument.block.insert_arg(i32, argument.index)
@@ -153,7 +153,7 @@ def _number(
     builder: Builder,
     index_bits: int,
 ) -> SSAValue:
-    """What was made words of, again: the result of an operation."""
+    """Emit the number that words encode; the value is the result of an operation."""
 
     def insert(made: Operation) -> SSAValue:
         return builder.insert(made).results[0]

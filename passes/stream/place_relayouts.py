@@ -1,15 +1,16 @@
-"""Choose the side of a transfer on which a tensor is relaid out: what moves is small, and once.
+"""Choose the side of a transfer on which a tensor is relaid out, to move few bytes and encode once.
 
     %1 = stream.async.transfer %0 from(A) -> to(B)
     %2 = stream.tensor.encode on(B) %1 : S -> R
 
-stays as it is if `R` is larger than `S`: tiles that are not full would be moved, too. If it is
-smaller, A encodes and `R` moves. If both are of one size, A encodes if that saves a relayout:
-where A needs `R` itself, or several devices ask A for it. In front of a transfer, an encode that
-makes a tensor larger moves behind it. An encode that undoes another is nothing.
+stays as it is if `R` is larger than `S`, since partially filled tiles would be moved, too. If `R`
+is smaller, A encodes, and `R` is moved. If both have the same size, A encodes if that saves a
+relayout: if A needs `R` itself, or several devices would encode the tensor. Conversely, an encode
+in front of a transfer moves behind it if it makes the tensor larger. An encode that undoes another
+is removed.
 
-Runs between specialize-encodings, which resolves the layouts, and materialize-encodings. Encodes
-whose layouts are open stay where they are.
+The pass runs between specialize-encodings, which resolves the layouts, and materialize-encodings.
+Encodes with open layouts stay where they are.
 """
 
 from __future__ import annotations
@@ -58,18 +59,18 @@ class PlaceRelayoutsPass(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class Relayout:
-    """An encode, and the transfer that brings it what it encodes, if one does."""
+    """An encode, and the transfer of its source to the encoding device, if there is one."""
 
     encode: TensorEncodeOp
     transfer: AsyncTransferOp | None
 
 
 Key = tuple[Hashable, ...]
-"""What is encoded, the device that has it, the block of the encode, both layouts, the sizes."""
+"""The source, its device, the block of the encode, both layouts, and the dynamic sizes."""
 
 
 def _alike(module: ModuleOp) -> dict[Key, list[Relayout]]:
-    """Encodes of one tensor of one device in one layout, in the order of the program."""
+    """Return encodes grouped by source, device and layout, in program order."""
     found: dict[Key, list[Relayout]] = defaultdict(list)
     for operation in host_operations(module):
         if operation.name != ENCODE:
@@ -92,7 +93,7 @@ def _alike(module: ModuleOp) -> dict[Key, list[Relayout]]:
 
 
 def _arrives(transfer: AsyncTransferOp, encode: TensorEncodeOp) -> bool:
-    """Whether a transfer brings a tensor to where it is encoded, in the same block."""
+    """Return whether a transfer brings a tensor to the device that encodes it, in one block."""
     return (
         transfer.source_affinity is not None
         and transfer.target_affinity == encode.affinity
@@ -102,9 +103,9 @@ def _arrives(transfer: AsyncTransferOp, encode: TensorEncodeOp) -> bool:
 
 
 def _encode_on_sender(relayouts: Sequence[Relayout]) -> None:
-    """Encode in front of transfers where that moves fewer bytes, or as many and saves encodes.
+    """Encode in front of transfers if that moves fewer bytes, or as many with fewer encodes.
 
-    A transfer that something else reads, too, has to move the tensor as it is in any case.
+    A transfer with other readers has to move the unencoded tensor in any case, so it is left alone.
     """
     encodes = {relayout.encode for relayout in relayouts}
     relayouts = [
@@ -136,7 +137,7 @@ def _encode_on_sender(relayouts: Sequence[Relayout]) -> None:
 
 
 def _encode_on_receiver(transfer: AsyncTransferOp) -> None:
-    """Move a tensor before it is encoded if it is smaller then."""
+    """Transfer a tensor before it is encoded if it is smaller then."""
     encode = made_by(transfer.source, ENCODE)
     if not isinstance(encode, TensorEncodeOp) or transfer.target_affinity is None:
         return
@@ -153,7 +154,7 @@ def _encode_on_receiver(transfer: AsyncTransferOp) -> None:
 
 
 def _cancel(decode: TensorEncodeOp) -> None:
-    """A tensor in rows that is encoded and decoded is the tensor."""
+    """Remove the decode of an encoded row-major tensor: the result is the original tensor."""
     encode = made_by(decode.source, ENCODE)
     if not isinstance(encode, TensorEncodeOp) or encode.source.type != decode.result.type:
         return
@@ -169,7 +170,7 @@ def _cancel(decode: TensorEncodeOp) -> None:
 def _encode(
     like: TensorEncodeOp, source: SSAValue, place: Attribute | None, before: Operation
 ) -> TensorEncodeOp:
-    """An encode of another source on another device."""
+    """Emit a copy of an encode for another source and device."""
     encode = like.clone({like.source: source})
     if place is not None:
         encode.properties["affinity"] = place
@@ -178,7 +179,7 @@ def _encode(
 
 
 def _send(source: SSAValue, size: SSAValue, like: AsyncTransferOp, before: Operation) -> SSAValue:
-    """A resource of `size` bytes on the device that a transfer goes to."""
+    """Emit a transfer of `size` bytes to the target of another transfer."""
     transfer = AsyncTransferOp.create(
         operands=[source, size, size],
         result_types=[like.result.type],
@@ -189,7 +190,7 @@ def _send(source: SSAValue, size: SSAValue, like: AsyncTransferOp, before: Opera
 
 
 def _growth(encode: TensorEncodeOp) -> int | None:
-    """How many bytes an encode adds; `None` if it is no relayout, or a layout is not resolved."""
+    """Return how many bytes an encode adds; `None` if it is no relayout or not resolved."""
     tensors = cast(Tensor, encode.source_encoding), cast(Tensor, encode.result_encoding)
     encodings = [tensor_encoding(tensor) for tensor in tensors]
     if not all(encoding is None or encoding.is_resolved for encoding in encodings):
@@ -207,10 +208,10 @@ def _growth(encode: TensorEncodeOp) -> int | None:
 
 
 def _comparable_bytes(tensor: Tensor) -> int:
-    """The bytes of a tensor whose dimensions of unknown size have one element each.
+    """Return the size in bytes of a tensor, with every dynamic dimension taken to be 1.
 
-    So a tile of several elements along such a dimension counts as larger than none, and where
-    there is none the sizes compare as they do whatever the dimension is.
+    So a tile of several elements along such a dimension counts as padding, and without such a tile
+    the comparison of two sizes holds for any value of the dimension.
     """
     formulas = storage_formula_of(tensor)
     return max(

@@ -1,9 +1,9 @@
-"""Let the device do a transfer that it exports the result of.
+"""Execute a transfer on its target device if the result is exported there.
 
     %1 = stream.async.transfer %0 : ... from(A) -> to(B) !stream.resource<external>{%size}
     %2 = stream.tensor.export on(B) %1 : ...
 
-gets `on(B)`: what is exported has to be in memory of that device. Exports are found behind
+gets `on(B)`, because exported storage must be in memory of that device. Exports are found through
 operations that keep the storage, loops, branches and calls.
 """
 
@@ -26,7 +26,7 @@ EXPORT = "stream.tensor.export"
 
 @dataclass(frozen=True)
 class PlaceTransferExecutionsPass(ModulePass):
-    """Let the device do a transfer that it exports the result of."""
+    """Execute transfers on the target device if their results are exported."""
 
     name = "iree-stream-place-transfer-executions"
 
@@ -40,7 +40,7 @@ class PlaceTransferExecutionsPass(ModulePass):
 
 
 def _is_exported(transferred: SSAValue) -> bool:
-    """Whether a resource is exported as it is, or after it was written to in place."""
+    """Return whether a resource is exported, possibly after it was written in place."""
     names = {transferred: None}
     pending = [transferred]
     for name in pending:

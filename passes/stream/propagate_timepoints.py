@@ -1,4 +1,4 @@
-"""Let devices wait for devices: what a region needs is awaited by it, and not by the host.
+"""Make regions wait for timepoints on the device instead of on the host.
 
     %1 = stream.timepoint.await %t => %0 : !stream.resource<transient>{%n}
     %r, %u = stream.async.execute on(B) with(%1 as %2: !stream.resource<transient>{%n}) ...
@@ -7,11 +7,12 @@ becomes
 
     %r, %u = stream.async.execute on(B) await(%t) => with(%0 as %2: ...) ...
 
-A region that writes in place to what earlier ones of its block use also waits for these: no value
-says so. What private functions, branches, loops and globals carry goes along with its timepoint
-(`scheduling/carried_timepoints.py`), unless some region writes in place to what it cannot see all
-readers of: then the host waits in front of them. It waits where it needs something first, and for
-nothing that only regions need.
+A region that writes in place also waits for the earlier regions of its block that use the resource,
+since no SSA value expresses that dependence. Resources that private functions, branches, loops and
+globals carry are accompanied by their timepoints (`scheduling/carried_timepoints.py`). They are not
+if some region writes in place to a resource whose readers are not all visible; then the host waits
+in front of calls, branches and stores. Otherwise the host waits in front of its own first use of a
+resource, and not at all if only regions use it.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ from .scheduling.carried_timepoints import CarriedTimepoints, awaited, joined
 from .scheduling.followed_writes import all_writes_are_followed, root_of, written
 
 Users = dict[tuple[Block | None, SSAValue], list[SSAValue]]
-"""When the regions of a block that use a resource are done."""
+"""Timepoints of the regions of a block that use a resource."""
 
 
 @dataclass(frozen=True)
 class PropagateTimepointsPass(ModulePass):
-    """Hand timepoints on to the regions that need what they announce."""
+    """Pass timepoints to the regions that depend on them."""
 
     name = "iree-stream-propagate-timepoints"
 
@@ -64,7 +65,7 @@ class PropagateTimepointsPass(ModulePass):
 
 
 def _wait(execute: AsyncExecuteOp, users: Users) -> None:
-    """Let a region wait for what makes its operands, and for those whose bytes it changes."""
+    """Make a region wait for its operands, and for earlier users of what it writes in place."""
     waits = dict.fromkeys(values(execute, "await_timepoint"))
     writes = set(written(execute))
     taken: list[SSAValue] = []
@@ -94,14 +95,14 @@ def _wait(execute: AsyncExecuteOp, users: Users) -> None:
 
 
 def _announce(barrier: Operation) -> None:
-    """Give the timepoint of a resource as it is, where it is known."""
+    """Replace a timepoint barrier by the timepoint of its resource, if that is known."""
     value, waits = awaited(barrier.operands[0])
     if waits:
         Rewriter.replace_op(barrier, [], [value, joined(waits, builder_before(barrier))])
 
 
 def _sink(wait: TimepointAwaitOp) -> None:
-    """Let the host wait where it needs something first, and not at all if nothing is needed."""
+    """Move an await of the host in front of its first use; erase it if there is none."""
     block = block_of(wait)
     users = {block.find_ancestor_op_in_block(use.operation) for r in wait.results for use in r.uses}
     if not users:

@@ -1,14 +1,14 @@
-"""Say how long the bytes of each resource live: `!stream.resource<*>` becomes one of the lifetimes.
+"""Infer the lifetime of each resource: `!stream.resource<*>` gets one of the known lifetimes.
 
-Values that are one storage have one lifetime: what is tied, what control flow, calls and globals
-hand on. It is what the program says of one of them, as of what is exported, or what follows from
-what is done with it: a constant is `constant`, what the host loads from and stores to is `staging`,
-a global is `variable` if it changes and else `constant`, what a function without a body takes or
-returns is `external`. What nothing is known of is `transient`.
+Values that share storage have one lifetime: tied values, and what control flow, calls and globals
+carry. The lifetime is the one that the program gives to one of these values, or follows from their
+use: a constant is `constant`; what the host loads or stores is `staging`; a global is `variable` if
+it is mutable and `constant` otherwise; exported resources, and arguments and results of functions
+without body, are `external`. All others are `transient`.
 
-`stream.async.cast` is dropped where both sides can have one lifetime, and else a copy, as where a
-constant is returned. A transfer on one device keeps the lifetime, unless it is to or from
-`staging`, or what is made of a constant is written to.
+A `stream.async.cast` is dropped if both sides can have the same lifetime, and otherwise becomes a
+copy, for instance where a constant is returned. A transfer within one device keeps the lifetime,
+unless one side is `staging`, or a constant is written to.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Usage:
         self._join_transfers(operations)
 
     def refine(self, operation: Operation) -> None:
-        """Give the values that an operation defines their lifetimes."""
+        """Set the lifetimes of the values that an operation defines."""
         for result in operation.results:
             self._set(result)
         for block in inner_blocks(operation):
@@ -93,7 +93,7 @@ class Usage:
             operation.properties["type"] = self._type_of(root_symbol(operation, "sym_name"))
 
     def check_globals(self, module: ModuleOp) -> None:
-        """Raise OperationError where a global is accessed with another lifetime than it has."""
+        """Raise an OperationError if a global is accessed with another lifetime than it has."""
         for operation in host_operations(module):
             if operation.name not in (GLOBAL_LOAD, GLOBAL_STORE):
                 continue
@@ -119,7 +119,7 @@ class Usage:
         return ResourceType(StringAttr(self._lifetime_of(thing)))
 
     def declare(self, function: Operation) -> None:
-        """Let a function's type be what its block takes and what it returns, if it has one."""
+        """Update a function's type to the lifetimes of its arguments and returned values."""
         type_ = cast(FunctionType, function.properties["function_type"])
         types = {"inputs": list(type_.inputs), "outputs": list(type_.outputs)}
         for slot, each in declared(function):
@@ -132,7 +132,7 @@ class Usage:
         function.properties["function_type"] = FunctionType.from_lists(*types.values())
 
     def _join_transfers(self, operations: Sequence[Operation]) -> None:
-        """Let what is transferred on a device keep its lifetime, where it can."""
+        """Unite source and result of transfers within one device if their lifetimes allow it."""
         written = {
             self._classes.find(result)
             for operation in operations
@@ -167,7 +167,7 @@ class Usage:
 
 
 def _stays_on_device(transfer: AsyncTransferOp) -> bool:
-    """Whether a transfer is from a device to the same one."""
+    """Return whether the source and the target of a transfer are the same device."""
     return transfer.source_affinity == transfer.target_affinity
 
 
@@ -176,7 +176,7 @@ def _lifetime(type_: Attribute) -> str:
 
 
 def _known_at(operation: Operation) -> Iterator[tuple[Hashable, str]]:
-    """What an operation tells of the lifetimes of its values, and of globals by their names."""
+    """Yield the lifetimes that an operation implies for its values, and for globals by name."""
     for value in (
         *operation.results,
         *(a for r in operation.regions for b in r.blocks for a in b.args),
@@ -212,7 +212,7 @@ def _known_at(operation: Operation) -> Iterator[tuple[Hashable, str]]:
 
 
 def _weakly_joined(operation: Operation) -> Iterator[tuple[Hashable, Hashable]]:
-    """What is one storage if its lifetimes agree, and can be copied where they do not."""
+    """Yield pairs that share storage if their lifetimes agree, and are copied otherwise."""
     if operation.name == CAST:
         yield operation.operands[0], operation.results[0]
     elif operation.name == GLOBAL_LOAD and is_resource(operation.results[0]):
@@ -233,7 +233,7 @@ def _replace_cast(operation: Operation) -> None:
 
 
 def _copy_of(operation: Operation, source: SSAValue, size: SSAValue, type_: Attribute) -> Operation:
-    """A copy with another lifetime, where the operation runs."""
+    """Build a copy with another lifetime on the operation's device."""
     place = affinity_of(operation)
     copy = AsyncTransferOp.build(
         operands=[source, size, size],
@@ -245,7 +245,7 @@ def _copy_of(operation: Operation, source: SSAValue, size: SSAValue, type_: Attr
 
 
 def _copy_constant(operation: Operation) -> None:
-    """What is written to a constant is no constant any more: that is a copy."""
+    """Copy a constant whose result has another lifetime, because it is written to."""
     result, type_ = operation.results[0], ResourceType(StringAttr("constant"))
     if result.type == type_:
         return

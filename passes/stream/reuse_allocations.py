@@ -1,10 +1,10 @@
-"""Keep storage that is given back only to be asked for again.
+"""Reuse storage that is deallocated just before an allocation of the same kind.
 
     %d = stream.resource.dealloca await(%t) => %a : !stream.resource<transient>{%n} => ...
     %b, %u = stream.resource.alloca uninitialized await(%d) => ...<transient>{%n} => ...
 
-makes `%b` be `%a` and `%u` be `%t`. Both must be on one device, and of one lifetime and size. What
-the allocation waits for besides is waited for still.
+replaces `%b` by `%a` and `%u` by `%t`. Device, lifetime and size must be the same. If the
+allocation also waits for other timepoints, these are still awaited.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ...ir.syntax.assembly_format import values
 
 @dataclass(frozen=True)
 class ReuseAllocationsPass(ModulePass):
-    """Keep storage that is given back only to be asked for again."""
+    """Reuse storage that is deallocated just before it is allocated again."""
 
     name = "iree-stream-reuse-allocations"
 
@@ -42,7 +42,7 @@ class ReuseAllocationsPass(ModulePass):
 
 
 def _freed_before(alloca: ResourceAllocaOp) -> Iterator[Operation]:
-    """What gives storage back that an allocation waits for."""
+    """Yield the deallocations that an allocation waits for."""
     awaited = alloca.await_timepoint
     if awaited is None:
         return
@@ -67,7 +67,7 @@ def _fits(freed: Operation, alloca: ResourceAllocaOp) -> bool:
 
 
 def _reuse(freed: Operation, alloca: ResourceAllocaOp) -> None:
-    """Take the storage that is given back as it is, once it is no longer used."""
+    """Replace an allocation by storage that would be deallocated."""
     assert alloca.await_timepoint is not None
     freed.results[0].replace_all_uses_with(values(freed, "await_timepoint")[0])
     alloca.result_timepoint.replace_all_uses_with(alloca.await_timepoint)

@@ -1,4 +1,4 @@
-"""Give asynchronous operations storage, and make them commands on it.
+"""Allocate storage for asynchronous operations, and convert them to commands on it.
 
     %r, %t = stream.async.execute on(A) with(%0 as %a: ...) -> !stream.resource<external>{%n} {
       %1 = stream.async.dispatch @ex::@f(%a[...]) : ... -> !stream.resource<transient>{%n}
@@ -6,9 +6,9 @@
       stream.yield %2 : !stream.resource<external>{%n}
     } => !stream.timepoint
 
-becomes a `stream.cmd.execute` on resources that are there before it. What leaves the region has a
-resource of its own. What does not is in slices of one that is given back behind the commands,
-which `stream.resource.pack` lays out: slices that are not needed at one time may overlap.
+becomes a `stream.cmd.execute` on resources that are allocated before it. Each result of the region
+has its own resource. Other values are slices of one resource, which is deallocated after the
+commands. `stream.resource.pack` assigns their offsets; slices with disjoint lifetimes may overlap.
 Constants become `stream.resource.constants`.
 """
 
@@ -76,7 +76,7 @@ class ScheduleAllocationPass(ModulePass):
 
 
 class Allocation:
-    """The storage and the commands of one region of asynchronous operations."""
+    """Converts one region of asynchronous operations."""
 
     def __init__(self, context: Context, execute: AsyncExecuteOp) -> None:
         self._context = context
@@ -92,7 +92,10 @@ class Allocation:
         self._waits = list(values(execute, "await_timepoint"))
 
     def replace(self) -> None:
-        """Put commands in the place of the region."""
+        """Replace the region by commands.
+
+        Raises OperationError if the region contains an operation that no command executes.
+        """
         execute, block = self._execute, self._execute.body.block
         lifetimes = Lifetimes(block)
         for argument, operand, size in zip(
@@ -120,12 +123,12 @@ class Allocation:
         Rewriter.erase_op(execute)
 
     def _capture(self, value: SSAValue, resource: SSAValue, size: SSAValue) -> None:
-        """Let commands see a resource, which is where a value of the region is."""
+        """Record the resource that holds a value of the region, and capture it for the commands."""
         self._outside[value] = resource
         self._places[value] = Storage(self._argument(resource, size), size, self._zero)
 
     def _argument(self, resource: SSAValue, size: SSAValue) -> SSAValue:
-        """The argument of the commands for a resource: one, even if the region took it twice."""
+        """Return the block argument for a resource, which is captured once for all its uses."""
         if resource not in self._arguments:
             self._captured[resource] = size
             index = len(self._body.args)
@@ -149,7 +152,7 @@ class Allocation:
             self._capture(root.value, resource, root.size)
 
     def _allocate(self, root: Root) -> None:
-        """A resource for what leaves the region."""
+        """Allocate a resource for a result of the region."""
         self._capture(root.value, self._new(root.value.type, root.size), root.size)
 
     def _new(self, type_: Attribute, size: SSAValue) -> SSAValue:
@@ -170,7 +173,7 @@ class Allocation:
         return alloca.result
 
     def _pack(self, roots: Sequence[Root]) -> tuple[SSAValue, SSAValue] | None:
-        """Slices for what does not leave the region; the resource that has them, and its bytes."""
+        """Allocate slices for values that stay in the region; return their resource and size."""
         if not roots:
             return None
         size, offsets = roots[0].size, [self._zero]
@@ -196,7 +199,7 @@ class Allocation:
         return slab, size
 
     def _commands(self, block: Block) -> list[Operation]:
-        """The operations of a block as commands."""
+        """Return the commands for the operations of a block."""
         translation = Translation(self._context, self._places, self._builder)
         made: list[Operation] = []
         for operation in block.ops:
@@ -218,7 +221,7 @@ class Allocation:
         return made
 
     def _run(self, commands: Sequence[Operation]) -> SSAValue:
-        """Run commands when everything that they need is there; when they are done."""
+        """Emit the execution of commands, which waits for their resources; return its timepoint."""
         if not commands:
             return joined(self._waits, self._builder)
         ready = [joined(self._waits, self._builder)] if self._waits else []
@@ -241,7 +244,7 @@ class Allocation:
 
 
 def _replace_on_host(context: Context, operation: Operation) -> None:
-    """What the host does to resources that it can reach."""
+    """Replace an asynchronous operation that the host executes."""
     to = Translation(context, {}, builder_before(operation))
     if operation.name == "stream.async.load":
         load = to.make(
@@ -277,12 +280,12 @@ def _replace_on_host(context: Context, operation: Operation) -> None:
 
 
 def _replace_parameters(to: Translation, operation: Operation) -> None:
-    """Parameters are read to resources that are there, written from them, or loaded to new ones."""
+    """Replace reads, writes and loads of parameters; a load allocates its results."""
     name = operation.name.replace("async", "cmd")
     definition = cast("type[IRDLOperation]", to.context.get_op(name)).get_irdl_definition()
     operands: list[SSAValue | Sequence[SSAValue]] = []
     for each, kind in definition.operands:
-        # An operation on one parameter may be one on a list of them.
+        # The command may take lists where the asynchronous operation takes one parameter.
         found = values(operation, each) or values(operation, each.removesuffix("s"))
         operands.append(found if isinstance(kind, VarOperandDef) else found[0])
     loads = name.endswith("load")
@@ -301,7 +304,7 @@ def _replace_parameters(to: Translation, operation: Operation) -> None:
 
 
 def _declare(context: Context, function: Operation) -> None:
-    """A function outside that commands call: with a range behind each resource, and its results."""
+    """Declare an external function as a command: resources get ranges, results become operands."""
     type_ = cast(FunctionType, function.properties["function_type"])
     ties = ties_of(function, len(type_.outputs))
     own = [each for each, tie in zip(type_.outputs, ties, strict=True) if tie == UNTIED]

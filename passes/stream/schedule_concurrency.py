@@ -1,4 +1,4 @@
-"""Say what a device may do at the same time: operations of `stream.async.execute` become waves.
+"""Group operations of `stream.async.execute` that may run at the same time into waves.
 
     %1 = stream.async.dispatch @ex::@f(%a[...]) : ...
     %2 = stream.async.dispatch @ex::@g(%a[...]) : ...
@@ -13,10 +13,10 @@ becomes
     }
     %3 = stream.async.dispatch @ex::@h(%0#0[...], %0#1[...]) : ...
 
-From the last operation on, one joins those behind it unless any of them needs it: as IREE has it
-where it favors little memory (`partitionRegionConcurrencyReference`). So the order of the program
-stays, in which processes meet in collectives. What writes in place is never in the wave of what it
-comes after.
+Going backwards, an operation joins the wave behind it unless an operation of that wave depends on
+it, as in IREE's partitioning for low memory use (`partitionRegionConcurrencyReference`). This keeps
+the program order, which processes rely on to meet in collectives. An operation that writes in place
+is never in one wave with those that it must follow.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .scheduling.partitions import DataNeeds
 
 @dataclass(frozen=True)
 class ScheduleConcurrencyPass(ModulePass):
-    """Put what a device may do at the same time into concurrent regions."""
+    """Put operations that a device may run at the same time into concurrent regions."""
 
     name = "iree-stream-schedule-concurrency"
 
@@ -73,12 +73,12 @@ def _schedule(block: Block) -> None:
 
 
 def _waves(operations: Sequence[Operation], block: Block) -> list[list[Operation]]:
-    """What is done at the same time, in order; each wave in the order of the program."""
+    """Return the waves in order; operations of a wave are in program order."""
     data = DataNeeds(block)
     needs = {each: set(data.add(each)) for each in operations}
     waves: list[list[Operation]] = []
     needed: set[Operation] = set()
-    """By those of the newest wave."""
+    """Operations on which the newest wave depends."""
     for operation in reversed(operations):
         if not waves or operation in needed:
             waves.append([])

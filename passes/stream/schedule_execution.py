@@ -1,4 +1,4 @@
-"""Group what devices do by themselves: asynchronous operations become regions with timepoints.
+"""Group asynchronous operations into regions that devices execute, with timepoints.
 
     %1 = stream.async.splat on(A) %v : i32 -> !stream.resource<transient>{%size}
     %2 = stream.async.dispatch on(A) @ex::@f(%1[%c0 to %size for %size]) : ...
@@ -12,7 +12,7 @@ becomes
     } => !stream.timepoint
     %3 = stream.timepoint.await %t => %r : !stream.resource<external>{%size}
 
-Regions see no resources but those that they are given; numbers come from outside.
+Regions only see resources that they capture; scalars are used from outside.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ScheduleExecutionPass(ModulePass):
 
 
 def schedule(block: Block) -> None:
-    """Put the operations of a block that stream into regions."""
+    """Move the operations of a block that devices execute into regions."""
     last = block.last_op
     groups = list(Partitioning(block).ordered())
     if not any(group.streams for group in groups) or last is None:
@@ -73,7 +73,7 @@ def schedule(block: Block) -> None:
 
 
 def _execute(group: Group) -> Sequence[Operation]:
-    """The region of a group, and the operation that waits for it."""
+    """Return the region of a group, and the operation that awaits it if it has results."""
     captures = enclose(group.operations)
     for operation in group.operations:
         if operation.name != "stream.async.transfer":

@@ -1,4 +1,4 @@
-"""Keep in kernels the constants that dispatches give them, and give the number of the dispatch.
+"""Move constants that dispatches pass into kernels, selected by the number of the dispatch.
 
     stream.cmd.dispatch @ex::@f(%n, %c4, %c7_i32 : index, index, i32) {...}
     stream.cmd.dispatch @ex::@f(%m, %c8, %c9_i32 : index, index, i32) {...}
@@ -8,8 +8,8 @@ becomes
     stream.cmd.dispatch @ex::@f(%n, %c0 : index, index) {...}
     stream.cmd.dispatch @ex::@f(%m, %c1 : index, index) {...}
 
-of a kernel that looks its constants up in tables of a row for each dispatch. A kernel that is
-dispatched once, or is given the same everywhere, has the constants themselves.
+The kernel looks its constants up in tables with one entry per dispatch. If a kernel is dispatched
+once, or the same constant is passed everywhere, the kernel contains the constant itself.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from .kernels.uniform_operands import (
 
 Constant = IntegerAttr | FloatAttr
 Column = Sequence[Constant]
-"""What each dispatch gives for one number."""
+"""The constants that the dispatches pass for one operand."""
 
 
 @dataclass(frozen=True)
 class SpecializeDispatchesPass(ModulePass):
-    """Turn the constants that kernels are given into tables of the kernels."""
+    """Turn the constants that kernels are passed into tables of the kernels."""
 
     name = "iree-stream-specialize-dispatches"
 
@@ -85,7 +85,7 @@ def _specialize(group: KernelGroup) -> None:
 
 
 def _constants(values: Sequence[SSAValue]) -> Column | None:
-    """What is given at each dispatch, if all that are constants of one type in tensors."""
+    """Return the constants that dispatches pass for an operand; `None` if one is no constant."""
     found: list[Constant] = []
     for value in values:
         if isinstance(value, OpResult) and isinstance(value.op, ConstantOp):
@@ -98,7 +98,7 @@ def _constants(values: Sequence[SSAValue]) -> Column | None:
 def _keep_constants(
     function: Operation, block: Block, columns: Sequence[Column | None], by_site: bool
 ) -> None:
-    """Put constants, or what tables say of a dispatch, in the place of arguments."""
+    """Replace arguments by constants, or by lookups with the number of the dispatch."""
     numbers = uniform_arguments(block)
     builder = located_builder(InsertPoint.at_start(block), function)
     site: SSAValue | None = None
@@ -116,7 +116,7 @@ def _keep_constants(
 
 
 def _looked_up(column: Column, site: SSAValue, builder: Builder) -> SSAValue:
-    """The entry of a dispatch in a table: indices are integers there."""
+    """Emit the lookup of a dispatch's entry; tables hold indices as integers."""
     type_ = column[0].type
     if isinstance(type_, IndexType):
         small = all(-(2**31) <= each.value.data < 2**31 for each in column)

@@ -1,11 +1,9 @@
-"""Specialise encodings for the devices that programs run on: host and kernels in one step.
+"""Specialise encodings for the devices of a program, in the host program and in kernels.
 
-Before, an encoded tensor asks for a layout and does not say which. After, host operations and the
-bindings of kernels carry the layouts of the devices' solvers, and a kernel that is dispatched to
-devices with different layouts, or for different targets, is there once for each.
-
-The pass reads the module, plans every change, and only then changes it: a program with an error
-in it is left as it was.
+Before, an encoded tensor asks for a layout without naming one. After, host operations and the
+bindings of kernels have the layouts that the devices' solvers chose. A kernel that is dispatched to
+devices with different layouts or targets is cloned for each of them. The pass plans all changes
+before it makes any, so that an error leaves the program unchanged.
 """
 
 from __future__ import annotations
@@ -39,12 +37,12 @@ DISPATCHES = ("stream.tensor.dispatch", "stream.async.dispatch")
 
 
 class Layouts(NamedTuple):
-    """Whose layout each of an operation's tensors has: properties that hold their types."""
+    """Names of properties with tensor types, grouped by where the tensor's layout comes from."""
 
     of_operand: tuple[str, ...] = ()
-    """Tensors that are laid out as the first operand is, wherever that was."""
+    """Types of tensors with the layout of the first operand, wherever that was laid out."""
     made_here: tuple[str, ...] = ()
-    """Tensors that the operation lays out itself."""
+    """Types of tensors that the operation itself lays out."""
 
 
 LAYOUTS = {
@@ -57,7 +55,8 @@ LAYOUTS = {
 }
 """Tensor operations that may have encodings.
 
-Others work on elements by their position, and so on tensors without an encoding only."""
+Others access elements by position, so they need tensors without encoding.
+"""
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class SpecializeEncodingsPass(ModulePass):
 
 
 class Planner:
-    """Collects what is to be changed."""
+    """Collects the changes to a module."""
 
     def __init__(self, types: ResolvedTypes, kernels: Kernels, variants: VariantPlan) -> None:
         self._types = types
@@ -91,7 +90,11 @@ class Planner:
         self._properties: list[tuple[Operation, str, Attribute]] = []
 
     def plan(self, operation: Operation) -> None:
-        """Note the changes that one operation of the host program needs."""
+        """Plan the changes to one operation of the host program.
+
+        Raises OperationError if a layout cannot be resolved, or if an encoded tensor is used where
+        it cannot be.
+        """
         if operation.name in DISPATCHES:
             self._plan_dispatch(operation)
         elif (layouts := LAYOUTS.get(operation.name)) is not None:
@@ -113,7 +116,7 @@ class Planner:
     # Tensor operations
 
     def _resolve_where_it_runs(self, operation: Operation, name: str) -> None:
-        """The tensor is laid out by the operation itself."""
+        """Resolve a type for the operation's own device."""
         type_ = operation.properties[name]
         if self._types.needs_resolving(type_):
             affinity = required_affinity(operation)
@@ -121,13 +124,13 @@ class Planner:
             self._set_property(operation, name, resolved)
 
     def _resolve_as_operand(self, operation: Operation, name: str) -> None:
-        """The tensor is laid out as the first operand is, by whoever did that."""
+        """Resolve a type as the first operand was laid out."""
         type_ = operation.properties[name]
         resolved = self._types.for_value(type_, operation.operands[0], operation)
         self._set_property(operation, name, resolved)
 
     def _set_property(self, operation: Operation, name: str, attribute: Attribute) -> None:
-        """Note that a property changes, if it does."""
+        """Plan the change of a property, if it changes."""
         if operation.properties[name] is not attribute:
             self._properties.append((operation, name, attribute))
 
@@ -140,7 +143,7 @@ class Planner:
                 )
 
     def _refuse_tensors(self, operation: Operation) -> None:
-        """An encoded tensor that is no resource yet would keep its encoding without a word."""
+        """Refuse encoded tensors that are no resources: their encodings would never be resolved."""
         for value in (*operation.operands, *operation.results):
             if self._types.needs_resolving(value.type):
                 raise OperationError(
@@ -165,7 +168,7 @@ class Planner:
             self._variants.add(kernel, targets, bindings, operation, index)
 
     def _plan_dispatch_types(self, operation: Operation, kernels: tuple[Kernel, ...]) -> None:
-        """Resolve the tensor types of a dispatch that still names them."""
+        """Resolve the tensor types in the properties of a dispatch."""
         operands = cast("ArrayAttr[Attribute]", operation.properties["operand_encodings"]).data
         results = cast("ArrayAttr[Attribute]", operation.properties["result_encodings"]).data
         resolved = {
@@ -194,7 +197,7 @@ class Planner:
     def _binding_type(
         self, operation: Operation, values: Sequence[SSAValue], argument: int, subspan: Operation
     ) -> Attribute:
-        """The resolved tensor type of a binding, given what is dispatched."""
+        """Return the resolved tensor type of a kernel's binding for a dispatch."""
         tensor = bound_tensor(subspan)
         if tensor is None:
             raise OperationError(subspan, "does not read a tensor")
@@ -210,7 +213,7 @@ class Planner:
         return self._types.for_affinity(type_, required_affinity(operation), operation)
 
     def _untied_result(self, operation: Operation, argument: int) -> int:
-        """Which result a kernel's argument stands for: results tied to operands have none."""
+        """Return the result that a kernel's argument is for; tied results have no argument."""
         untied = [
             index for index in range(len(operation.results)) if stored_in(operation, index) is None
         ]
@@ -226,33 +229,33 @@ class Planner:
 
 @dataclass(frozen=True, slots=True)
 class VariantKey:
-    """What tells one variant of a kernel from another."""
+    """Identifies a variant of a kernel."""
 
     targets: tuple[int, ...]
-    """Numbers of what the code is compiled for."""
+    """Numbers of the targets that the code is compiled for."""
     types: tuple[int, ...]
-    """Numbers of the types below."""
+    """Numbers of the types in `bindings`."""
     bindings: tuple[Attribute, ...] = field(compare=False)
     """The resolved tensor types of the kernel's encoded subspans, in the kernel's order."""
 
 
 @dataclass(slots=True)
 class Variant:
-    """One variant of a kernel and who dispatches it."""
+    """One variant of a kernel and the dispatches that use it."""
 
     key: VariantKey
     sites: list[tuple[Operation, int]] = field(default_factory=list[tuple[Operation, int]])
-    """Dispatches, and which of their entry points."""
+    """Dispatches, each with the index of the entry point."""
 
 
 class VariantPlan:
-    """All variants of all kernels, to be made at once."""
+    """All variants of all kernels, which are made together."""
 
     def __init__(self, numbers: AttributeNumbers) -> None:
         self._variants: dict[Kernel, dict[VariantKey, Variant]] = {}
         self._numbers = numbers
         self._groups: dict[Kernel, list[dict[str, set[Attribute]]]] = {}
-        """Of kernels without encodings: targets by format that may be in one executable."""
+        """For kernels without encodings: the targets by format that may share an executable."""
 
     def add(
         self,
@@ -262,7 +265,7 @@ class VariantPlan:
         dispatch: Operation,
         entry: int,
     ) -> None:
-        """A dispatch needs a kernel for some targets, with bindings of these types."""
+        """Plan that a dispatch runs a kernel for some targets, with these types of bindings."""
         if bindings:
             number = self._numbers.number
             compiled_for = tuple(number(target.target) for target in targets)
@@ -273,8 +276,10 @@ class VariantPlan:
         variants.setdefault(key, Variant(key)).sites.append((dispatch, entry))
 
     def _group(self, kernel: Kernel, targets: Sequence[TargetSolver]) -> int:
-        """The first executable in which a device would not mistake another target's code for its
-        own: one that has no different target of the same format."""
+        """Return the number of an executable without other targets of the targets' formats.
+
+        Otherwise a device could mistake another target's code for its own.
+        """
         formats: dict[str, set[Attribute]] = {}
         for target in targets:
             formats.setdefault(target.format, set()).add(target.target)
@@ -297,7 +302,7 @@ class VariantPlan:
                 for variant in variants.values()
                 if in_place.setdefault(kernel.function, variant.key) != variant.key
             ]
-            # All clones are taken of the executable as it was.
+            # Clone before anything changes, so that all clones are of the original executable.
             made = [(variant, clone_kernel(kernel, names)) for variant in clones]
             for variant, clone in made:
                 previous = last.get(kernel.executable, kernel.executable)
@@ -313,7 +318,7 @@ class VariantPlan:
 
 
 def clone_kernel(kernel: Kernel, names: set[str]) -> Kernel:
-    """A copy of an executable with one of its kernels, under a name that is free."""
+    """Return a copy of an executable with only one of its kernels, under a fresh name."""
     base = kernel.executable.sym_name.data
     name = numbered_name(f"{base}_dup", names)
     names.add(name)
@@ -330,7 +335,7 @@ def clone_kernel(kernel: Kernel, names: set[str]) -> Kernel:
 
 
 def _drop_functions(executable: ExecutableOp, names: set[SymbolRefAttr]) -> None:
-    """Remove functions of kernels that are gone, unless something still calls them."""
+    """Erase the functions of kernels that were dropped, unless they are still called."""
     module = executable.inner_module()
     if module is None:
         return
@@ -353,7 +358,7 @@ def _drop_functions(executable: ExecutableOp, names: set[SymbolRefAttr]) -> None
 
 
 def _resolve_bindings(kernel: Kernel, key: VariantKey) -> None:
-    """Give the kernel's subspans the types that the variant has for them."""
+    """Set the types of a kernel's subspans to those of the variant."""
     for (_, subspan), tensor in zip(kernel.bindings, key.bindings, strict=True):
         result = subspan.results[0]
         type_ = result.type

@@ -1,7 +1,7 @@
-"""Single elements in the bytes of a tensor: their bits, and how one is read and written.
+"""Load and store single elements in the bytes of a tensor.
 
-An element of a byte or more is loaded and stored at its own offset. Elements of less than a byte
-share one, so that byte is loaded, and shifted or put together anew:
+An element of at least a byte is loaded and stored at its own offset. Smaller elements share bytes:
+the byte is loaded, and the element is shifted out of it or merged into it.
 
     %x = stream.tensor.load %r[%i] : tensor<?xi4> -> i4
     ->
@@ -38,12 +38,12 @@ from ...ir.tensor_types import element_named
 from ...tiling.element_types import ElementKind
 
 LARGEST_PATTERN = 64
-"""Bits of the widest pattern that a device can write over and over."""
+"""Width in bits of the widest pattern that a device can fill with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """The elements of a row-major tensor: their type, and the bits from one to the next."""
+    """The elements of a row-major tensor: their type, and the distance between them in bits."""
 
     type: Attribute
     stored_bits: int
@@ -56,7 +56,10 @@ class Elements:
         at: IndexOrInt,
         builder: Builder,
     ) -> SSAValue:
-        """The element at a row-major position of a resource of `size` bytes."""
+        """Emit the load of the element at linear index `at` in a resource of `size` bytes.
+
+        Raises OperationError for a signed or unsigned integer type of less than a byte.
+        """
         if self.stored_bits >= 8:
             offset = self._byte_at(at, builder)
             return _load(resource, size, offset, self.type, builder)
@@ -76,7 +79,10 @@ class Elements:
         at: IndexOrInt,
         builder: Builder,
     ) -> SSAValue:
-        """The resource with the element at a row-major position replaced."""
+        """Emit the store of an element at linear index `at`; return the written resource.
+
+        Raises OperationError for a signed or unsigned integer type of less than a byte.
+        """
         if self.stored_bits >= 8:
             offset = self._byte_at(at, builder)
             return _store(value, resource, size, offset, builder)
@@ -93,12 +99,12 @@ class Elements:
         return _store(builder.insert(OrIOp(kept, placed)).result, resource, size, offset, builder)
 
     def _byte_at(self, at: IndexOrInt, builder: Builder) -> SSAValue:
-        """Where an element of whole bytes begins."""
+        """Return the byte offset of an element of whole bytes."""
         indices = BuilderIndices(builder)
         return indices.index(indices.bytes_of(at, self.stored_bits, round_up=False))
 
     def _bits_type(self, operation: Operation) -> IntegerType:
-        """The integer that an element of less than a byte is shifted as."""
+        """Return the integer type with which an element of less than a byte is shifted."""
         element = element_named(self.type)
         if element.kind in (ElementKind.SIGNED, ElementKind.UNSIGNED):
             raise OperationError(
@@ -109,7 +115,7 @@ class Elements:
         return IntegerType(self.stored_bits)
 
     def _place(self, at: IndexOrInt, builder: Builder) -> tuple[SSAValue, SSAValue]:
-        """Which byte an element is in, and how many bits of the byte come before it."""
+        """Return the byte offset of an element, and its first bit in that byte."""
         in_byte, indices = 8 // self.stored_bits, BuilderIndices(builder)
         offset = indices.index(indices.divide(at, in_byte))
         before = indices.multiply(indices.remainder(at, in_byte), self.stored_bits)
@@ -119,9 +125,10 @@ class Elements:
 
 
 def pattern(value: SSAValue, stored_bits: int, operation: Operation, builder: Builder) -> SSAValue:
-    """The bits of an element as they are stored, as an integer of 8, 16, 32 or 64 of them.
+    """Emit the fill pattern of an element: its stored bits as an integer of 8, 16, 32 or 64 bits.
 
-    Of elements that share a byte there are as many as it holds.
+    Elements that share a byte are repeated to fill it. Raises OperationError if the pattern is
+    wider than `LARGEST_PATTERN`.
     """
     if stored_bits > LARGEST_PATTERN:
         raise OperationError(
@@ -141,7 +148,7 @@ def pattern(value: SSAValue, stored_bits: int, operation: Operation, builder: Bu
     if value.type != stored:
         value = builder.insert(ExtUIOp(value, stored)).result
     while stored_bits < 8:
-        # The same bits again, further up.
+        # Repeat the bits above themselves.
         higher = builder.insert(ShLIOp(value, _byte(stored_bits, builder))).result
         value = builder.insert(OrIOp(value, higher)).result
         stored_bits *= 2

@@ -1,8 +1,8 @@
-"""Let initializers wait on the host for all that they start.
+"""Make initializers wait on the host for all device work that they start.
 
     %0 = stream.timepoint.await %t => %r : !stream.resource<constant>{%n}
 
-becomes `stream.timepoint.await sync %t`, so that what a module loads is there once it is loaded.
+becomes `stream.timepoint.await sync %t`, so that globals are ready once the module is loaded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...ir.regions import walk
 
 @dataclass(frozen=True)
 class SyncInitializersPass(ModulePass):
-    """Let initializers wait on the host for all that they start."""
+    """Make initializers wait on the host for all device work that they start."""
 
     name = "iree-stream-sync-initializers"
 

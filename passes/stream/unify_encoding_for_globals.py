@@ -1,12 +1,11 @@
-"""Keep a constant that is encoded for several operations once, in one encoding for all of them.
+"""Use one encoding for a constant that is encoded for several operations, so it is stored once.
 
     @w_64 = encode(@w, for M = 64)        @w_64 = encode(@w, E)
     @w_1  = encode(@w, for M = 1)    ->   @w_1  = encode(@w, E)
 
-A solver chooses `E` (`EncodingSolverInterface.unified_encoding`); where the devices' solvers differ
-tensors are kept in rows. Kernels read `E`, other operations what they read before: it is made of
-`E` in front of them. `merge-globals` drops what is there twice afterwards. Runs before layouts are
-resolved.
+The solver chooses `E` (`EncodingSolverInterface.unified_encoding`); if the devices have different
+solvers, `E` is row-major. Kernels read `E`. Other operations get their old encoding by an encode in
+front of them. `merge-globals` then merges equal globals. The pass runs before layouts are resolved.
 """
 
 from __future__ import annotations
@@ -76,9 +75,9 @@ class UnifyEncodingForGlobalsPass(ModulePass):
 def _unified_encoding(
     affinities: AffinityAnalysis, versions: Sequence[EncodedVersion]
 ) -> TensorEncoding | None:
-    """The encoding for all versions: that of the only solver, else `identity`.
+    """Return the encoding for all versions: what the only solver chooses, else `identity`.
 
-    None where nothing tells which device encodes a version, or what its targets are.
+    Return `None` if the device that encodes a version, or its targets, are not known.
     """
     solvers: set[EncodingSolverInterface] = set()
     for version in versions:
@@ -96,7 +95,7 @@ def _unified_encoding(
 
 
 class Unifier:
-    """Changes the operations of the host program, and notes what kernels are to read."""
+    """Changes the host program, and records which encodings kernels have to read."""
 
     def __init__(self, module: ModuleOp, numbers: AttributeNumbers) -> None:
         self._module = module
@@ -105,10 +104,10 @@ class Unifier:
         self._sizes: dict[tuple[Operation, Attribute], SSAValue] = {}
         self._dispatched: dict[Operation, dict[int, TensorEncoding]] = defaultdict(dict)
 
-    # What cannot be changed
+    # Obstacles
 
     def refuses(self, reached: Iterable[tuple[EncodedVersion, Readers]]) -> bool:
-        """Whether a version has to stay as it is; a remark tells why."""
+        """Return whether a version must keep its encoding; a remark tells why."""
         for version, readers in reached:
             found = next(self._obstacles(version, readers), None)
             if found is not None:
@@ -146,12 +145,12 @@ class Unifier:
                 return f"runs {entry}, which does not read it as an encoded tensor"
         return None
 
-    # The host program
+    # Host program
 
     def unify(
         self, reached: Iterable[tuple[EncodedVersion, Readers]], encoding: TensorEncoding
     ) -> None:
-        """Store all versions in one encoding, and change who reads them."""
+        """Store all versions in one encoding, and change their readers."""
         for version, readers in reached:
             old = version.tensor
             new = with_encoding(old, encoding)
@@ -175,7 +174,7 @@ class Unifier:
         operation.properties[f"{name}_encoding"] = type_
 
     def _relayout(self, operation: Operation, name: str, encoding: TensorEncoding) -> None:
-        """Make of the unified encoding what an operation reads, in front of it."""
+        """Insert an encode from the unified encoding to the one that an operation reads."""
         old = cast(Tensor, operation.properties[f"{name}_encoding"])
         new = with_encoding(old, encoding)
         if old == new:
@@ -193,7 +192,7 @@ class Unifier:
         operation.operands[operand_index(operation, name)] = made
 
     def _dispatch(self, dispatch: TensorDispatchOp, index: int, encoding: TensorEncoding) -> None:
-        """Give a kernel the unified encoding; who reads a result stored in it gets the old one."""
+        """Pass the unified encoding to a kernel; results tied to that operand are encoded back."""
         types = list(dispatch.operand_encodings.data)
         before = cast(Tensor, types[index])
         if before.encoding == encoding:
@@ -213,7 +212,7 @@ class Unifier:
     def _restore(
         self, dispatch: TensorDispatchOp, number: int, encoding: TensorEncoding, size: SSAValue
     ) -> None:
-        """Encode a result that a kernel stores in the unified encoding as it was before."""
+        """Encode a result in the unified encoding back to its old encoding."""
         types = list(dispatch.result_encodings.data)
         old = cast(Tensor, types[number])
         types[number] = new = with_encoding(old, encoding)
@@ -233,7 +232,7 @@ class Unifier:
     def _resized(
         self, size: SSAValue, tensor: Tensor, user: Operation, dims: Sequence[SSAValue] = ()
     ) -> SSAValue:
-        """The bytes of a tensor in the unified encoding, for a number of those that it had."""
+        """Return the size in bytes of a tensor in the unified encoding, given its old size."""
         maker = size.owner
         if isinstance(maker, TensorSizeOfOp):
             key = maker, tensor
@@ -249,7 +248,7 @@ class Unifier:
     # Kernels
 
     def change_kernels(self) -> None:
-        """Let kernels read what is dispatched; who runs them with something else gets a copy."""
+        """Make kernels read the unified encoding; those that are also run without it are cloned."""
         changed = {
             kernel.function
             for dispatch in self._dispatched
@@ -282,7 +281,7 @@ def _is_size_of(size: SSAValue, tensor: Tensor) -> bool:
 
 
 def _can_follow(size: SSAValue, tensor: Tensor) -> bool:
-    """Whether a number of bytes can be told anew when the encoding changes."""
+    """Return whether a size in bytes can be recomputed when the encoding changes."""
     maker = size.owner
     if isinstance(maker, TensorSizeOfOp):
         return plain(cast(Tensor, maker.encoding)) == plain(tensor)
@@ -292,7 +291,7 @@ def _can_follow(size: SSAValue, tensor: Tensor) -> bool:
 
 
 def _dims_of(dispatch: TensorDispatchOp, side: str, index: int) -> tuple[SSAValue, ...]:
-    """The sizes of the dynamic dimensions of one operand or result of a dispatch."""
+    """Return the dynamic sizes of one operand or result of a dispatch."""
     types = cast("ArrayAttr[Attribute]", dispatch.properties[f"{side}_encodings"]).data
     first = sum(dynamic_dimensions(type_) for type_ in types[:index])
     dims = values(dispatch, f"{side}_encoding_dims")
@@ -306,7 +305,7 @@ def _encode(
     dims: Sequence[SSAValue],
     site: Site,
 ) -> SSAValue:
-    """A tensor in another encoding: both sides are a type and the bytes of it."""
+    """Emit a tensor in another encoding; `stored` and `wanted` are types with sizes in bytes."""
     return site.make(
         TensorEncodeOp,
         [source, dims, stored[1], dims, wanted[1]],

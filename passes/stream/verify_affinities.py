@@ -1,7 +1,7 @@
-"""Verify that the first operation that must run somewhere, and each before it, tells where.
+"""Verify that each operation that must run on a device has an affinity.
 
-An operation tells it itself, or a scope around it does (`stream.affinity.default`). As in iree-opt
-the first that does not is the end. Nothing is changed.
+The affinity may be the operation's own or a default of a scope around it
+(`stream.affinity.default`). As in iree-opt, the first operation without one is the only error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ANYWHERE = frozenset(
         "stream.resource.size",
     }
 )
-"""What may have an affinity, and needs none."""
+"""Operations that may have an affinity but need none."""
 
 PLACED = frozenset(
     {
@@ -39,15 +39,15 @@ PLACED = frozenset(
         "flow.channel.default",
     }
 )
-"""What must run somewhere beside the operations of `stream`."""
+"""Operations that need an affinity, in addition to those of `stream`."""
 
 OF_TENSORS = frozenset({"arith.constant", "util.global"})
-"""What is somewhere if it is a tensor."""
+"""Operations that need an affinity if they are of tensor type."""
 
 
 @dataclass(frozen=True)
 class VerifyAffinitiesPass(ModulePass):
-    """Verify that operations which must run somewhere tell where."""
+    """Verify that operations which must run on a device have an affinity."""
 
     name = "iree-stream-verify-affinities"
 
@@ -72,5 +72,5 @@ def _needs_affinity(operation: Operation) -> bool:
 
 
 def _place(operation: Operation) -> Attribute | None:
-    """Where an operation runs; a transfer runs at one of its ends."""
+    """Return the device of an operation; for a transfer without affinity, its source."""
     return affinity_of(operation) or operation.properties.get("source_affinity")

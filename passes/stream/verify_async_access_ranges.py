@@ -1,9 +1,9 @@
-"""Verify that what asynchronous operations read and write is inside of their resources.
+"""Verify that asynchronous operations access only ranges inside of their resources.
 
     stream.async.slice %r[%c8 to %c24] : !stream.resource<*>{%c16} -> ...
 
-reads behind the end. Only numbers that are constants are compared. As in iree-opt the first
-operation at fault is the end, with all that is wrong about it. Nothing is changed.
+reads past the end. Only constants are compared. As in iree-opt, only the first operation with an
+error is reported, with all its errors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ READ, WRITE, BOTH = "Read", "Write", "Read|Write"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What an operation does to the bytes from `start` to `end`, which are `length`."""
+    """An access of an operation to the bytes from `start` to `end` of a resource."""
 
     kind: str
     resource: SSAValue
@@ -46,7 +46,7 @@ class Access:
     length: SSAValue
 
     def problem(self) -> str | None:
-        """What is wrong, if anything is known to be."""
+        """Return a description of the error in the access; `None` if no error is known."""
         size, start = constant_integer(self.size), constant_integer(self.start)
         end, length = constant_integer(self.end), constant_integer(self.length)
         if _exceeds(start, end):
@@ -71,7 +71,7 @@ class Access:
 
 @dataclass(frozen=True)
 class VerifyAsyncAccessRangesPass(ModulePass):
-    """Verify that what asynchronous operations read and write is inside of their resources."""
+    """Verify that asynchronous operations access only ranges inside of their resources."""
 
     name = "iree-stream-verify-async-access-ranges"
 
@@ -89,7 +89,7 @@ class VerifyAsyncAccessRangesPass(ModulePass):
 
 
 def accesses(operation: Operation) -> Iterator[Access]:
-    """What an operation reads and writes of resources, by ranges."""
+    """Yield the ranges of resources that an operation reads and writes."""
 
     def operand(name: str) -> SSAValue:
         return values(operation, name)[0]
@@ -114,7 +114,7 @@ def accesses(operation: Operation) -> Iterator[Access]:
 
 
 def _of_call(operation: Operation) -> Iterator[Access]:
-    """Ranges belong to those operands that are resources, in order."""
+    """Yield the accesses of a call or dispatch; ranges belong to resource operands, in order."""
     operands = values(operation, "resource_operands")
     columns = ("sizes", "offsets", "ends", "lengths")
     ranges = zip(*(values(operation, f"resource_operand_{each}") for each in columns), strict=True)
@@ -139,7 +139,7 @@ def _number(value: SSAValue) -> str:
 
 
 def _name(value: SSAValue) -> str:
-    """How a value is called: as it was read, else by its place among those without a name."""
+    """Return the name of a value as it is printed: its own, or its number among unnamed values."""
     if value.name_hint is not None:
         return f"%{value.name_hint}"
     around = enclosing(maker_of(value))

@@ -1,9 +1,8 @@
-"""Verify that all kinds of processes meet at the same collectives, in the same order.
+"""Verify that all kinds of processes execute the same collectives in the same order.
 
-`specialize-processes` gives each kind of process a copy of the host program, and what follows
-changes each copy for its targets. What the copies exchange must stay the same, or processes would
-wait for each other in vain: the same collectives, of the same tensors in rows, in the same loops
-and branches. Nothing is changed.
+`specialize-processes` gives each kind of process a copy of the host program, and later passes
+change each copy for its targets. Collectives must remain the same, or processes would wait for each
+other forever: the same collectives on the same row-major tensors, in the same loops and branches.
 """
 
 from __future__ import annotations
@@ -42,16 +41,16 @@ class VerifyCollectivesPass(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class CollectiveUse:
-    """A collective, or control flow with collectives inside."""
+    """A collective, or control flow that contains collectives."""
 
     signature: object
-    """What must be equal for all kinds of processes."""
+    """The part that must be equal for all kinds of processes."""
     text: str
     operation: Operation
 
 
 class CollectiveUses:
-    """What processes exchange in each part of a module."""
+    """The collectives in each part of a module."""
 
     def __init__(self, module: ModuleOp) -> None:
         named = {root_symbol(each, "sym_name"): each for each in module.body.block.ops}
@@ -68,7 +67,7 @@ class CollectiveUses:
         self._of_kernel: dict[SymbolRefAttr, tuple[CollectiveUse, ...]] = {}
 
     def is_choice_of_kind(self, switch: Operation) -> bool:
-        """Whether a switch asks for the kind of the process."""
+        """Return whether a switch is on the kind of the process."""
         value = switch.operands[0]
         return (
             isinstance(value, OpResult)
@@ -77,7 +76,11 @@ class CollectiveUses:
         )
 
     def of_region(self, region: Region, callers: tuple[str, ...] = ()) -> Iterator[CollectiveUse]:
-        """All uses of a region, in order."""
+        """Yield all collective uses in a region, in order.
+
+        Raises OperationError if a collective moves an encoded tensor, whose layout differs by
+        process.
+        """
         for block in region.blocks:
             for operation in block.ops:
                 yield from self._of_operation(operation, callers)
@@ -125,7 +128,7 @@ def _use_of(operation: Operation) -> CollectiveUse:
 
 
 def _compare(switch: Operation, uses: CollectiveUses) -> None:
-    # The default comes first among the regions.
+    # The default region comes first.
     first, *others = (tuple(uses.of_region(region)) for region in switch.regions)
     for other in others:
         for one, two in zip_longest(first, other):

@@ -1,7 +1,7 @@
-"""Verify what programs have at each stage on their way from tensors to commands of devices.
+"""Verify which operations a program contains at each stage of lowering to commands.
 
-Nothing is changed. The words are those of iree-opt. What an operation that may not be there has
-inside is not looked at, and neither are executables: their code is lowered by itself.
+Messages are those of iree-opt. The regions of an illegal operation are not examined, and neither
+are executables, whose code is lowered separately.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ PHASE = "illegal for this phase of lowering in the stream dialect"
 GONE = f"{PHASE}; expected to have been converted or removed"
 
 OF_TENSORS = ("flow.", "linalg.", "tensor.")
-"""How operations begin that `iree-stream-conversion` is for."""
+"""Prefixes of operations that `iree-stream-conversion` must replace."""
 
 STAYS = frozenset(f"stream.tensor.{name}" for name in ("export", "import", "trace"))
-"""What callers give and see, which a runtime lowers."""
+"""Operations at the boundary to callers, which the runtime lowers."""
 
 REGIONS = frozenset({"stream.async.concurrent", "stream.async.execute"})
 
@@ -38,22 +38,22 @@ STREAMED = (
     | {f"flow.tensor.{name}" for name in ("alloca", "empty", "reshape", "splat")}
     | {"flow.dispatch"}
 )
-"""What devices do by themselves, of which regions for devices are made."""
+"""Operations that devices execute, which must be in regions for devices."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """What may not be there."""
+    """What is illegal at a stage."""
 
     gone: tuple[str, ...]
-    """How the names of such operations begin."""
+    """Prefixes of the names of illegal operations."""
     streams_in_regions: bool = False
-    """Whether what devices do by themselves must be in regions for them."""
+    """Whether operations that devices execute must be in execution regions."""
     lifetimes: bool = False
     """Whether every resource must have a lifetime."""
 
     def errors(self, operation: Operation) -> Iterator[OperationError]:
-        """An error for everything in an operation that may not be there."""
+        """Yield an error for everything illegal in an operation."""
         if operation.name in EXECUTABLES:
             return
         parent = operation.parent_op()
@@ -84,7 +84,7 @@ def _is_open(type_: Attribute) -> bool:
 
 
 class VerifyStagePass(ModulePass):
-    """Raise an error for everything that a stage may not have."""
+    """Raise an error for everything that is illegal at a stage."""
 
     STAGE: ClassVar[Stage]
 
@@ -95,7 +95,7 @@ class VerifyStagePass(ModulePass):
 
 @dataclass(frozen=True)
 class VerifyInputPass(VerifyStagePass):
-    """Verify that a program has nothing that cannot be turned into streams."""
+    """Verify that a program has nothing that cannot be converted to streams."""
 
     name = "iree-stream-verify-input"
     STAGE = Stage(
@@ -113,7 +113,7 @@ class VerifyLoweringToTensorsPass(VerifyStagePass):
 
 @dataclass(frozen=True)
 class VerifyLoweringToAsyncResourcesPass(VerifyStagePass):
-    """Verify that all operations on tensors have become such on bytes."""
+    """Verify that all operations on tensors have become operations on bytes."""
 
     name = "iree-stream-verify-lowering-to-async-resources"
     STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor."))
@@ -121,7 +121,7 @@ class VerifyLoweringToAsyncResourcesPass(VerifyStagePass):
 
 @dataclass(frozen=True)
 class VerifyLoweringToAsyncPass(VerifyStagePass):
-    """Verify that every resource has a lifetime, and what devices do is in regions for them."""
+    """Verify that every resource has a lifetime, and device operations are in execution regions."""
 
     name = "iree-stream-verify-lowering-to-async"
     STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor."), streams_in_regions=True, lifetimes=True)

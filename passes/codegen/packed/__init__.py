@@ -1,1 +1,1 @@
-"""Operations on packed tensors inside of kernels."""
+"""Lower operations on encoded tensors inside of kernels to packed tensors."""

@@ -1,4 +1,4 @@
-"""Loads and stores of bindings: which part of a tensor they are about, and how it is in memory."""
+"""Helpers for loads and stores of bindings: the accessed slice, and sizes in memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ...sizes.dimension_sizes import Size
 
 
 def keeps_storage(tensor: Tensor) -> bool:
-    """Whether memory holds more than the layout tells: `padding`, `packed_storage`."""
+    """Return whether the stored bytes differ from the dense tensor: `padding`, `packed_storage`."""
     encoding = tensor_encoding(tensor)
     if encoding is None or encoding.is_open:
         return False
@@ -35,12 +35,14 @@ def keeps_storage(tensor: Tensor) -> bool:
 
 
 def dynamic_dims(operation: Operation) -> Sequence[SSAValue]:
+    """Return the operands that list the dynamic sizes of a binding's tensor."""
     count = cast(Tensor, cast(DispatchTensor, operation.results[0].type).bound_type).get_shape()
     dynamic = sum(size == DYNAMIC_INDEX for size in count)
     return operation.operands[len(operation.operands) - dynamic :] if dynamic else ()
 
 
 def sizes_listed(tensor: Tensor, dims: Sequence[SSAValue]) -> list[Size]:
+    """Return all sizes of a tensor, given those of its dynamic dimensions."""
     return list(mixed_list(tensor.get_shape(), dims))
 
 
@@ -54,6 +56,7 @@ def load_from(
     result: Attribute,
     dims: Sequence[SSAValue] | None = None,
 ) -> Operation:
+    """Emit a copy of a load with another source, slice and result type."""
     static = access if isinstance(access, dict) else access.properties
     return type(load).build(
         operands=[source, load.source_dims if dims is None else dims, offsets, sizes, strides],
@@ -63,7 +66,7 @@ def load_from(
 
 
 def memory_sizes(packed: Sequence[Size], stored: Tensor) -> list[Size]:
-    """The sizes of a packed tensor in memory: only outer dimensions can be dynamic."""
+    """Return the sizes of a packed tensor in memory; dynamic sizes come from `packed`."""
     return [
         packed[index] if size == DYNAMIC_INDEX else size
         for index, size in enumerate(stored.get_shape())
@@ -71,7 +74,7 @@ def memory_sizes(packed: Sequence[Size], stored: Tensor) -> list[Size]:
 
 
 def is_whole(access: DispatchTensorLoad | DispatchTensorStore, sizes: Sequence[Size]) -> bool:
-    """Whether an access is known to cover all of a tensor."""
+    """Return whether an access is known to cover the whole tensor."""
     if any(offset != 0 for offset in static_list(access, "offsets")):
         return False
     if any(stride != 1 for stride in static_list(access, "strides")):

@@ -1,4 +1,4 @@
-"""Contractions and convolutions of packed tensors, such as `linalg.mmt4d`."""
+"""Lower contractions and convolutions of packed tensors, for instance to `linalg.mmt4d`."""
 
 from __future__ import annotations
 
@@ -33,38 +33,42 @@ ROLES_OF = {LHS: (Role.M, Role.K), RHS: (Role.N, Role.K), RESULT: (Role.M, Role.
 
 @dataclass(frozen=True, slots=True)
 class PackedOperand:
-    """A tensor of a contraction in tiles: the loops of its outer dimensions, and of its tiles."""
+    """A tiled tensor of a contraction.
+
+    `roles` gives the role of each loop, `outer` the loops of the outer dimensions in layout order,
+    and `tiles` the tile size of each tiled loop.
+    """
 
     roles: dict[int, Role]
     outer: tuple[int, ...]
     tiles: dict[int, int]
 
     def loops(self, role: Role) -> tuple[int, ...]:
-        """The outer loops of a role, in the order of the layout."""
+        """Return the outer loops of a role, in the order of the layout."""
         return tuple(loop for loop in self.outer if self.roles[loop] is role)
 
     def tile(self, role: Role) -> tuple[int, int] | None:
-        """The tiled loop of a role with its tile, `None` if the tensor has none."""
+        """Return the tiled loop of a role and its tile size; `None` if the role has no tile."""
         return next((item for item in self.tiles.items() if self.roles[item[0]] is role), None)
 
 
 @dataclass(frozen=True, slots=True)
 class PackedProduct:
-    """A contraction whose tensors are in tiles of one product."""
+    """A contraction whose three tensors are tiled so that they make one product of tiles."""
 
     view: StructuredView
     operands: tuple[PackedOperand, PackedOperand, PackedOperand]
     """The left, right and result tensors."""
     swapped: bool
-    """Whether the result is stored transposed."""
+    """Whether the result is stored transposed, so that the factors are exchanged."""
     unsigned: tuple[bool, bool]
-    """For each factor whether it is read as unsigned."""
+    """For each factor, whether it is read as unsigned."""
 
 
 def packed_product(operation: Operation, layouts: tuple[PackedLayout, ...]) -> PackedProduct | None:
-    """The contraction that an operation is, given the layouts of its three tensors.
+    """Return the product of tiles that an operation computes, given the layouts of its tensors.
 
-    `None` if it is no sum of products, or its layouts do not make one product of tiles.
+    Return `None` if it is no sum of products, or if the layouts do not make one product of tiles.
     """
     view = structured_view(operation)
     if view is None or len(view.inputs) != 2 or len(view.outputs) != 1 or not operation.results:
@@ -88,10 +92,10 @@ def packed_product(operation: Operation, layouts: tuple[PackedLayout, ...]) -> P
 def lower_contraction(
     values: PackedValues, operation: Operation, layouts: tuple[PackedLayout, ...]
 ) -> SSAValue | None:
-    """The packed result of a contraction of packed tensors.
+    """Emit `linalg.mmt4d` or `linalg.batch_mmt4d` for a contraction; return the packed result.
 
-    `layouts` are those of the left, right and result tensors. `None` if the operation is no sum of
-    products, or its operands' layouts do not make one product of tiles.
+    `layouts` are those of the left, right and result tensors. Return `None` if the operation is no
+    sum of products, or if the layouts do not make one product of tiles.
     """
     product = packed_product(operation, layouts)
     if product is None:
@@ -118,7 +122,7 @@ def lower_contraction(
 def _packed(
     layout: PackedLayout, map_: DimensionMap, roles: dict[int, Role]
 ) -> PackedOperand | None:
-    """What the dimensions of a packed tensor are; `None` if it is not in tiles."""
+    """Return the loops of a packed tensor's dimensions; `None` if it is not tiled."""
     if not layout.inner_tiles:
         return None
     by_position = [loop for loop in map_ if loop is not None]
@@ -132,16 +136,16 @@ def _packed(
 
 
 def _sides(index: int, swapped: bool) -> tuple[Role, Role]:
-    """The roles of the rows and columns of a tensor as a matrix."""
+    """Return the roles of the rows and columns of a tensor seen as a matrix."""
     first, second = ROLES_OF[index]
     return (second, first) if index == RESULT and swapped else (first, second)
 
 
 def _fit(left: PackedOperand, right: PackedOperand, result: PackedOperand) -> bool | None:
-    """Whether the result is transposed, `None` if these are no tiles of one product."""
+    """Return whether the result is stored transposed; `None` if the tiles make no product."""
     if not _in_order(left, ROLES_OF[LHS]) or not _in_order(right, ROLES_OF[RHS]):
         return None
-    # A vector on the right is multiplied from the left, as one row of a long tile.
+    # With a vector on the right the factors are exchanged: the vector is a single row on the left.
     swapped = not right.loops(Role.N) or not _in_order(result, ROLES_OF[RESULT])
     if swapped and not _in_order(result, _sides(RESULT, swapped)):
         return None
@@ -158,9 +162,9 @@ def _fit(left: PackedOperand, right: PackedOperand, result: PackedOperand) -> bo
 
 
 def _in_order(operand: PackedOperand, sides: tuple[Role, ...]) -> bool:
-    """Whether outer dimensions and tiles come as a product of tiles wants them, batches first.
+    """Return whether outer dimensions and tiles are ordered as a product of tiles needs them.
 
-    Each side that is there has exactly one tile.
+    Batches come first. Each side that has loops has exactly one tile.
     """
     loops = [loop for role in (Role.BATCH, *sides) for loop in operand.loops(role)]
     tiled = [operand.roles[loop] for loop in operand.tiles]
@@ -170,9 +174,9 @@ def _in_order(operand: PackedOperand, sides: tuple[Role, ...]) -> bool:
 def _as_matrix(
     values: PackedValues, form: SSAValue, operand: PackedOperand, sides: tuple[Role, ...]
 ) -> SSAValue:
-    """A packed tensor with one dimension each for batches, rows and columns, and their tiles.
+    """Reshape a packed tensor to one dimension each for batches, rows and columns, and their tiles.
 
-    Dimensions of one role are joined; a vector is a matrix with one row or column.
+    Dimensions of one role are collapsed; a vector becomes a matrix with one row or column.
     """
     sizes = values.dimensions.sizes(form)
     joined = _joined_groups(operand, sides)
@@ -191,7 +195,7 @@ def _from_matrix(
     operand: PackedOperand,
     sides: tuple[Role, ...],
 ) -> SSAValue:
-    """What `_as_matrix` made a matrix of, in the shape that it had."""
+    """Undo `_as_matrix`: reshape its result to the original shape."""
     joined = _joined_groups(operand, sides)
     if not all(operand.loops(role) for role in sides):
         few = _joined_sizes(sizes, joined)
@@ -201,7 +205,7 @@ def _from_matrix(
 
 
 def _joined_groups(operand: PackedOperand, sides: tuple[Role, ...]) -> list[list[int]]:
-    """The dimensions of a packed tensor by what they are joined to; each tile is alone."""
+    """Return the dimensions of a packed tensor, grouped by role; each tile is its own group."""
     counts = [len(operand.loops(role)) for role in (Role.BATCH, *sides)]
     counts = [count for count in counts if count] + [1] * len(operand.tiles)
     ends = list(accumulate(counts))
@@ -209,7 +213,7 @@ def _joined_groups(operand: PackedOperand, sides: tuple[Role, ...]) -> list[list
 
 
 def _joined_sizes(sizes: Sequence[Size], groups: Sequence[Sequence[int]]) -> list[Size | None]:
-    """The sizes of joined dimensions, `None` where several are joined and one is dynamic."""
+    """Return the sizes of collapsed dimensions; `None` where one of several is dynamic."""
     joined: list[Size | None] = []
     for group in groups:
         known = [size for index in group if isinstance(size := sizes[index], int)]
@@ -223,7 +227,7 @@ def _joined_sizes(sizes: Sequence[Size], groups: Sequence[Sequence[int]]) -> lis
 def _unit_shape(
     sizes: Sequence[SizeT], operand: PackedOperand, sides: tuple[Role, ...]
 ) -> tuple[list[SizeT | int], list[list[int]]]:
-    """The shape with dimensions of size one, and which of its dimensions each one becomes."""
+    """Return the shape with added unit dimensions, and the group that each given one expands to."""
     slots = [*([Role.BATCH] if operand.loops(Role.BATCH) else []), *sides]
     given = iter(sizes)
     is_real = [bool(operand.loops(role)) for role in (*slots, *sides)]
@@ -231,14 +235,15 @@ def _unit_shape(
     real = [index for index, there in enumerate(is_real) if there]
     groups: list[list[int]] = [[] for _ in sizes]
     for dimension in range(len(shape)):
-        # A vector's unit row joins its columns, a tile's those of the tile; columns are there.
+        # A unit dimension joins the next real one: a unit row the columns, a unit tile row their
+        # tile.
         owner = next(i for i, place in enumerate(real) if place >= dimension)
         groups[owner].append(dimension)
     return shape, groups
 
 
 def _widened(values: PackedValues, form: SSAValue, view: StructuredView, index: int) -> SSAValue:
-    """A factor converted as the contraction's body does it, unless the product itself does."""
+    """Return a factor converted as in the contraction's body, unless `linalg.mmt4d` converts it."""
     chain = _conversions(view.body, index)
     if not chain or (len(chain) == 1 and chain[0].name in WIDENED_BY_MULTIPLICATION):
         return form
@@ -260,7 +265,7 @@ def _widened(values: PackedValues, form: SSAValue, view: StructuredView, index: 
 
 
 def _conversions(body: Block, index: int) -> list[Operation]:
-    """The conversions of a factor on its way from the body's argument to the product, in order."""
+    """Return the conversions from the body's argument to the product, in order."""
     chain: list[Operation] = []
     value: SSAValue = body.args[index]
     while True:
@@ -274,10 +279,10 @@ def _conversions(body: Block, index: int) -> list[Operation]:
 def lower_convolution(
     values: PackedValues, operation: Operation, layouts: tuple[PackedLayout, ...]
 ) -> SSAValue | None:
-    """The packed result of a sum of products of packed tensors, some of whose loops are tiled.
+    """Emit a sum of products over tiled loops as a `linalg.generic`; return the packed result.
 
-    `layouts` are those of the two factors and the result. `None` if the operation is no sum of
-    products, nothing is tiled, or tensors do not cut the same loops into the same tiles.
+    `layouts` are those of the two factors and the result. Return `None` if the operation is no sum
+    of products, if nothing is tiled, or if the tensors do not tile the same loops alike.
     """
     view = structured_view(operation)
     if view is None or len(view.inputs) != 2 or len(view.outputs) != 1 or not operation.results:

@@ -1,8 +1,8 @@
-"""Elementwise operations on packed tensors: the same body on the elements of tiles.
+"""Lower elementwise operations to packed tensors: the body is applied to the elements of tiles.
 
-Tiles may reach beyond the tensor. What an elementwise operation writes there does not matter, as
-long as nobody adds it up: so the factors of a contraction, whose K is summed over, are computed on
-packed tensors only if K has no padding.
+Tiles may extend past the tensor's end. What an elementwise operation writes to this padding does
+not matter unless it is added up. So the factors of a contraction, which is summed over K, are
+computed on packed tensors only if K has no padding.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .values import PackedValues, layout_in_memory, layout_of_tiles, leaves_padd
 
 @dataclass(frozen=True, slots=True)
 class PackedLoops:
-    """A loop nest over tiles, by the result's layout: outer loops in its order, then its tiles."""
+    """A loop nest over tiles in the result's layout: outer loops in its order, then tile loops."""
 
     loops: int
     outer: tuple[int, ...]
@@ -46,9 +46,11 @@ class PackedLoops:
 def lower_in_memory(
     values: PackedValues, operation: Operation, layout: PackedLayout
 ) -> list[SSAValue] | None:
-    """The results of an elementwise operation on tensors as memory holds them, swizzled alike.
+    """Emit an elementwise operation on tensors that are swizzled alike; return its results.
 
-    `None` if it is no such operation, or nothing is gained.
+    Return `None` if the layout has no swizzle, if the operation is not elementwise on equal shapes
+    or uses `linalg.index`, or if its tensors are not all stored in this layout, so that nothing is
+    gained.
     """
     layout = layout_in_memory(layout)
     view = structured_view(operation)
@@ -71,9 +73,9 @@ def lower_in_memory(
 def lower_elementwise(
     values: PackedValues, operation: Operation, layout: PackedLayout
 ) -> list[SSAValue] | None:
-    """The packed results of an elementwise operation, all of them in one layout.
+    """Emit an elementwise operation on packed tensors; return its results, all in one layout.
 
-    `None` if it is no such operation, or asks where it is.
+    Return `None` if the operation is not elementwise or uses `linalg.index`.
     """
     if layout == IDENTITY:
         return None
@@ -94,7 +96,7 @@ def lower_elementwise(
             return None
         wanted = _operand_layout(values, value, map_, loops)
         if wanted.has_dynamic_tiles and wanted != layout:
-            # Tiles that are asked for are known of the result only.
+            # Dynamic tile sizes can only be queried for the result's layout.
             if replace(wanted, asked_of=layout.asked_of) != layout:
                 return None
             wanted = layout
@@ -106,7 +108,7 @@ def lower_elementwise(
 
 
 def copy_of(body: Block) -> Region:
-    """A region with a copy of a block."""
+    """Return a region with a copy of a block."""
     region = Region()
     if body.parent is not None:
         body.parent.clone_into(region)
@@ -114,7 +116,7 @@ def copy_of(body: Block) -> Region:
 
 
 def _packed_loops(view: StructuredView, layout: PackedLayout) -> PackedLoops | None:
-    """The loops over tiles; `None` unless every loop runs over a dimension of all results."""
+    """Return the loops over tiles; `None` unless every loop indexes a dimension of all results."""
     first = view.output_maps[0] if view.output_maps else None
     if first is None or any(map_ != first for map_ in view.output_maps):
         return None
@@ -135,7 +137,7 @@ def _packed_loops(view: StructuredView, layout: PackedLayout) -> PackedLoops | N
 def _operand_layout(
     values: PackedValues, value: SSAValue, map_: AffineMap, loops: PackedLoops
 ) -> PackedLayout:
-    """A layout with the tiles of the loops: the operand's own if it has them, else the plainest."""
+    """Return a layout with the tiles of the loops: the operand's own if it fits, or a new one."""
     dimensions = [cast(AffineDimExpr, result).position for result in map_.results]
     wanted = {
         position: tile
@@ -169,7 +171,7 @@ ON_TENSORS = frozenset({"arith", "math", "complex"})
 def _lower_on_tensors(
     values: PackedValues, operation: Operation, layout: PackedLayout
 ) -> list[SSAValue] | None:
-    """`arith.addf` and the like, which take tensors of equal shapes."""
+    """Lower operations such as `arith.addf`, which take tensors of equal shapes."""
     if operation.name.partition(".")[0] not in ON_TENSORS or not operation.operands:
         return None
     operands = [
@@ -189,7 +191,7 @@ def _lower_on_tensors(
 def sums_padding(
     values: PackedValues, result: SSAValue, layout: PackedLayout, summed: Sequence[int] | None
 ) -> bool:
-    """Whether somebody may add up what a packed tensor holds beyond its logical sizes.
+    """Return whether a reader may add up the padding of a packed tensor.
 
     `summed` are the dimensions that a contraction adds up; `None` if that is not known.
     """

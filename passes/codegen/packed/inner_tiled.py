@@ -1,6 +1,6 @@
-"""Contractions of tiles as `iree_codegen.inner_tiled`: by the target's instruction.
+"""Lower contractions of tiles to `iree_codegen.inner_tiled`, that is, to the target's instruction.
 
-Its tensors are as memory holds them, so nothing is put in order in front of it.
+The tensors are used in their memory form, with swizzled tiles, so no transposes are needed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def lower_inner_tiled(
     layouts: tuple[PackedLayout, ...],
     solver: EncodingSolverInterface,
 ) -> SSAValue | None:
-    """The result of a contraction, as memory holds it.
+    """Emit a contraction as `iree_codegen.inner_tiled`; return its result in memory form.
 
-    `layouts` are those of the left, right and result tensors. `None` if the target has no
-    instruction for it.
+    `layouts` are those of the left, right and result tensors. Return `None` if the target has no
+    instruction for this contraction.
     """
     product = packed_product(operation, layouts)
     if product is None or product.swapped:

@@ -1,4 +1,4 @@
-"""The layouts of the tensors of a kernel: their own resolved ones, or those of its target."""
+"""Find the layouts of a kernel's tensors: resolved ones from their encodings, or the target's."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from ...stream.analysis.encoding_resolution import CATEGORY
 from ...stream.kernels.exports import entry_points
 
 TARGET = "hal.executable.target"
-"""On a function: the target that it is compiled for."""
+"""Attribute of a function: the target that it is compiled for."""
 
 
 class KernelSolvers:
-    """Which solvers lay out the tensors of each executable: those of the devices that run it."""
+    """The encoding solvers of each executable: those of the devices that run it."""
 
     def __init__(self, context: Context, module: ModuleOp) -> None:
         analysis = AffinityAnalysis(context, module, AttributeNumbers())
@@ -61,12 +61,15 @@ class KernelSolvers:
                 self._solvers[name] = tuple(dict.fromkeys(target.solver for target in targets))
 
     def of_executable(self, name: str) -> tuple[EncodingSolverInterface, ...]:
-        """The solvers; none if nobody dispatches the executable."""
+        """Return the solvers of an executable; empty if nothing dispatches it."""
         return self._solvers.get(name, ())
 
 
 def target_solver(function: Operation) -> tuple[EncodingSolverInterface, ...]:
-    """The solver of the target that a function names itself; the identity's without one of use."""
+    """Return the solver of the target that a function names.
+
+    Without such a target, or if its solver has no tiles, return the solver of row-major layouts.
+    """
     target = function.attributes.get(TARGET)
     if not isinstance(target, ExecutableTargetAttr):
         values = (value for operation in function.walk() for value in operation.results)
@@ -80,10 +83,11 @@ def target_solver(function: Operation) -> tuple[EncodingSolverInterface, ...]:
 
 
 def bound_solvers(executable: Operation) -> tuple[EncodingSolverInterface, ...]:
-    """The solvers that lay out what the kernels of an executable write, if nobody dispatches it.
+    """Return the solvers named by the encodings of what an executable's kernels write.
 
-    In 2024 a resolved encoding names its solver, and results have the layout of the device that
-    runs the kernel. resolved layouts of today do not say where they come from.
+    This is for executables that nothing dispatches. In IREE of 2024, a resolved encoding names its
+    solver, and results have the layout of the device that runs the kernel. Newer resolved layouts
+    do not say which solver made them.
     """
     found: dict[EncodingSolverInterface, None] = {}
     for operation in executable.walk():
@@ -102,9 +106,10 @@ def bound_solvers(executable: Operation) -> tuple[EncodingSolverInterface, ...]:
 class KernelLayouts:
     """The layouts of the tensor types of one kernel.
 
-    A function that names its target itself (`names_target`) is lowered as IREE does it: it asks for
-    the tiles that microkernels choose when it runs, and has the instructions of its target. In
-    others such tiles are numbers, those that a host sets storage aside for.
+    A function that names its target itself (`names_target`) is lowered as IREE lowers it: it
+    queries the tile sizes that microkernels choose at run time, and may use the target's own
+    instructions. In other functions these tile sizes are constants, the ones for which the host
+    allocates storage.
     """
 
     def __init__(
@@ -112,12 +117,12 @@ class KernelLayouts:
     ) -> None:
         self.solvers = solvers
         self.asked: dict[PackedLayout, Attribute] = {}
-        """Layouts whose tiles are asked for, each with a tensor type to ask about."""
+        """Layouts whose tile sizes are queried, each with a tensor type to query for."""
         self.names_target = names_target
         self._layouts: dict[Attribute, PackedLayout] = {}
 
     def lowering_solver(self) -> EncodingSolverInterface | None:
-        """The target's solver, if it lowers operations in its own way."""
+        """Return the target's solver if it lowers operations itself, else `None`."""
         if len(self.solvers) != 1:
             return None
         (solver,) = self.solvers
@@ -125,13 +130,14 @@ class KernelLayouts:
         return solver if own else None
 
     def named_solver(self) -> EncodingSolverInterface | None:
-        """The solver of the target that the function names itself, if it names one."""
+        """Return the solver of the target that the function names, or `None`."""
         return self.solvers[0] if self.names_target and len(self.solvers) == 1 else None
 
     def layout(self, type_: Attribute, operation: Operation) -> PackedLayout:
-        """How tensors of a type are packed.
+        """Return how tensors of a type are packed.
 
-        Raises `OperationError` if that is open and nothing tells the target.
+        Raises OperationError if the layout is open and the target is not known, or if there is
+        none.
         """
         encoding = tensor_encoding(type_)
         if encoding is None:
@@ -175,12 +181,12 @@ class KernelLayouts:
             raise OperationError(
                 operation, f"has a tensor without a layout, {tensor}: {error}"
             ) from error
-        # Targets that disagree have had their layouts cancelled everywhere.
+        # If the targets disagree, the layout is row-major everywhere.
         return next(iter(ways))[0] if len(ways) == 1 else IDENTITY
 
 
 def _operand_of(encoding: TensorEncoding) -> int | None:
-    """Which operand of its contraction a tensor is."""
+    """Return which operand of its contraction a tensor is; `None` if it belongs to none."""
     if not isinstance(encoding, ContractionEncoding):
         return None
     operand = encoding.contraction_operand()
@@ -188,7 +194,7 @@ def _operand_of(encoding: TensorEncoding) -> int | None:
 
 
 def summed_dimensions(type_: Attribute) -> tuple[int, ...] | None:
-    """Which dimensions of an encoded tensor a contraction adds up; `None` if nothing tells."""
+    """Return the dimensions of a tensor that a contraction adds up; `None` if not known."""
     encoding = tensor_encoding(type_)
     if isinstance(encoding, ConvolutionEncoding):
         convolution = encoding.convolution_operand()

@@ -1,4 +1,4 @@
-"""Functions that take and give encoded tensors: packed ones after their kernels are lowered."""
+"""Adapt the signatures of functions whose encoded arguments and results become packed tensors."""
 
 from __future__ import annotations
 
@@ -17,32 +17,35 @@ from .values import memory_type
 
 
 def stored_type(tensor: Tensor, layout: PackedLayout) -> Tensor:
-    """The type of what memory holds of a tensor."""
+    """Return the type of a tensor in memory, given its layout."""
     return plain(tensor) if layout == IDENTITY else memory_type(tensor, layout)
 
 
 class UnknownSizes:
-    """Sizes that nothing tells: those of tensors that are passed in tiles.
+    """Placeholders for sizes that are not known: the logical sizes of arguments passed in tiles.
 
-    Each is a value of an operation that is nowhere. It may be asked for by what is dropped again,
-    as counts of tiles that nobody needs are; it is an error if a program needs it in the end.
+    Each is the result of an operation that is not inserted. Code that is erased later may use it,
+    such as tile counts that are not needed; a use that remains in the end is an error.
     """
 
     def __init__(self) -> None:
         self._makers: list[tuple[Operation, SSAValue]] = []
 
     def make(self, passed: SSAValue) -> SSAValue:
-        """A size of a tensor that is passed."""
+        """Return a placeholder for a size of an argument."""
         maker = UnrealizedConversionCastOp.create(operands=[], result_types=[IndexType()])
         self._makers.append((maker, passed))
         return maker.results[0]
 
     def is_unknown(self, size: SSAValue | int) -> bool:
-        """Whether a size is one of these."""
+        """Return whether a size is one of the placeholders."""
         return any(size is maker.results[0] for maker, _ in self._makers)
 
     def verify_unused(self) -> None:
-        """Drop what asks for sizes in vain; raises OperationError at what needs one."""
+        """Erase unused operations on placeholders.
+
+        Raises OperationError at an operation that needs one.
+        """
         for maker, passed in self._makers:
             _drop_unused_users(maker.results[0])
             for use in maker.results[0].uses:
@@ -63,14 +66,14 @@ def _drop_unused_users(value: SSAValue) -> None:
 
 
 def has_encoding(type_: Attribute) -> bool:
-    """Whether a type is an encoded tensor, or a binding of one."""
+    """Return whether a type is an encoded tensor or a binding of one."""
     if isinstance(type_, DispatchTensor):
         type_ = type_.bound_type
     return tensor_encoding(type_) is not None
 
 
 def update_signature(function: Operation) -> None:
-    """Give a function the type that its entry block and its returns have."""
+    """Set a function's type to that of its entry block and its returns."""
     body = function.regions[0]
     entry = cast(Block, body.blocks.first)
     old = cast(FunctionType, function.properties["function_type"])

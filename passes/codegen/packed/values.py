@@ -1,9 +1,9 @@
-"""The tensors of a kernel in whatever layouts its operations want them in.
+"""Keep the tensors of a kernel in the layouts in which its operations need them.
 
-A tensor is made once, in the form in which its maker gives it. Whoever wants another form asks for
-it here, and gets a `linalg.pack` or `linalg.unpack` in front of itself. So relayouts are exactly
-where layouts differ: between a binding and the kernel's own layout, and at the ends of encoded
-stretches of the program.
+A tensor is made once, in the layout of its producer. An operation that needs another layout asks
+for that form here, and `linalg.pack` or `linalg.unpack` is emitted in front of it. So relayouts
+occur exactly where layouts differ: between a binding and the kernel's own layout, and where encoded
+values meet plain ones.
 """
 
 from __future__ import annotations
@@ -35,58 +35,61 @@ from ...sizes.dimension_sizes import DimensionSizes, Size
 from ...stream.conversion.stored_tensors import zero_of
 
 Maker = Callable[[PackedLayout], SSAValue]
-"""Makes a tensor in a layout from nothing, as `tensor.empty` can."""
+"""Makes a tensor that has no producer, such as `tensor.empty`, in any layout."""
 
 
 @dataclass(slots=True)
 class HeldTensor:
-    """A tensor in the forms that have been made of it; the first is the original."""
+    """A tensor in all forms that exist of it; the first one is the original."""
 
     tensor: Tensor
-    """Its logical type, without an encoding."""
+    """The logical type, without an encoding."""
     sizes: tuple[Size, ...]
     forms: dict[PackedLayout, SSAValue] = field(default_factory=dict[PackedLayout, SSAValue])
-    """By layout; one with a swizzle is of tiles as memory holds them."""
+    """The forms by layout. Under a layout with a swizzle, tiles are as in memory."""
     make: Maker | None = None
 
     @property
     def layout(self) -> PackedLayout:
-        """The tiles of the original; those of a tensor made on demand are none in particular."""
+        """The tiles of the original form; the identity for a tensor that is made on demand."""
         return layout_of_tiles(next(iter(self.forms), IDENTITY))
 
 
 class PackedValues:
-    """The tensors of one kernel. Forms are made in front of the operation at hand."""
+    """The tensors of one kernel. Forms are emitted in front of the current operation."""
 
     def __init__(self, asked: Mapping[PackedLayout, Attribute], *, by_maps: bool) -> None:
         self.dimensions = DimensionSizes()
         self._by_maps = by_maps
-        """Whether tiles are counted by `affine.apply`, as IREE does, or by a division."""
+        """Whether tiles are counted by `affine.apply`, as in IREE, instead of `arith.ceildivsi`."""
         self._asked = asked
-        """Layouts whose tiles are asked for at run time, each with a tensor type to ask about."""
+        """Layouts whose tile sizes are queried at run time, each with a type to query for."""
         self._answers: dict[tuple[PackedLayout, Block | None], tuple[Size, ...]] = {}
         self._held: dict[SSAValue, HeldTensor] = {}
         self._counts: dict[tuple[Size, Size, Block | None], SSAValue] = {}
         self._operation: Operation | None = None
 
     def move_to(self, operation: Operation) -> None:
-        """Make forms in front of this operation from now on."""
+        """Set the current operation, in front of which forms are emitted."""
         self._operation = operation
 
     @property
     def operation(self) -> Operation:
-        """The operation at hand."""
+        """The current operation."""
         if self._operation is None:
             raise ValueError("no operation is at hand yet")
         return self._operation
 
     @property
     def builder(self) -> Builder:
-        """Inserts in front of the operation at hand."""
+        """A builder in front of the current operation."""
         return builder_before(self.operation)
 
     def held(self, value: SSAValue) -> HeldTensor:
-        """What is known of a tensor; one that was never encoded is what it is."""
+        """Return the forms of a tensor; one that was never encoded has only itself.
+
+        Raises OperationError at the current operation if the value is no ranked tensor.
+        """
         if value not in self._held:
             tensor = ranked(value)
             if tensor is None:
@@ -96,22 +99,22 @@ class PackedValues:
         return self._held[value]
 
     def hold(self, value: SSAValue, held: HeldTensor) -> None:
-        """Note what stands for a value from now on."""
+        """Record what replaces a value from now on."""
         self._held[value] = held
 
     def hold_form(self, value: SSAValue, layout: PackedLayout, form: SSAValue) -> None:
-        """Note the one form that a value has been made in."""
+        """Record the only form that replaces a value."""
         tensor = cast(Tensor, value.type)
         sizes = self.sizes(value)
         self._held[value] = HeldTensor(plain(tensor), sizes, {layout: form})
 
     def sizes(self, value: SSAValue) -> tuple[Size, ...]:
-        """The logical sizes of a tensor."""
+        """Return the logical sizes of a tensor."""
         held = self._held.get(value)
         return held.sizes if held is not None else self.dimensions.sizes(value)
 
     def form(self, value: SSAValue, layout: PackedLayout) -> SSAValue:
-        """A tensor in a layout: outer dimensions, then tiles, not swizzled."""
+        """Return a tensor in a layout without its swizzle: outer dimensions, then tiles."""
         held = self.held(value)
         layout = layout_of_tiles(layout)
         if layout not in held.forms:
@@ -119,7 +122,7 @@ class PackedValues:
         return held.forms[layout]
 
     def memory_form(self, value: SSAValue, layout: PackedLayout) -> SSAValue:
-        """A tensor in a layout as memory holds it: the elements of tiles are swizzled."""
+        """Return a tensor as memory holds it in a layout, with swizzled tiles."""
         layout = layout_in_memory(layout)
         if layout.swizzle is None:
             return self.form(value, layout)
@@ -133,14 +136,14 @@ class PackedValues:
         return self._add(held, layout, made)
 
     def are_stored(self, tensors: Sequence[SSAValue], layout: PackedLayout) -> bool:
-        """Whether memory holds tensors in a layout, but for those that are made of nothing."""
+        """Return whether tensors exist in a memory layout or are made on demand, and one exists."""
         held = [self.held(value) for value in tensors]
         there = [layout in one.forms for one in held]
         made = [one.make is not None for one in held]
         return any(there) and all(a or b for a, b in zip(there, made, strict=True))
 
     def _add(self, held: HeldTensor, layout: PackedLayout, form: SSAValue) -> SSAValue:
-        """Keep a form for others, if it can be used wherever the original can."""
+        """Record a form for reuse if it is available wherever the original is."""
         original = next(iter(held.forms.values()), None)
         if original is not None and block_with(original) is self.operation.parent:
             held.forms[layout] = form
@@ -159,7 +162,7 @@ class PackedValues:
         return value if layout == IDENTITY else self._pack(held, value, layout)
 
     def _tiles(self, held: HeldTensor, layout: PackedLayout) -> SSAValue:
-        """The original in tiles whose elements are in their plain order."""
+        """Return the original in tiles without swizzle."""
         if layout not in held.forms:
             stored, form = next(iter(held.forms.items()))
             tiles = self.from_memory(form, self.dimensions.sizes(form), stored)
@@ -169,19 +172,19 @@ class PackedValues:
     # Relayouts
 
     def empty(self, tensor: Tensor, sizes: Sequence[Size], layout: PackedLayout) -> SSAValue:
-        """A packed tensor without contents, as memory holds it if the layout has a swizzle."""
+        """Emit an empty packed tensor, in its memory form if the layout has a swizzle."""
         shape = self.packed_sizes(sizes, layout)
         if layout.swizzle is not None:
             shape[-len(layout.inner_tiles) :] = layout.swizzle.memory_sizes()
         return self.empty_of(tensor.element_type, shape)
 
     def empty_of(self, element: Attribute, shape: Sequence[Size]) -> SSAValue:
-        """A tensor without contents of a shape."""
+        """Emit an empty tensor of a shape."""
         dynamic = [size for size in shape if isinstance(size, SSAValue)]
         return self.builder.insert(EmptyOp(dynamic, typed(element, shape))).tensor
 
     def packed_sizes(self, sizes: Sequence[Size], layout: PackedLayout) -> list[Size]:
-        """The sizes of a packed tensor, given the logical ones."""
+        """Return the sizes of a packed tensor, given the logical ones."""
         outer = list(sizes)
         tiles = self.tile_sizes(layout)
         for position, tile in zip(layout.inner_positions, tiles, strict=True):
@@ -190,7 +193,7 @@ class PackedValues:
         return [*(outer[dimension] for dimension in order), *tiles]
 
     def tile_sizes(self, layout: PackedLayout) -> tuple[Size, ...]:
-        """The sizes of tiles; the target is asked once in a block for those that it chooses."""
+        """Return the sizes of tiles; dynamic ones are queried once per block."""
         if not layout.has_dynamic_tiles:
             return layout.inner_tiles
         key = layout, self.operation.parent
@@ -200,7 +203,8 @@ class PackedValues:
                 result_types=[[IndexType()] * len(tensor.get_shape())],
                 properties={"tensor_type": tensor},
             )
-            # Sizes come in the order of the packed tensor's tiles, which are all its dimensions.
+            # The query returns sizes in the order of the layout's tiles, which cover all
+            # dimensions.
             self._answers[key] = tuple(self.builder.insert(query).results)
         return self._answers[key]
 
@@ -259,23 +263,23 @@ class PackedValues:
         )
         result = self.builder.insert(unpack).result
         if result.type != held.tensor:
-            # A size that the type leaves open is known here, or the reverse.
+            # One of the types has a size as static that the other has as dynamic.
             return self.cast(result, held.tensor)
         return result
 
     def cast(self, value: SSAValue, tensor: Tensor) -> SSAValue:
-        """The same tensor under a type that knows other sizes of it."""
+        """Cast a tensor to a type with other static sizes."""
         operation = CastOp.create(operands=[value], result_types=[tensor])
         return self.builder.insert(operation).results[0]
 
-    # Swizzles: only in memory
+    # Swizzles, which exist in memory forms only
 
     def from_memory(
         self, value: SSAValue, packed: Sequence[Size], layout: PackedLayout
     ) -> SSAValue:
-        """Tiles whose elements were in a swizzled order, in their plain order.
+        """Undo the swizzle of tiles.
 
-        `packed` are the sizes of the packed tensor, of which those of tiles do not matter.
+        `packed` are the sizes of the packed tensor; those of its tiles are not used.
         """
         swizzle = layout.swizzle
         if swizzle is None:
@@ -290,7 +294,7 @@ class PackedValues:
         return self.collapse(value, [*outer, *layout.inner_tiles], groups)
 
     def to_memory(self, value: SSAValue, packed: Sequence[Size], layout: PackedLayout) -> SSAValue:
-        """Tiles with their elements in the swizzled order of memory; `packed` as above."""
+        """Swizzle tiles into the order of memory; `packed` is as for `from_memory`."""
         swizzle = layout.swizzle
         if swizzle is None:
             return value
@@ -305,7 +309,7 @@ class PackedValues:
     def _transposed(
         self, value: SSAValue, outer: Sequence[Size], inner: Sequence[int], order: Sequence[int]
     ) -> SSAValue:
-        """A tensor with its dimensions behind the outer ones in another order, of sizes `inner`."""
+        """Permute the dimensions behind the outer ones; `inner` are their sizes afterwards."""
         empty = self.empty_of(cast(Tensor, value.type).element_type, [*outer, *inner])
         permutation = [*range(len(outer)), *(len(outer) + index for index in order)]
         return self.builder.insert(TransposeOp(value, empty, permutation)).results[0]
@@ -313,7 +317,7 @@ class PackedValues:
     def expand(
         self, value: SSAValue, shape: Sequence[Size], groups: Sequence[Sequence[int]]
     ) -> SSAValue:
-        """A tensor with dimensions split into several."""
+        """Emit a `tensor.expand_shape` to `shape`, or nothing if no dimension is split."""
         if len(groups) == len(shape):
             return value
         result = typed(cast(Tensor, value.type).element_type, shape)
@@ -322,7 +326,7 @@ class PackedValues:
     def collapse(
         self, value: SSAValue, shape: Sequence[Size | None], groups: list[list[int]]
     ) -> SSAValue:
-        """A tensor with groups of dimensions joined to one each; `None` is any dynamic size."""
+        """Emit a `tensor.collapse_shape`, or nothing; a size of `None` is dynamic."""
         if len(groups) == sum(map(len, groups)):
             return value
         result = typed(cast(Tensor, value.type).element_type, shape)
@@ -330,19 +334,19 @@ class PackedValues:
 
 
 def layout_of_tiles(layout: PackedLayout) -> PackedLayout:
-    """A layout without the order inside its tiles; one form for all that change nothing."""
+    """Return a layout without its swizzle; `IDENTITY` for every layout that changes nothing."""
     if layout.is_identity:
         return IDENTITY
     return replace(layout, scalable=(), swizzle=None)
 
 
 def layout_in_memory(layout: PackedLayout) -> PackedLayout:
-    """A layout with the order inside its tiles; one form for all that change nothing."""
+    """Return a layout with its swizzle; `IDENTITY` for every layout that changes nothing."""
     return IDENTITY if layout.is_identity else replace(layout, scalable=())
 
 
 def leaves_padding(sizes: Sequence[Size], layout: PackedLayout) -> bool:
-    """Whether tiles may reach beyond a tensor of some sizes."""
+    """Return whether tiles may extend past the end of a tensor of these sizes."""
     for position, tile in zip(layout.inner_positions, layout.inner_tiles, strict=True):
         size = sizes[position]
         if tile != 1 and (tile == DYNAMIC_TILE or not isinstance(size, int) or size % tile):
@@ -351,7 +355,7 @@ def leaves_padding(sizes: Sequence[Size], layout: PackedLayout) -> bool:
 
 
 def memory_type(tensor: Tensor, layout: PackedLayout) -> Tensor:
-    """The type of a packed tensor in memory, where tiles may be swizzled."""
+    """Return the type of a packed tensor in memory, where tiles may be swizzled."""
     shape = list(layout.packed_shape(shape_of(tensor)))
     if layout.swizzle is not None:
         shape[-len(layout.inner_tiles) :] = layout.swizzle.memory_sizes()
@@ -359,14 +363,14 @@ def memory_type(tensor: Tensor, layout: PackedLayout) -> Tensor:
 
 
 def typed(element: Attribute, shape: Sequence[Size | None]) -> Tensor:
-    """The type of a tensor of some sizes."""
+    """Return the tensor type of an element type and sizes; non-integer sizes are dynamic."""
     return TensorType(element, [size if isinstance(size, int) else DYNAMIC_INDEX for size in shape])
 
 
 def _groups_in_order(rank: int, layout: PackedLayout) -> list[list[int]] | None:
-    """Which dimensions in memory each packed one is split into, behind `rank` outer ones.
+    """Return for each packed dimension its dimensions in memory; there are `rank` outer ones.
 
-    `None` if memory has the elements of a tile in another order.
+    Return `None` if memory holds the elements of a tile in another order.
     """
     swizzle = layout.swizzle
     if swizzle is None:

@@ -1,1 +1,1 @@
-"""Which operations become one kernel, and how it is outlined."""
+"""Decide which operations form one kernel, and outline it."""

@@ -1,9 +1,9 @@
-"""Which tensor operations become one dispatch.
+"""Group the tensor operations of a block into dispatches.
 
-A group starts with any operation that computes tensors. An operation joins the group of an operand
-if it works row by row on what the group computes (`iteration_space.py`), or lays that out, and if
-nothing in between needs the one and is needed by the other. What costs nothing to compute again
-(empty and filled tensors, splats, broadcasts) is copied into each kernel that reads it instead.
+Any operation that computes tensors can start a group. An operation joins the group of an operand if
+it works row by row on the group's tensors (`iteration_space.py`) or encodes one, and if no other
+unit depends on the group and is needed by the operation. Operations that cost nothing to repeat
+(empty and filled tensors, splats, broadcasts) are copied into each kernel that reads them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from ...stream.analysis.device_placement import DevicePlacement
 from .iteration_space import GroupRows, is_broadcast
 
 _OF_VALUES = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
-"""Dialects whose operations compute values, as long as no buffer is among these."""
+"""Dialects whose operations have no side effects, provided that they do not use buffers."""
 
 _OF_BODIES = frozenset({"scf"})
-"""Dialects whose operations do what their bodies do."""
+"""Dialects whose operations have only the side effects of their bodies."""
 
 _NOT_OF_VALUES = frozenset({"tosa.custom", "tosa.variable", "tosa.variable_write"})
 
 
 def only_computes(operation: Operation) -> bool:
-    """Whether an operation does nothing but compute its results."""
+    """Return whether an operation has no effect besides its results."""
     if is_side_effect_free(operation):
         return True
     dialect = operation.name.partition(".")[0]
@@ -61,36 +61,36 @@ def _has_buffer(operation: Operation) -> bool:
 
 
 HOST_DIALECTS = frozenset({"cf", "flow", "func", "hal", "scf", "shard", "stream", "util"})
-"""Operations of these dialects are the host program's, but for parallel loops."""
+"""Operations of these dialects belong to the host program, except parallel loops."""
 
 HOST_OPERATIONS = frozenset({"arith.constant", "tensor.dim", "tensor.extract", "tensor.rank"})
-"""So are these, though they have to do with tensors."""
+"""Further operations of the host program, although they make or read tensors."""
 
 PARALLEL_LOOPS = frozenset({"scf.forall"})
-"""Control flow that a kernel does: its iterations know nothing of each other."""
+"""Loops that run in a kernel, since their iterations are independent."""
 
 UPDATES = frozenset({"tensor.insert", "tensor.insert_slice"})
 
 TURN_OPERATIONS = UPDATES | {"tensor.empty", "tensor.extract", "tensor.extract_slice"}
-"""Operations on tensors, besides loop nests, that a kernel's loop may do in each turn."""
+"""Operations on tensors, besides loop nests, that an update loop in a kernel may contain."""
 
 RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
-"""The same elements in the same order: nothing to compute."""
+"""Operations that keep the elements and their order, so that nothing is computed."""
 
 ENCODE = "iree_encoding.set_encoding"
 
 ENCODES = frozenset({ENCODE, "iree_encoding.unset_encoding"})
 
 LARGEST_GROUP = 24
-"""Operations in one kernel, beyond which compiling it takes longer than it saves."""
+"""The most operations in one kernel; compiling a larger one takes longer than fusion saves."""
 
 LONGEST_SEARCH = 1000
-"""Units that are looked at to find out whether one may join another."""
+"""The most units that are visited to find out whether an operation may join a group."""
 
 
 @dataclass(eq=False)
 class Group:
-    """Operations that become one dispatch, in order."""
+    """Operations that become one dispatch, in order, and their positions in the block."""
 
     operations: list[Operation]
     place: Attribute | None
@@ -99,7 +99,7 @@ class Group:
 
 
 def is_computation(operation: Operation) -> bool:
-    """Whether an operation computes tensors, on a device."""
+    """Return whether an operation computes tensors on a device."""
     if operation.name in PARALLEL_LOOPS or is_collective(operation):
         return bool(operation.results)
     if is_update_loop(operation):
@@ -114,9 +114,9 @@ def is_computation(operation: Operation) -> bool:
 
 
 def is_update_loop(operation: Operation) -> bool:
-    """Whether a loop only updates elements or slices of the tensors that it carries, in order.
+    """Return whether a loop only updates elements or slices of its carried tensors, in order.
 
-    As dispatches of their own its turns would copy these tensors each time.
+    If each iteration were a dispatch, it would copy these tensors.
     """
     if operation.name != "scf.for" or not operation.results:
         return False
@@ -133,7 +133,7 @@ def is_update_loop(operation: Operation) -> bool:
 
 
 def _is_of_turn(operation: Operation) -> bool:
-    """Whether an operation computes numbers, or parts of tensors element by element."""
+    """Return whether an operation computes scalars, or slices or elementwise results of tensors."""
     if operation.name in TURN_OPERATIONS:
         return True
     view = structured_view(operation)
@@ -145,7 +145,7 @@ def _is_of_turn(operation: Operation) -> bool:
 
 
 def is_copied(operation: Operation) -> bool:
-    """Whether an operation is rather done again in each kernel than once for all."""
+    """Return whether an operation is repeated in each kernel instead of being computed once."""
     if operation.name == "linalg.fill":
         return made_by(operation.operands[-1], "tensor.empty") is not None
     if operation.name == "arith.constant":
@@ -157,7 +157,7 @@ def is_copied(operation: Operation) -> bool:
 
 
 def repeated_broadcasts(blocks: Sequence[Block], placement: DevicePlacement) -> set[Operation]:
-    """Broadcasts that each kernel does itself: only kernels of the same device read them."""
+    """Return the broadcasts that each reading kernel repeats: all readers run on its device."""
     found: set[Operation] = set()
     for block in blocks:
         for operation in block.ops:
@@ -181,17 +181,17 @@ def _is_kernel(operation: Operation) -> bool:
 
 
 def is_collective(operation: Operation) -> bool:
-    """Whether processes exchange tensors: a dispatch of its own, in which all take part."""
+    """Return whether an operation is a collective: a dispatch of its own on all processes."""
     return operation.name.startswith("shard.") and any(
         isinstance(result.type, TensorType) for result in operation.results
     )
 
 
 class Grouping:
-    """Groups the operations of one block and puts them, and what is between, in order."""
+    """Groups the operations of one block and reorders the block so that groups are contiguous."""
 
     def __init__(self, block: Block, placement: DevicePlacement, repeated: set[Operation]) -> None:
-        """`repeated` are the operations that each kernel which reads them does itself."""
+        """`repeated` are the operations that are copied into each kernel that reads them."""
         self._block = block
         self._repeated = repeated
         self._placement = placement
@@ -199,7 +199,7 @@ class Grouping:
         self._positions = {operation: i for i, operation in enumerate(self._operations)}
         self._groups: dict[Operation, Group] = {}
         self._all: list[Group] = []
-        """All groups, by the position of their first operation."""
+        """All groups, ordered by the position of their first operation."""
         effects = [o for o in self._operations if not is_computation(o) and _has_effect(o)]
         self._effect_before = dict(zip(effects[1:], effects, strict=False))
         for operation in self._operations:
@@ -207,7 +207,7 @@ class Grouping:
                 self._add(operation)
 
     def arrange(self) -> list[Group]:
-        """Move operations so that each group's stand together; the groups in order."""
+        """Reorder the block so that each group is contiguous; return the groups in order."""
         order = self._order()
         for operation in self._operations:
             operation.detach()
@@ -220,13 +220,13 @@ class Grouping:
                 self._block.add_op(unit)
         return arranged
 
-    # Which group?
+    # Assignment of operations to groups
 
     def _add(self, operation: Operation) -> None:
         place = self._placement.runs_on(operation)
         found = dict.fromkeys(map(self._group_of, self._sources(operation)))
         candidates = [group for group in found if group is not None]
-        # What the last of them does, it does behind all of the others.
+        # Prefer the group that ends last: an operation joins behind all other groups it reads.
         for group in sorted(candidates, key=self._key, reverse=True):
             if self._may_join(operation, group, place):
                 group.rows.join(operation, self._repeated)
@@ -246,7 +246,7 @@ class Grouping:
         return operation in self._repeated or is_copied(operation)
 
     def _sources(self, operation: Operation) -> list[SSAValue]:
-        """What an operation needs that its kernel does not compute again."""
+        """Return the values that an operation depends on, looking through repeated operations."""
         found: dict[SSAValue, None] = {}
         stack = list(values_read(operation))
         while stack:
@@ -274,20 +274,21 @@ class Grouping:
         return not self._depends(others, group)
 
     def _unit(self, value: SSAValue) -> Operation | Group | None:
-        """What makes a value, if that is in this block."""
+        """Return the group or operation of this block that makes a value, if there is one."""
         if not isinstance(value, OpResult):
             return None
         operation = self._in_block(value.op)
         return None if operation is None else self._groups.get(operation, operation)
 
     def _in_block(self, operation: Operation) -> Operation | None:
-        """The operation of this block that an operation is, or is inside of."""
+        """Return the operation of this block that is or contains the operation."""
         return self._block.find_ancestor_op_in_block(operation)
 
     def _depends(self, values: Sequence[SSAValue], group: Group) -> bool:
-        """Whether any of some values may be computed from what a group computes.
+        """Return whether any of the values may depend on what a group computes.
 
-        Asks no further back than where that is decided, and gives up with yes on long ways.
+        The search stops before units that cannot depend on the group, and answers yes if it gets
+        long.
         """
         first = self._earliest(group)
         seen: set[Operation | Group] = set()
@@ -305,7 +306,7 @@ class Grouping:
     def _needs(
         self, unit: Operation | Group, read: Callable[[Operation], Iterable[SSAValue]]
     ) -> set[Operation | Group]:
-        """What has to be done before a unit: what makes what it reads, and earlier effects."""
+        """Return what must precede a unit: the producers of what it reads, and earlier effects."""
         members = unit.operations if isinstance(unit, Group) else (unit,)
         found = {self._unit(value) for member in members for value in read(member)}
         needs = {one for one in found if one is not None and one is not unit}
@@ -314,17 +315,17 @@ class Grouping:
         return needs
 
     def _earliest(self, group: Group) -> int:
-        """A position before which all units end: those can depend on nothing behind it."""
+        """Return a position such that units that end before it cannot depend on the group."""
         first = group.positions[0]
         for other in reversed(self._all):
             if other.positions[0] < first < other.positions[-1]:
                 first = other.positions[0]
         return first
 
-    # In which order?
+    # Order of units
 
     def _order(self) -> list[Operation | Group]:
-        """Everything after what it needs, otherwise as it was; effects stay in order."""
+        """Sort units by dependence, otherwise in the original order. Effects keep their order."""
         units: list[Operation | Group] = []
         for operation in self._operations:
             unit = self._groups.get(operation, operation)

@@ -1,9 +1,9 @@
-"""Rows of a group: what its operations work on apart from each other.
+"""Track the rows of a group: the parallel loops that all of its operations share.
 
-A group has rows, numbered from 0: the loops over elements that do not depend on each other. Each
-tensor that the group computes has one dimension for each row. An operation that reads the tensors
-at one and the same row, whatever it does within that row, leaves the rows apart: softmax and
-normalisation are chains of such operations, over rows of what they add up.
+Rows are numbered from 0. Each tensor that the group computes has one dimension for each row. An
+operation keeps the rows independent if it reads the group's tensors at one row at a time; it may do
+anything within the row. Softmax and normalisation are chains of such operations, whose rows are the
+loops that are not reduced.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class GroupRows:
         self._dimensions: dict[SSAValue, dict[int, int]] = {}
         self._rows: list[int] = []
         self._is_elementwise = True
-        """Whether all operations so far are."""
+        """Whether all operations so far are elementwise."""
         self._is_within_rows = True
-        """Whether there are elementwise operations and reductions of one tensor, and no others."""
+        """Whether all operations so far are elementwise or reductions of one tensor."""
 
     def start(self, operation: Operation) -> None:
-        """Begin with the rows of an operation: all dimensions of what it computes."""
+        """Start with the first operation: each dimension of its result is a row."""
         view = structured_view(operation)
         self._note_kind(view)
         if view is None:
@@ -45,7 +45,7 @@ class GroupRows:
         self._keep(operation, view, {loop: loop for loop in loops})
 
     def join(self, operation: Operation, repeated: set[Operation]) -> None:
-        """Add an operation that `may_join`, or that lays a tensor out."""
+        """Add an operation for which `may_join` holds, or an encode."""
         view = structured_view(operation)
         if view is None:
             self._dimensions[operation.results[0]] = self._dimensions[operation.operands[0]]
@@ -54,7 +54,7 @@ class GroupRows:
         self._note_kind(view)
 
     def may_join(self, operation: Operation, repeated: set[Operation]) -> bool:
-        """Whether an operation leaves rows apart."""
+        """Return whether an operation keeps the rows independent."""
         view = structured_view(operation)
         if view is None:
             return False
@@ -70,7 +70,7 @@ class GroupRows:
         return bool(own) and all(_reads_in_place(view, value) for value in own)
 
     def _loops(self, view: StructuredView, repeated: set[Operation]) -> dict[int, int]:
-        """The loop of an operation that goes over each row of what it reads of the group."""
+        """Return for each row the loop that indexes it wherever the operation reads the group."""
         found: dict[int, int | None] = {}
         for value, affine_map in reads(view, repeated):
             dimensions = self._dimensions.get(value)
@@ -97,7 +97,7 @@ class GroupRows:
 
 
 def reads(view: StructuredView, repeated: set[Operation]) -> list[tuple[SSAValue, AffineMap]]:
-    """The tensors that an operation reads, and where; of broadcasts, what these read."""
+    """Return the tensors that an operation reads, and maps, looking through repeated broadcasts."""
     found: list[tuple[SSAValue, AffineMap]] = []
     for operand, operand_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
         value, affine_map = operand, operand_map
@@ -112,7 +112,7 @@ def reads(view: StructuredView, repeated: set[Operation]) -> list[tuple[SSAValue
 
 
 def _result_rows(view: StructuredView, loops: dict[int, int]) -> dict[int, list[int]]:
-    """The dimension of each result that each row is; without rows that a result has not."""
+    """Return for each row its dimension in each result. Rows that a result lacks are left out."""
     found: dict[int, list[int]] = {}
     taken: set[int] = set()
     for row, loop in loops.items():
@@ -127,7 +127,7 @@ def _result_rows(view: StructuredView, loops: dict[int, int]) -> dict[int, list[
 
 
 def _position(affine_map: AffineMap, loop: int) -> int | None:
-    """Which dimension a loop goes over."""
+    """Return the dimension that a loop indexes; `None` if there is none."""
     for position, index in enumerate(affine_map.results):
         if isinstance(index, AffineDimExpr) and index.position == loop:
             return position
@@ -135,13 +135,13 @@ def _position(affine_map: AffineMap, loop: int) -> int | None:
 
 
 def _is_simple_reduction(view: StructuredView) -> bool:
-    """Whether a reduction reads each element of one tensor once."""
+    """Return whether a reduction reads each element of one tensor exactly once."""
     tensors = [value for value in view.inputs if isinstance(value.type, TensorType)]
     return len(tensors) == 1 and _reads_in_place(view, tensors[0])
 
 
 def _reads_in_place(view: StructuredView, operand: SSAValue) -> bool:
-    """Whether at each point of the loops one element of an operand is read, a different one."""
+    """Return whether each iteration reads one element of the operand, a different one each time."""
     indices = [i for i, value in enumerate(view.inputs) if value is operand]
     return all(
         view.maps[index].is_projected_permutation()
@@ -151,15 +151,15 @@ def _reads_in_place(view: StructuredView, operand: SSAValue) -> bool:
 
 
 def is_elementwise(operation: Operation) -> bool:
-    """Whether a structured operation has no loop but those over its result's elements."""
+    """Return whether a structured operation has parallel loops only."""
     view = structured_view(operation)
     return view is not None and all(one is IteratorType.PARALLEL for one in view.iterators)
 
 
 def is_broadcast(operation: Operation) -> bool:
-    """Whether an operation repeats the elements of a tensor, in the order they lie in, in another.
+    """Return whether an operation only broadcasts a tensor, keeping the order of its dimensions.
 
-    It adds dimensions and repeats along those, and computes nothing.
+    It adds dimensions along which elements are repeated, and computes nothing.
     """
     view = structured_view(operation)
     if view is None or len(view.inputs) != 1 or len(view.outputs) != 1:

@@ -1,9 +1,9 @@
-"""From a group of operations to a `flow.executable` and the `flow.dispatch` that runs it.
+"""Outline a group of operations into a `flow.executable` and the `flow.dispatch` that runs it.
 
-A kernel's arguments are the tensors that it reads, then numbers, then the tensors that it writes.
-The sizes of dynamic dimensions are numbers like any other; they are the dispatch's workload, by
-which the kernel's number of workgroups is found. Kernels that are alike in every operation, type
-and attribute are one executable.
+The arguments of a kernel are the tensors that it reads, then scalars, then the tensors that it
+writes. The sizes of dynamic dimensions are scalars. Together with other index operands they form
+the dispatch's workload, from which the number of workgroups is computed. Kernels that agree in all
+operations, types and attributes share one executable.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ from .groups import ENCODES, Group, is_copied
 from .iteration_space import is_elementwise
 
 NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
-"""Types of values that are inside executables, or in memory that no program of ours has."""
+"""Types that a dispatch cannot pass: those of values inside of executables, and buffers."""
 
 
 class KernelOutliner:
-    """Outlines the groups of a module; knows the executables that there are already."""
+    """Outlines the groups of a module and reuses the executables that exist already."""
 
     def __init__(self, module: ModuleOp, spelling: Spelling) -> None:
         self._module = module
@@ -74,7 +74,10 @@ class KernelOutliner:
     ) -> None:
         """Replace the operations of a group by a dispatch of a kernel that does the same.
 
-        `repeated` are operations in front of groups that each kernel does itself.
+        `repeated` are operations outside of groups that each kernel copies.
+
+        Raises OperationError if the group calls a function, reads a value that no dispatch can
+        pass, or has a result whose sizes the group itself computes.
         """
         for call, _ in chain.from_iterable(map(calls_in, group.operations)):
             raise OperationError(
@@ -124,7 +127,7 @@ class KernelOutliner:
     def _executable(
         self, body: Block, interface: Interface, suffix: str, function: Operation
     ) -> SymbolRefAttr:
-        """The entry point of a kernel: of one that is alike, or of a new executable."""
+        """Return the entry point of an equal kernel, or of a new executable."""
         key = len(interface.workload), self._structures.of_block(body)
         if key not in self._kernels:
             name = self._fresh_name(function)
@@ -138,9 +141,9 @@ class KernelOutliner:
     def add_kernel(
         self, kernel: FuncOp, function: Operation, workload: int, count: Region | None
     ) -> SymbolRefAttr:
-        """The entry point of a finished kernel, in an executable of its own.
+        """Put a finished kernel into an executable of its own; return its entry point.
 
-        `count` says how many workgroups there are; by default that is left to the kernel.
+        `count` computes the number of workgroups; by default it is derived from the kernel.
         """
         name = self._fresh_name(function)
         kernel.sym_name = StringAttr(f"{name}_{kernel.sym_name.data}")
@@ -165,7 +168,7 @@ class KernelOutliner:
         builder_before(function).insert(executable)
 
     def _grids_of(self, kernel: FuncOp) -> list[Operation]:
-        """The grids of processes that a kernel's collectives name: it sees no other module."""
+        """Copy the grids that a kernel's collectives name: it cannot see symbols of the module."""
         names = {
             name.root_reference.data
             for operation in kernel.walk()
@@ -177,13 +180,13 @@ class KernelOutliner:
             if operation.name == "shard.grid" and root_symbol(operation, "sym_name") in names
         ]
         for grid in grids:
-            # Nor any device: where a kernel runs is the dispatch's affair.
+            # The dispatch says on which device the kernel runs, so the copy names no devices.
             grid.attributes.pop(DEVICES, None)
         return grids
 
 
 class Interface:
-    """What a group reads and writes, as values of the host program."""
+    """The values of the host program that a group reads and writes."""
 
     def __init__(self, group: Group, sizes: DimensionSizes, repeated: set[Operation]) -> None:
         self.group = group
@@ -191,7 +194,9 @@ class Interface:
         inside = set(group.operations)
         self._copied: set[Operation] = set()
         self.sequence: list[Operation] = []
-        """What the kernel does: the group, and before what reads them cheap operations outside."""
+        """The operations of the kernel: those of the group, each preceded by the outside operations
+        that the kernel copies for it.
+        """
         read: dict[SSAValue, None] = {}
         for operation in group.operations:
             for value in values_read(operation):
@@ -242,7 +247,7 @@ class Interface:
         read[value] = None
 
     def _is_read_outside(self, value: SSAValue, inside: set[Operation]) -> bool:
-        """Whether what another kernel or the host computes needs a value of the group."""
+        """Return whether the host or another kernel reads a value of the group."""
         for use in value.uses:
             reader = use.operation
             if reader in self._repeated:
@@ -254,7 +259,7 @@ class Interface:
 
     @staticmethod
     def _is_in(operation: Operation | None, inside: set[Operation]) -> bool:
-        """Whether an operation is a member of a group, or inside of one."""
+        """Return whether an operation is a member of the group, or inside of one."""
         return not inside.isdisjoint(enclosing(operation))
 
     def _check_sizes(
@@ -275,7 +280,7 @@ class Interface:
 
 
 class KernelBody:
-    """The block of a kernel's function."""
+    """Builds the block of a kernel's function."""
 
     def __init__(self, interface: Interface, operations: KernelOperations) -> None:
         self._interface = interface
@@ -317,18 +322,18 @@ class KernelBody:
             self._values[value] = self._load(value, bound)
         for operation in interface.sequence:
             copy = self._builder.insert(operation.clone(self._values))
-            # Where a kernel runs is the dispatch's affair.
+            # The dispatch says on which device the kernel runs.
             copy.attributes.pop(AFFINITY, None)
         for value, bound in outputs.items():
             self._store(value, bound)
         self._builder.insert(ReturnOp())
 
     def _sizes(self, value: SSAValue) -> tuple[SSAValue, ...]:
-        """The sizes of a tensor's dynamic dimensions inside of the kernel."""
+        """Return the sizes of a tensor's dynamic dimensions as values inside of the kernel."""
         return tuple(self._values[size] for size in self._interface.dims[value])
 
     def _tied(self, bound: SSAValue, dims: tuple[SSAValue, ...]) -> SSAValue:
-        """A dispatch tensor that knows its sizes."""
+        """Tie a dispatch tensor to the sizes of its dynamic dimensions."""
         if not dims:
             return bound
         sizes = [self._values[size] for size in dims]
@@ -354,7 +359,7 @@ class KernelBody:
 
 
 def forget_names(operation: Operation) -> None:
-    """Take away the names of values: a kernel is not only its first caller's."""
+    """Remove the name hints of values: a kernel may be shared by several dispatches."""
     for inner in operation.walk():
         arguments = (block.args for block in inner_blocks(inner))
         for value in chain(inner.results, *arguments):
@@ -365,7 +370,7 @@ def forget_names(operation: Operation) -> None:
 
 
 def root_of(group: Group) -> Operation:
-    """The operation that a kernel is named after: the first that is more than elementwise."""
+    """Return the operation that names the kernel: the first that is not elementwise."""
     for operation in group.operations:
         if operation.name not in ENCODES and not is_elementwise(operation):
             return operation
@@ -373,7 +378,7 @@ def root_of(group: Group) -> Operation:
 
 
 def kernel_suffix(operation: Operation) -> str:
-    """What a kernel does, by which it is named."""
+    """Return the part of a kernel's name that describes its root operation."""
     view = structured_view(operation)
     word = operation.name.partition(".")[2].replace(".", "_")
     tensor = ranked(operation.results[0])

@@ -1,1 +1,1 @@
-"""Which contractions can be tiled, and in which form."""
+"""Recognise contractions that can be tiled, and rewrite them where that is needed."""

@@ -1,4 +1,7 @@
-"""Which operations are contractions that a target may want to tile, and how encodings name them."""
+"""Match the operations that a target may want to tile, and build the encodings of their tensors.
+
+Matched are contractions of two tensors, convolutions, and contractions of scaled factors.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ from ....tiling.contractions import LHS
 from ....tiling.convolutions import convolution_roles
 
 PRODUCTS_OF_SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
-"""Each addition with the multiplication whose results it adds up."""
+"""The multiplication that belongs to each addition in a sum of products."""
 
 WIDENING = {
     "arith.extf": False,
@@ -39,24 +42,29 @@ WIDENING = {
     "arith.sitofp": False,
     "arith.uitofp": True,
 }
-"""Conversions of an operand on its way into the product: whether it is read as unsigned."""
+"""Conversions that may be applied to a factor before it is multiplied. The value says whether the
+conversion reads its operand as unsigned.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class TiledContraction:
-    """A contraction of two tensors into a third, as `#iree_encoding.encoding` describes one."""
+    """A contraction of two tensors into a third, as `#iree_encoding.encoding` describes it."""
 
     view: StructuredView
     element_types: tuple[Attribute, ...]
-    """Of the left, right and result tensors; `ui8` and the like where read as unsigned."""
+    """Element types of the factors, of their scales if there are any, and of the result. An integer
+    factor that is read as unsigned has a type such as `ui8`.
+    """
     sizes: tuple[int | None, ...]
     """The extent of each loop, `None` where dynamic."""
     kind: str = "matmul"
-    """`matmul`; `conv` for a convolution, whose left tensor is indexed by sums of loops;
-    `scaled_matmul` for a contraction of factors that each have a tensor of scales."""
+    """`matmul`; `conv` for a convolution, whose left tensor is indexed by sums of loops; or
+    `scaled_matmul` for a contraction whose two factors each have a tensor of scales.
+    """
 
     def encoding(self, operand: int) -> EncodingAttr:
-        """The encoding of an operand: factors, their scales if there are any, then the result."""
+        """Return the encoding of a tensor, in the order factors, their scales, result."""
         return _encodings(self.kind, self.element_types, self.view.maps, self.sizes)[operand]
 
 
@@ -67,7 +75,10 @@ def _encodings(
     maps: tuple[AffineMap, ...],
     sizes: tuple[int | None, ...],
 ) -> tuple[EncodingAttr, ...]:
-    """The encodings of all operands; programs have few kinds of contractions, each many times."""
+    """Return the encodings of all tensors of a contraction.
+
+    Cached, since a program has few different contractions and repeats each of them often.
+    """
     numbers = [DYNAMIC_SIZE if size is None else size for size in sizes]
     return tuple(
         EncodingAttr(
@@ -87,7 +98,7 @@ def _encodings(
 
 @lru_cache(maxsize=256)
 def _has_roles(encoding: EncodingAttr) -> bool:
-    """Whether the loops of an encoding's operation are those of a contraction, or convolution."""
+    """Return whether its loops are all those of a contraction or convolution."""
     if (operand := encoding.contraction_operand()) is not None:
         return operand.roles() is not None
     convolution = encoding.convolution_operand()
@@ -95,10 +106,11 @@ def _has_roles(encoding: EncodingAttr) -> bool:
 
 
 def tiled_contraction(operation: Operation) -> TiledContraction | None:
-    """The contraction that an operation is, `None` if it is none that can be tiled.
+    """Return the contraction that an operation computes; `None` if it is none that can be tiled.
 
-    Its operands are tensors without encodings, its body adds up products of elements that may be
-    widened first, and each of its loops is a batch, M, N or K, K and one of M and N among them.
+    The tensors must have no encodings yet. The body must add up products of elements, which may be
+    widened first. Each loop must be a batch, M, N or K loop; K and at least one of M and N must
+    exist.
     """
     found = _sum_of_products(operation, "matmul")
     if found is None:
@@ -112,19 +124,19 @@ def tiled_contraction(operation: Operation) -> TiledContraction | None:
 
 
 def tiled_convolution(operation: Operation) -> TiledContraction | None:
-    """The convolution that an operation is, `None` if it is none whose channels can be tiled.
+    """Return the convolution that an operation computes; `None` if its channels cannot be tiled.
 
-    It may have strides; it has no dilations and no groups.
+    The convolution may have strides, but neither dilations nor groups.
     """
     found = _sum_of_products(operation, "conv")
     return found if found is not None and _has_roles(found.encoding(LHS)) else None
 
 
 def scaled_contraction(operation: Operation) -> TiledContraction | None:
-    """The contraction of scaled factors that an operation is, `None` if it is no such one.
+    """Return the contraction of scaled factors that an operation computes; `None` if it is none.
 
-    Its body adds up products of `arith.scaling_extf`, its operands are left and right factor, then
-    the scales of each. The scales run along one loop of K, and the factors along two.
+    The body must add up products of `arith.scaling_extf`. The inputs are the left factor, the right
+    factor and the scales of each. The factors run along two reduction loops, the scales along one.
     """
     view = structured_view(operation)
     if view is None or len(view.inputs) != 4 or len(view.outputs) != 1 or not operation.results:
@@ -147,7 +159,7 @@ def scaled_contraction(operation: Operation) -> TiledContraction | None:
 
 
 def _scales_factors(body: Block) -> bool:
-    """Whether a body is `acc + scaling_extf(left, scale) * scaling_extf(right, scale)`."""
+    """Return whether a body is `acc + scaling_extf(left, scale) * scaling_extf(right, scale)`."""
     product = _added_product(body)
     if product is None or product.name != "arith.mulf":
         return False
@@ -158,7 +170,7 @@ def _scales_factors(body: Block) -> bool:
 
 
 def _sum_of_products(operation: Operation, kind: str) -> TiledContraction | None:
-    """An operation on two plain tensors that adds up products of their elements in a third."""
+    """Match an operation that adds up products of elements of two tensors without encodings."""
     view = structured_view(operation)
     if view is None or len(view.inputs) != 2 or len(view.outputs) != 1:
         return None
@@ -181,7 +193,7 @@ def _sum_of_products(operation: Operation, kind: str) -> TiledContraction | None
 
 
 def unsigned_factors(body: Block) -> tuple[bool, bool] | None:
-    """For each factor whether it is read as unsigned; `None` if the body is no sum of products."""
+    """Return whether each factor is read as unsigned; `None` if the body is no sum of products."""
     product = _added_product(body) if len(body.args) == 3 else None
     if product is None:
         return None
@@ -200,7 +212,7 @@ def unsigned_factors(body: Block) -> tuple[bool, bool] | None:
 
 
 def _added_product(body: Block) -> Operation | None:
-    """The product that a body adds to its last argument, if that is what it does."""
+    """Return the product that a body adds to its last argument; `None` if there is none."""
     end = body.last_op
     if end is None or len(end.operands) != 1:
         return None

@@ -1,4 +1,4 @@
-"""Room behind the rows of what one dispatch makes and a contraction of another one reads."""
+"""Pad the rows of tensors that one dispatch computes and a contraction in another one reads."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ....ir.tensor_types import ranked
 from .contraction_matching import TiledContraction
 
 FEWEST_POINTS = 64
-"""Elements of a result that are too few to pay for padding."""
+"""A result with fewer elements than this does not pay for padding."""
 
 
 def pad_operands(contraction: TiledContraction) -> None:
-    """Give factors that other dispatch regions make `padding<[0, ..., ?]>`, if that may pay.
+    """Pad factors that other dispatch regions compute (`padding<[0, ..., ?]>`), if that may pay.
 
-    The region that makes a tensor encodes it last, and each that reads it decodes it first.
+    The producing region encodes the tensor last, and each reading region decodes it first.
     """
     view = contraction.view
     if region_of(view.operation) is None:
@@ -50,13 +50,13 @@ def _known(numbers: list[int | None]) -> Iterator[int]:
 
 
 def region_of(operation: Operation) -> Operation | None:
-    """The dispatch region that an operation stands in."""
+    """Return the `flow.dispatch.region` around an operation; `None` if there is none."""
     around = enclosing(operation.parent_op())
     return next((each for each in around if each.name == DISPATCH_REGION), None)
 
 
 def _is_passed_between_regions(value: SSAValue) -> bool:
-    """Whether a dispatch region makes a tensor, and only other ones read it."""
+    """Return whether a dispatch region computes a tensor and only other regions read it."""
     tensor = ranked(value)
     return (
         isinstance(value, OpResult)
@@ -70,7 +70,7 @@ def _is_passed_between_regions(value: SSAValue) -> bool:
 
 
 def listed_sizes(value: OpResult) -> tuple[SSAValue, ...]:
-    """The sizes of the dynamic dimensions of a region's result."""
+    """Return the sizes of the dynamic dimensions of a region's result."""
     region = cast(DispatchRegionOp, value.op)
     counts = [dynamic_dimensions(result.type) for result in region.results_]
     start = sum(counts[: value.index])

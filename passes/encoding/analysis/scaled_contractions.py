@@ -1,11 +1,11 @@
-"""Scaled contractions as contractions of two tensors: factors are computed in front of them.
+"""Turn a contraction of computed factors into one of two tensors, and compute the factors first.
 
     sum += (a[m, k] * scale[m]) * widen(b[k, n])
 
-becomes `f[m, k] = a[m, k] * scale[m]` and a contraction of `f` and `b`. A factor may be computed
-in any way from tensors that all run along its loops, as numbers with a zero point and a scale are.
-Products are multiplied in another order than written, so this is done in `f32` and `f64` only; and
-only where each factor is used often enough to pay for being stored.
+becomes `f[m, k] = a[m, k] * scale[m]` and a contraction of `f` and `b`. A factor may be any
+function of tensors that run along its loops, such as quantised numbers with zero point and scale.
+The rewrite changes the order of multiplications, so it is done for `f32` and `f64` only, and only
+if each computed factor is used often enough to pay for storing it.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from ...sizes.dimension_sizes import DimensionSizes, Size
 from .contraction_matching import WIDENING
 
 LEAST_USES = 8
-"""How often an element of a factor is used at least where it is worth storing."""
+"""A computed factor must be used at least so often per element to be worth storing."""
 
 COMPUTING = ("arith", "math")
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A part of a product: its value in the body, and the operands that it is computed from."""
+    """A term of a product: its value in the body, the inputs that it reads, and their loops."""
 
     value: SSAValue
     inputs: tuple[int, ...]
@@ -47,10 +47,10 @@ class Term:
 
 
 def split_factors(operation: Operation, sizes: DimensionSizes) -> Operation | None:
-    """A contraction of two factors in the place of one of more, or of computed ones.
+    """Replace an operation by a contraction of two factors, some of which are computed beforehand.
 
-    Returns the new contraction; `None`, and nothing is changed, if the operation is not a sum of
-    products of two groups of terms.
+    Return the new contraction. Return `None`, and change nothing, if the operation is not a sum of
+    products of two groups of terms, or if computing a factor would not pay.
     """
     view = structured_view(operation)
     if view is None or len(view.outputs) != 1 or len(operation.results) != 1:
@@ -74,7 +74,7 @@ def split_factors(operation: Operation, sizes: DimensionSizes) -> Operation | No
 
 
 def _terms(view: StructuredView) -> list[Term] | None:
-    """What the body multiplies before it adds; `None` if it does something else."""
+    """Return the terms whose product the body adds up; `None` if the body does something else."""
     body = view.body
     end, accumulator = body.last_op, body.args[-1]
     total = None if end is None else made_by(end.operands[0], "arith.addf")
@@ -107,7 +107,7 @@ def _loops(map_: AffineMap) -> list[int]:
 
 
 def _inputs_of(value: SSAValue, body: Block) -> set[int] | None:
-    """The arguments that a value is computed from; `None` if not from elements of inputs alone."""
+    """Return the inputs that a value is computed from; `None` if not by arithmetic alone."""
     if isinstance(value, BlockArgument) and value.block is body:
         return None if value.index == len(body.args) - 1 else {value.index}
     owner = value.owner
@@ -125,7 +125,7 @@ def _inputs_of(value: SSAValue, body: Block) -> set[int] | None:
 
 
 def _factors(terms: Sequence[Term]) -> tuple[list[Term], list[Term]] | None:
-    """Terms in two groups, each along the loops of its first; `None` if there are not two."""
+    """Split terms into two groups by their loops; `None` if there are not two groups."""
     loops = {term.loops for term in terms}
     longest = [one for one in loops if not any(one < other for other in loops)]
     if len(longest) != 2:
@@ -140,7 +140,7 @@ def _factors(terms: Sequence[Term]) -> tuple[list[Term], list[Term]] | None:
 
 
 def _is_contraction(view: StructuredView, factors: tuple[list[Term], list[Term]]) -> bool:
-    """Whether the factors make a contraction that can be tiled, and one has to be computed."""
+    """Return whether the factors make a tileable contraction and at least one is computed."""
     if all(_is_plain(factor) for factor in factors):
         return False
     result = _loops(view.maps[-1])
@@ -149,7 +149,7 @@ def _is_contraction(view: StructuredView, factors: tuple[list[Term], list[Term]]
 
 
 def _is_plain(factor: Sequence[Term]) -> bool:
-    """Whether a factor is an element of a tensor as it is, or widened."""
+    """Return whether a factor is a tensor's element, unchanged or widened."""
     if len(factor) != 1 or len(factor[0].inputs) != 1:
         return False
     value = factor[0].value
@@ -161,7 +161,7 @@ def _is_plain(factor: Sequence[Term]) -> bool:
 
 
 def _pays(view: StructuredView, factors: tuple[list[Term], list[Term]]) -> bool:
-    """Whether every factor that is computed is used often."""
+    """Return whether no computed factor is known to be used less than `LEAST_USES` times."""
     sizes = view.loop_sizes()
     for factor in factors:
         others = set(range(len(sizes))) - factor[0].loops
@@ -172,7 +172,7 @@ def _pays(view: StructuredView, factors: tuple[list[Term], list[Term]]) -> bool:
 
 
 class _Splitter:
-    """The change of one operation."""
+    """Rewrites one operation."""
 
     def __init__(self, view: StructuredView, sizes: DimensionSizes) -> None:
         self._view = view
@@ -180,7 +180,7 @@ class _Splitter:
         self._builder = builder_before(view.operation)
 
     def contraction(self, factors: tuple[list[Term], list[Term]]) -> Operation:
-        """The contraction of two factors, which are computed in front of it if they have to be."""
+        """Emit the contraction, preceded by the factors that have to be computed."""
         view = self._view
         values: list[SSAValue] = []
         maps: list[AffineMap] = []
@@ -217,10 +217,11 @@ class _Splitter:
         return self._builder.insert(generic)
 
     def _compute(self, factor: Sequence[Term]) -> tuple[SSAValue, AffineMap]:
-        """The tensor of a factor, one dimension for each of its loops, and where it is read."""
+        """Emit a factor's computation; return its tensor and the map by which it is read."""
         view = self._view
         used = sorted({index for term in factor for index in term.inputs})
-        # In the order of a tensor that has all of these loops, so that it is read in order.
+        # If an input has all of these loops, use its dimension order, so that the input is read in
+        # order.
         orders = [_loops(view.maps[index]) for index in used]
         loops = max([*orders, sorted(factor[0].loops)], key=len)
         place = {loop: AffineExpr.dimension(number) for number, loop in enumerate(loops)}
@@ -254,7 +255,7 @@ class _Splitter:
     def _computed(
         self, value: SSAValue, arguments: Mapping[int, SSAValue], body: Block
     ) -> SSAValue:
-        """The same value computed in another body."""
+        """Copy the computation of a value into another body and return the copy's result."""
         if isinstance(value, BlockArgument) and value.block is self._view.body:
             return arguments[value.index]
         if not isinstance(value, OpResult) or value.op.parent is not self._view.body:
@@ -266,7 +267,7 @@ class _Splitter:
         return step.results[value.index]
 
     def _size(self, used: Sequence[int], loop: int) -> Size:
-        """The extent of a loop, as one of the tensors tells it: as a number if one knows it."""
+        """Return a loop's extent according to the inputs `used`: a number if one has it static."""
         found: list[Size] = []
         for index in used:
             value = self._view.inputs[index]

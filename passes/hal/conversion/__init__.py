@@ -1,1 +1,1 @@
-"""From `stream` to `hal`: buffers, fences, command buffers and queues."""
+"""Convert `stream` to `hal`: buffers, fences, command buffers and queues."""

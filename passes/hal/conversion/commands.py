@@ -1,4 +1,4 @@
-"""`stream.cmd.execute` as a command buffer that a queue runs, or as one operation of the queue."""
+"""Convert `stream.cmd.execute` to a command buffer, or to a single queue operation."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ INDEX = IndexType()
 WRITES = 2
 
 GROUPS = {"stream.cmd.concurrent": False, "stream.cmd.serial": True}
-"""Commands made of others, and whether these are in order."""
+"""Commands that contain others, and whether these run in order."""
 
 RUNNING = frozenset({"stream.cmd.call", "stream.cmd.collective", "stream.cmd.dispatch"})
-"""Commands that run code, and do not only move bytes."""
+"""Commands that run code instead of only moving bytes."""
 
 CommandRule = Callable[[Maker, SSAValue, Operation], None]
 
 command_rule = Rules[CommandRule]()
-"""What records each command into a command buffer."""
+"""Rules that record a command into a command buffer, by operation name."""
 
 
 @to_hal("stream.cmd.execute")
@@ -79,7 +79,7 @@ def _execute(maker: Maker, op: Operation) -> Sequence[SSAValue]:
 def _record(
     maker: Maker, recorded: SSAValue, commands: Sequence[Operation], *, in_order: bool
 ) -> None:
-    """Record commands, each behind those before it if they are in order."""
+    """Record commands; if they are in order, a barrier follows each."""
     for command in commands:
         if command.name in GROUPS:
             inner = [each for each in command.regions[0].block.ops if each.name != "stream.yield"]
@@ -114,7 +114,7 @@ TRANSFERS = {
     "stream.cmd.fill": ("fill", _fill_ends),
     "stream.cmd.copy": ("copy", _copy_ends),
 }
-"""Commands that are as well operations of a queue: their names there, and what they are given."""
+"""Commands that also exist as queue operations: the name there, and the operands that it takes."""
 
 
 @command_rule(*TRANSFERS)
@@ -125,7 +125,7 @@ def _transfer(maker: Maker, recorded: SSAValue, op: Operation) -> None:
 
 @command_rule("stream.cmd.discard", "stream.cmd.flush", "stream.cmd.invalidate")
 def _visible(maker: Maker, recorded: SSAValue, op: Operation) -> None:
-    """What is written is visible behind the barrier that follows."""
+    """Record nothing: the barrier that follows makes writes visible."""
 
 
 @command_rule("stream.cmd.collective")
@@ -145,7 +145,7 @@ def _collective(maker: Maker, recorded: SSAValue, op: Operation) -> None:
 
 
 def _ranges(op: Operation) -> list[tuple[int, SSAValue, SSAValue, SSAValue]]:
-    """How each range of a resource is accessed, and where it is."""
+    """Return the access, buffer, offset and length of each resource range."""
     accesses = cast(ArrayAttr[IntegerAttr], op.properties["resource_accesses"])
     columns = (values(op, f"resource{name}") for name in ("s", "_offsets", "_lengths"))
     return [(each.value.data, *where) for each, *where in zip(accesses, *columns, strict=True)]  # pyright: ignore[reportReturnType]
@@ -153,7 +153,7 @@ def _ranges(op: Operation) -> list[tuple[int, SSAValue, SSAValue, SSAValue]]:
 
 @command_rule("stream.cmd.call")
 def _call(maker: Maker, recorded: SSAValue, op: Operation) -> None:
-    """A function outside is given the command buffer, and each buffer as one that it is given."""
+    """Call an external function with the command buffer; a buffer is passed as a buffer range."""
     start = maker.index(0)
     passed: list[SSAValue] = [recorded]
     offsets = iter(values(op, "resource_operand_offsets"))
@@ -173,7 +173,7 @@ def _call(maker: Maker, recorded: SSAValue, op: Operation) -> None:
 
 @command_rule("stream.cmd.dispatch")
 def _dispatch(maker: Maker, recorded: SSAValue, op: Operation) -> None:
-    """Of several variants, the first that the device can run."""
+    """Record a dispatch; of several variants, the first that the device can run is chosen."""
     (device,) = maker.make("hal.command_buffer.device", [recorded], [DEVICE])
     entries = tuple(cast(ArrayAttr[SymbolRefAttr], op.properties["entry_points"]))
     if len(entries) == 1:
@@ -201,7 +201,7 @@ def _dispatch(maker: Maker, recorded: SSAValue, op: Operation) -> None:
 
 
 def _variant(op: Operation, entry: SymbolRefAttr) -> ExecutableVariantOp:
-    """The variant that an entry point is in."""
+    """Return the executable variant that contains an entry point."""
     found = _named(op, [entry.root_reference.data, *_nested(entry)[:-1]])
     if not isinstance(found, ExecutableVariantOp):
         raise OperationError(op, f"dispatches {entry}, which is in no variant of an executable")
@@ -213,7 +213,7 @@ def _nested(entry: SymbolRefAttr) -> list[str]:
 
 
 def _named(op: Operation, names: Sequence[str]) -> Operation | None:
-    """What a path of symbols names in the module of an operation."""
+    """Return the operation that a symbol path names, or `None`."""
     *_, found = enclosing(op)
     for name in names:
         inner = (each for block in inner_blocks(found) for each in block.ops)
@@ -225,7 +225,7 @@ def _named(op: Operation, names: Sequence[str]) -> Operation | None:
 
 
 def _fits(maker: Maker, device: SSAValue, variant: ExecutableVariantOp) -> SSAValue:
-    """Whether a device takes the format of a variant, and meets its condition."""
+    """Emit whether the device supports the variant's format and the variant's condition holds."""
     target = variant.target
     _, fits = maker.make(
         "hal.device.query",
@@ -276,9 +276,9 @@ def _chosen(
     op: Operation,
     entries: tuple[SymbolRefAttr, ...],
 ) -> Sequence[SSAValue]:
-    """The last entry point and its workgroups, or what it falls back to for this workload.
+    """Emit the choice of the last entry point or its fallback; return function and workgroups.
 
-    Those before it have fallen back to it.
+    The entry points before the last one have fallen back to it.
     """
     loaded, device = at
     entry = entries[-1]
@@ -315,7 +315,7 @@ def _chosen(
 def _inlined(
     owner: Operation, region: Region, arguments: Sequence[SSAValue], builder: Builder
 ) -> Sequence[SSAValue]:
-    """What a region of one block returns for some arguments."""
+    """Clone a region of one block; return the values that it yields for these arguments."""
     if len(region.blocks) != 1:
         raise OperationError(
             owner, "expected a region of one block: it runs where it is dispatched"
@@ -333,7 +333,7 @@ def _inlined(
 
 
 def drop_workgroup_counts(module: Operation) -> None:
-    """Counts and conditions have been computed where kernels are dispatched."""
+    """Erase the workgroup counts and conditions of exports: each dispatch has computed them."""
     for executable in module.regions[0].block.ops:
         if executable.name == "hal.executable":
             for export in executable.walk():

@@ -1,4 +1,4 @@
-"""Resources as buffers, timepoints as fences, channels and files."""
+"""Convert resources to buffers, timepoints to fences, and channels, files and parameters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BUFFER, VIEW = BufferType(), BufferViewType()
 CHANNEL, FILE, HOST_BUFFER = ChannelType(), FileType(), HostBufferType()
 INDEX = IndexType()
 USAGE = ("Transfer", "DispatchStorage")
-"""What any program may do with a buffer."""
+"""Buffer usages that every program may need."""
 
 
 @to_hal("stream.resource.alloc")
@@ -79,7 +79,7 @@ CALLS: dict[str, tuple[str, tuple[int, ...], tuple[Attribute, ...]]] = {
     "stream.resource.subview": ("hal.buffer.subspan", (0, 2, 3), (BUFFER,)),
     "stream.timepoint.immediate": ("util.null", (), (FENCE,)),
 }
-"""Operations that become one other: its name, which operands it is given, and its result types."""
+"""Operations that become exactly one other: its name, operand indices and result types."""
 
 
 @to_hal(*CALLS)
@@ -111,7 +111,7 @@ def _try_map(maker: Maker, op: Operation) -> Sequence[SSAValue]:
     )
 
 
-# What callers pass --------------------------------------------------------------------------
+# Arguments and results of programs ----------------------------------------------------------
 
 
 @to_hal("stream.tensor.import")
@@ -144,7 +144,7 @@ def _export(maker: Maker, op: Operation) -> Sequence[SSAValue]:
 def _view(
     maker: Maker, tensor: Tensor, dims: Sequence[SSAValue], stored: tuple[SSAValue, SSAValue]
 ) -> Sequence[SSAValue]:
-    """A buffer view of a buffer of so many bytes that holds a tensor."""
+    """Emit a buffer view of a tensor in `stored`, a buffer and its size in bytes."""
     buffer, size = stored
     (order,) = maker.make("hal.encoding_type", results=[i32])
     (element,) = maker.make("hal.element_type", results=[i32], type=tensor.element_type)
@@ -207,7 +207,7 @@ def _await(maker: Maker, op: Operation) -> Sequence[SSAValue]:
 
 @to_hal("stream.timepoint.barrier")
 def _barrier(maker: Maker, op: Operation) -> Sequence[SSAValue]:
-    """What is awaited where it is made is there."""
+    """Return the resource and a null fence: its producer has been awaited already."""
     return op.operands[0], *maker.make("util.null", results=[FENCE])
 
 
@@ -328,13 +328,13 @@ def _scatter(maker: Maker, op: Operation) -> Sequence[SSAValue]:
 
 
 def _keys(op: Operation, side: str) -> list[Sequence[SSAValue]]:
-    """The scope, the keys and the offsets of parameters; an operation on one has no lists."""
+    """Return the scope, keys and offsets of parameters; an operation on one has no lists."""
     s = "" if op.name.endswith((".read", ".write")) else "s"
     return [values(op, f"{side}_{name}") for name in ("scope", f"key{s}", f"offset{s}")]
 
 
 def _parts(op: Operation, side: str) -> list[SSAValue | Sequence[SSAValue]]:
-    """A buffer, and where the parts of it are that parameters are read to or written from."""
+    """Return a buffer, and the offsets and lengths of the ranges that hold parameters."""
     s = "" if op.name.endswith((".read", ".write")) else "s"
     (buffer,) = values(op, side)
     return [buffer, values(op, f"{side}_offset{s}"), values(op, f"{side}_length{s}")]

@@ -1,4 +1,4 @@
-"""What the rules of the conversion to `hal` share: operations by name, devices and fences."""
+"""Shared helpers of the conversion rules to `hal`: building operations, devices, memory, fences."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ ANY_QUEUE, FOREVER = -1, -1
 
 Operands = Sequence[SSAValue | Sequence[SSAValue]]
 Placed = tuple[SSAValue, SSAValue]
-"""A device, and which of its queues."""
+"""A device and its queues; also memory types and buffer usage."""
 
 
 class Maker:
-    """Makes operations of `hal` in front of one operation of `stream`."""
+    """Builds `hal` operations in front of one `stream` operation."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Maker:
         self.operation = operation
         self.builder = builder
         self.operand_types = operand_types
-        """As the program had them: a resource that is a buffer already had a lifetime."""
+        """The operand types before conversion, which still have the lifetimes of resources."""
 
     def make(
         self,
@@ -57,7 +57,7 @@ class Maker:
         properties: Mapping[str, Attribute | None] | None = None,
         **named: Attribute,
     ) -> Sequence[SSAValue]:
-        """Insert an operation; its results."""
+        """Insert an operation and return its results."""
         made = cast("type[IRDLOperation]", self._context.get_op(name))
         return self.builder.insert(
             made.build(
@@ -66,21 +66,24 @@ class Maker:
         ).results
 
     def inside(self, block: Block) -> Maker:
-        """Makes operations at the end of a block."""
+        """Return a maker that inserts at the end of a block."""
         builder = located_builder(InsertPoint.at_end(block), self.operation)
         return Maker(self._context, self.operation, builder, self.operand_types)
 
     def index(self, value: int) -> SSAValue:
-        """A constant index."""
+        """Emit a constant of type `index`."""
         return constant_index(value, self.builder)
 
     def number(self, value: int, *, wide: bool = False) -> SSAValue:
-        """A constant of 32 bits, or of 64."""
+        """Emit an integer constant of 32 bits, or of 64 if `wide`."""
         type_ = i64 if wide else i32
         return self.builder.insert(ConstantOp(IntegerAttr(value, type_))).result
 
     def memory(self, affinity: Attribute | None, type_: Attribute) -> Placed:
-        """The memory types and the usage of resources with a lifetime."""
+        """Emit the memory types and the buffer usage for a resource type.
+
+        Raises OperationError if the lifetime of the resource is not known.
+        """
         lifetime = cast(ResourceType, type_).lifetime.data
         if lifetime not in LIFETIMES:
             raise OperationError(
@@ -97,7 +100,11 @@ class Maker:
         return types, usage
 
     def device(self, affinity: Attribute | None, memory: Placed | None = None) -> Placed:
-        """The device and the queues of an affinity; of several, those that have the memory."""
+        """Emit the device and queues of an affinity; of several devices, one that has the memory.
+
+        Raises OperationError if the affinity is not a single device and no memory is given to
+        choose by.
+        """
         if affinity is None:
             (device,) = self.make("hal.devices.get", [self.index(0)], [DEVICE])
             return device, self.number(ANY_QUEUE, wide=True)
@@ -126,11 +133,11 @@ class Maker:
         return device, self.number(queues, wide=True)
 
     def allocator(self, device: SSAValue) -> SSAValue:
-        """Where buffers of a device come from."""
+        """Emit the allocator of a device."""
         return self.make("hal.device.allocator", [device], [ALLOCATOR])[0]
 
     def fences(self, device: SSAValue) -> Placed:
-        """The fence to wait for, and one to signal."""
+        """Emit the fence to wait for, which may be null, and a new one to signal."""
         waits = values(self.operation, "await_timepoint")
         wait = waits[0] if waits else self.make("util.null", results=[FENCE])[0]
         (signal,) = self.make("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
@@ -139,7 +146,7 @@ class Maker:
     def queued(
         self, name: str, operands: Operands, memory: Placed | None = None, **named: Attribute
     ) -> SSAValue:
-        """Insert an operation of a queue where the program runs; the fence that it signals."""
+        """Insert a queue operation on the operation's device; return the fence that it signals."""
         device, queue = self.device(affinity_in(self.operation), memory)
         wait, signal = self.fences(device)
         self.make(name, [device, queue, wait, signal, *operands], properties=named)
@@ -147,7 +154,7 @@ class Maker:
 
 
 def flags(kind: str, *names: str) -> IntegerAttr:
-    """A set of flags."""
+    """Return an attribute with the bits of the named flags."""
     known, type_ = FLAGS[kind]
     bits = 0
     for name in names:
@@ -156,20 +163,20 @@ def flags(kind: str, *names: str) -> IntegerAttr:
 
 
 NOT_FLAGS = flags("reserved-flags")
-"""None of the flags of operations that have none yet."""
+"""No flags, for operations whose flags are reserved."""
 
 
 def affinity_in(operation: Operation) -> Attribute | None:
-    """Where an operation says that it runs."""
+    """Return the `affinity` property of an operation, or `None`."""
     return operation.properties.get("affinity")
 
 
 def reference(*names: str) -> SymbolRefAttr:
-    """`@a::@b`."""
+    """Return the symbol reference `@a::@b`."""
     return SymbolRefAttr(names[0], list(names[1:]))
 
 
 Rule = Callable[[Maker, Operation], Sequence[SSAValue]]
 
 to_hal = Rules[Rule]()
-"""For operations of `stream`: what makes the values that stand for their results."""
+"""Rules that emit the replacements of a `stream` operation's results, by operation name."""

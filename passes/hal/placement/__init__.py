@@ -1,1 +1,1 @@
-"""Where the processes of grids run."""
+"""Place the processes of grids on devices."""

@@ -1,18 +1,17 @@
 """Place the processes of grids that name their devices (`shard.grid ... {devices = [...]}`).
 
-A partitioned function is one program for all processes. It is given one default place, the device
-of the process that runs it:
+A partitioned function is one program for all processes. Its default affinity is the device of the
+process that runs it:
 
     util.global private @g_device {shard.grid = @g} =
         #hal.device.select<[#hal.device.fallback<@a>, #hal.device.fallback<@b>]> : !hal.device
     func.func @main(...) attributes {stream.affinity.default = #hal.device.affinity<@g_device>}
 
-`select` is the first device that is there, and of the devices that a grid names a process has its
-own alone. Where all processes are on one device there is nothing to select. What follows works as
-for any device of several targets, until `specialize-processes` tells the targets apart.
+`select` yields the first device that exists, and of the devices that a grid names, a process has
+only its own. If all processes are on one device, nothing is selected. Later passes treat
+`@g_device` as a device with several targets, until `specialize-processes` separates the targets.
 
-A function that runs on no grid is one process's; where nothing else is said it runs where the first
-process does.
+A function that runs on no grid is run by one process; its default is the first process's device.
 """
 
 from __future__ import annotations
@@ -41,9 +40,10 @@ from ....ir.symbols import fresh_name, names_in, root_symbol, symbols_in, visibi
 
 
 def place_processes(module: ModuleOp) -> None:
-    """Give every function its default place, if there are grids that name devices.
+    """Give every function its default affinity, if there are grids that name devices.
 
-    Raises OperationError where a function, or what it uses, says otherwise.
+    Raises OperationError if a function or what it uses names another device, or if a function uses
+    two grids with different devices.
     """
     grids = {
         name: grid
@@ -84,7 +84,7 @@ def place_processes(module: ModuleOp) -> None:
 
 
 def _grid_of(function: Operation, grids: dict[str, Operation]) -> Operation | None:
-    """The grid with devices that a function runs on, `None` if it runs on none of them."""
+    """Return the grid with devices that a function runs on; `None` if there is none."""
     named = [grids[name] for name in _grids_named(function) if name in grids]
     for other in named[1:]:
         if process_devices(other) != process_devices(named[0]):
@@ -96,12 +96,12 @@ def _grid_of(function: Operation, grids: dict[str, Operation]) -> Operation | No
 
 
 def name_of(operation: Operation) -> str:
-    """The name that an operation defines, empty if it defines none."""
+    """Return the name of the symbol that an operation defines; empty if it defines none."""
     return root_symbol(operation, "sym_name")
 
 
 def _grids_named(function: Operation) -> Iterator[str]:
-    """The grids of which a function's arguments are shards, and those that its operations name."""
+    """Yield the grids of a function's sharded arguments and results and of its operations."""
     for group in ("arg_attrs", "res_attrs"):
         attributes = function.properties.get(group)
         if isinstance(attributes, ArrayAttr):
@@ -119,7 +119,7 @@ def _grids_named(function: Operation) -> Iterator[str]:
 def _refuse_devices(
     functions: Sequence[Operation], grid: Operation, devices: Sequence[AffinityAttribute]
 ) -> None:
-    """Where the grid says on which device a process runs, its operations may not."""
+    """Raise an OperationError if a function names a device that its grid assigns."""
     names = {name for affinity in devices for name in affinity.device_names()}
     for operation in (inner for function in functions for inner in function.walk()):
         for attribute in (*operation.properties.values(), *operation.attributes.values()):
@@ -136,7 +136,7 @@ def _refuse_devices(
 def _place(
     module: ModuleOp, grid: Operation, devices: tuple[AffinityAttribute, ...]
 ) -> AffinityAttribute:
-    """The device of the process, whichever of these it is."""
+    """Return the affinity that stands for the device of whichever process runs the program."""
     if len(set(devices)) == 1:
         return devices[0]
     names = dict.fromkeys(name for affinity in devices for name in affinity.device_names())
@@ -154,16 +154,16 @@ def _place(
 
 
 def affinity_of_device(name: str) -> DeviceAffinityAttr:
-    """The affinity of a device of the module."""
+    """Return the affinity of a device that the module defines."""
     return DeviceAffinityAttr.new([SymbolRefAttr(name), NoneAttr()])
 
 
 def select_device(
     module: ModuleOp, names: tuple[str, ...], name: str, grid: str | None = None
 ) -> str:
-    """Define the first of some devices that is there; its name is as given, or like it.
+    """Define a global for the first existing device of `names`; return its name, based on `name`.
 
-    With a grid it is noted that this is the device of each of the grid's processes.
+    With a grid, the global is marked as the device of each of the grid's processes.
     """
     operations = tuple(module.body.block.ops)
     fresh = fresh_name(name, names_in(module))
@@ -192,7 +192,7 @@ def _place_function(function: Operation, place: Attribute, grid: Operation) -> N
 def _place_state(
     module: ModuleOp, functions: Sequence[Operation], place: Attribute, grid: Operation
 ) -> None:
-    """A tensor that changes is the process's own, and where the process is."""
+    """Place mutable tensor globals on the device of the process: each process has its own."""
     used = {root_symbol(inner, "global") for function in functions for inner in function.walk()}
     for variable in module.body.block.ops:
         if (

@@ -1,1 +1,1 @@
-"""On which devices values are, and in which layouts."""
+"""Analyses of host programs: devices, layouts, storage and integer ranges of values."""

@@ -1,7 +1,7 @@
-"""Affinity analysis: the targets that operations run on, and the solvers that these offer.
+"""Find the targets that operations run on, with the encoding solvers of these targets.
 
-Stream knows no devices. It finds the one dialect whose affinities the module uses and that
-implements `AffinityAnalysisDialectInterface`, and asks it.
+`stream` knows no devices. The analysis asks the one dialect whose affinities the module uses and
+that implements `AffinityAnalysisDialectInterface`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ....ir.structural_hash import AttributeNumbers
 
 
 def required_affinity(operation: Operation) -> Attribute:
-    """Where an operation runs; an error at the operation if nothing tells."""
+    """Return the affinity of an operation. Raises OperationError if it has none."""
     affinity = affinity_of(operation)
     if affinity is None:
         raise OperationError(
@@ -34,7 +34,7 @@ def required_affinity(operation: Operation) -> Attribute:
 
 
 class AffinityAnalysis:
-    """Targets by affinity. Which dialect to ask is resolved at the first question."""
+    """Targets by affinity. The dialect to ask is found at the first query."""
 
     def __init__(self, context: Context, module: ModuleOp, numbers: AttributeNumbers) -> None:
         self._context = context
@@ -44,7 +44,11 @@ class AffinityAnalysis:
         self._targets: dict[int, tuple[TargetSolver, ...]] = {}
 
     def targets(self, affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
-        """All targets that an affinity of an operation may mean, each once, at least one."""
+        """Return all targets that an affinity may mean at an operation: at least one, none twice.
+
+        Raises OperationError if the module uses affinities of two dialects, and TargetsUnknownError
+        if the dialect cannot resolve the affinity.
+        """
         number = self._numbers.number(affinity)
         if number not in self._targets:
             dialect = affinity.name.partition(".")[0]

@@ -1,10 +1,10 @@
-"""Where the tensors of a host program are: on which device each is made, and so is.
+"""Find the device of each tensor of a host program, which is where it is computed.
 
-Transfers, arguments, globals and operations may say where they are. An operation that does not
-say runs where its first tensor operand is that is anywhere. What is made of nothing (constants,
-empty and filled tensors, loads of globals that are never written and not placed) runs wherever it
-is read. What reads nothing else runs where its result is wanted. What nothing decides is left to
-the default of the scope, or to the module's only device.
+Transfers, arguments, globals and operations may name a device. An operation without affinity runs
+where its first placed tensor operand is. Tensors without inputs (constants, empty and filled
+tensors, loads of immutable globals without affinity) are made wherever they are read. Other
+operations without placed operands run where their result is read. What remains gets the default of
+its scope, or the module's only device.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOVES = ("flow.tensor.barrier", "flow.tensor.transfer")
 
 
 class DevicePlacement:
-    """The places of all tensors of a module. `None` where the program does not tell."""
+    """The devices of all tensors of a module; `None` where the program does not determine one."""
 
     def __init__(self, context: Context, module: ModuleOp) -> None:
         self._places: dict[SSAValue, Attribute] = {}
@@ -41,7 +41,7 @@ class DevicePlacement:
         self._only_device = only_affinity(context, module)
         operations = tuple(host_operations(module))
         self._variable_places: dict[Operation, Attribute] = {}
-        """Where globals are that change and do not say where."""
+        """The inferred devices of mutable globals without affinity."""
         self._loads: dict[Operation, list[OpResult]] = {}
         for operation in operations:
             if (
@@ -59,14 +59,14 @@ class DevicePlacement:
                 self._follow_users(operation)
 
     def of(self, value: SSAValue) -> Attribute | None:
-        """Where a tensor is."""
+        """Return the device of a tensor."""
         found = self._places.get(value)
         if found is not None or self.is_flexible(value):
             return found
         return self.default_for(value.owner)
 
     def runs_on(self, operation: Operation) -> Attribute | None:
-        """Where an operation runs."""
+        """Return the device that an operation runs on."""
         if (own := own_affinity(operation)) is not None:
             return own
         for result in operation.results:
@@ -75,16 +75,16 @@ class DevicePlacement:
         return self.default_for(operation)
 
     def default_for(self, owner: Operation | Block) -> Attribute | None:
-        """Where what nothing decides runs, at an operation or for an argument."""
+        """Return the default device at an operation or for a block argument."""
         operation = owner if isinstance(owner, Operation) else owner.parent_op()
         if operation is None:
             return self._only_device
-        # What is in a block is in the scope that the operation around it may be.
+        # A block is inside of the scope that the operation around it may define.
         scope = None if operation is owner else operation.attributes.get(DEFAULT_AFFINITY)
         return scope or affinity_of(operation) or self._only_device
 
     def is_flexible(self, value: SSAValue) -> bool:
-        """Whether a tensor can be made anew on any device, rather than moved to it."""
+        """Return whether a tensor can be made again on any device instead of being transferred."""
         if not isinstance(value, OpResult):
             return False
         operation = value.op
@@ -98,17 +98,17 @@ class DevicePlacement:
         return operation.name in MADE_OF_NOTHING
 
     def put(self, value: SSAValue, place: Attribute | None) -> None:
-        """Note where a tensor is, unless that is known."""
+        """Record the device of a tensor unless it has one already."""
         if place is not None and value not in self._places:
             self._places[value] = place
             self._changed = True
 
     def known(self, value: SSAValue) -> Attribute | None:
-        """Where a tensor is as far as has been found out yet."""
+        """Return the device of a tensor as far as it has been inferred yet."""
         return self._places.get(value)
 
     def of_global(self, access: Operation) -> Attribute | None:
-        """Where the global is that is loaded or stored; `None` if it is wherever it is read."""
+        """Return the device of an accessed global; `None` if the global is wherever it is read."""
         variable = self._global_of(access)
         if variable is None or _is_anywhere(variable):
             return None
@@ -116,7 +116,7 @@ class DevicePlacement:
         return self._variable_places.get(variable) if place is None else place
 
     def write_down_globals(self) -> None:
-        """Let globals say where they are that did not: later passes change the reasons for it."""
+        """Write inferred affinities to globals, because later passes change what implies them."""
         for variable, place in self._variable_places.items():
             variable.attributes[AFFINITY] = place
 
@@ -124,7 +124,7 @@ class DevicePlacement:
         return self._globals.get(root_symbol(access, "global"))
 
     def _put_global(self, access: Operation, value: SSAValue) -> None:
-        """What is stored to a global, or loaded from it, tells where it is if it does not say."""
+        """Infer the device of a global without affinity from a value that it stores or loads."""
         variable, place = self._global_of(access), self.known(value)
         if variable is None or place is None or _is_anywhere(variable):
             return
@@ -133,15 +133,15 @@ class DevicePlacement:
             self._changed = True
 
     def _follow_users(self, operation: Operation) -> None:
-        """What reads nothing that is placed runs where it is read first.
+        """Place results that have no placed operands on the device of their readers.
 
-        If it is read in several places the default comes before that. If it is only moved, it
-        runs where it is moved to, unless there is a default.
+        If readers are on several devices, the default is preferred. If a result is only
+        transferred, and there is no default, it is placed where it is transferred to.
         """
         if operation.name in MOVES or not operation.results:
             return
         if operation.name == GLOBAL_LOAD:
-            # Another load may have found it.
+            # Another load may have placed the global.
             self.load(operation)
         for result in operation.results:
             if result in self._places or self.is_flexible(result) or result.type.name != "tensor":
@@ -158,9 +158,9 @@ class DevicePlacement:
                     self._put_global(operation, result)
 
     def _places_of_users(self, uses: Iterable[Use]) -> tuple[Attribute, ...]:
-        """The places that are known of those who read a tensor, each once, in order.
+        """Return the known devices of a tensor's readers, in order and without repeats.
 
-        Who stores it to a global that is wherever it is read is none: its readers are.
+        A store to a global that is wherever it is read counts as the readers of that global.
         """
         found: dict[Attribute, None] = {}
         followed: set[Operation] = set()
@@ -193,7 +193,7 @@ class DevicePlacement:
         return next((place for place in found if place is not None), None)
 
     def enter(self, function: Operation) -> None:
-        """Arguments are where the function says, or where its scope does."""
+        """Place arguments on the device that the function names, or on the default of its scope."""
         block = function.regions[0].blocks.first if function.regions else None
         if block is None:
             return
@@ -203,30 +203,30 @@ class DevicePlacement:
                 self.put(argument, place or self.default_for(block))
 
     def load(self, operation: Operation) -> None:
-        """A load is where its global is, which is where any load of it is wanted."""
+        """Place a load where its global is; any other load of it may have placed the global."""
         result = operation.results[0]
         if result.type.name == "tensor" and not self.is_flexible(result):
             self.put(result, self.of_global(operation) or own_affinity(operation))
             self._put_global(operation, result)
 
     def store(self, operation: Operation) -> None:
-        """A global that does not say where it is, is where what is stored to it is."""
+        """Place a global without affinity on the device of the value that is stored to it."""
         self._put_global(operation, operation.operands[0])
 
 
 Rule = Callable[[DevicePlacement, Operation], None]
 
 flow_rule = Rules[Rule]()
-"""How places flow through operations, by name. Others run where their first operand is."""
+"""How devices propagate through operations, by name; others run where their first operand is."""
 
 
 def _is_anywhere(variable: Operation) -> bool:
-    """Whether a global is wherever it is read: it never changes, and does not say where it is."""
+    """Return whether a global is wherever it is read: it is immutable and has no affinity."""
     return "is_mutable" not in variable.properties and AFFINITY not in variable.attributes
 
 
 def only_affinity(context: Context, module: ModuleOp) -> Attribute | None:
-    """The affinity of the only device of a module, whatever dialect devices are of."""
+    """Return the affinity of the module's only device, in any dialect, or `None`."""
     for dialect in context.loaded_dialects:
         interface = dialect.get_interface(AffinityAnalysisDialectInterface)
         if interface is not None and (found := interface.only_affinity(module)) is not None:
@@ -235,14 +235,14 @@ def only_affinity(context: Context, module: ModuleOp) -> Attribute | None:
 
 
 def boundary_affinity(function: Operation, group: str, index: int) -> Attribute | None:
-    """Where an argument (`arg_attrs`) or result (`res_attrs`) of a function is, if it says."""
+    """Return the affinity of an argument (`arg_attrs`) or result (`res_attrs`), or `None`."""
     told = boundary_attributes(function, group, index)
     return told.get(ABI_AFFINITY) or told.get(AFFINITY)
 
 
 def _follow_operands(placement: DevicePlacement, operation: Operation) -> None:
-    """Control flow leaves tensors where they are; others make them where they run."""
-    # What a body is given and what is left of it in the end are one, whoever is placed first.
+    """Propagate devices through control flow, and from operands to results of other operations."""
+    # A loop's carried argument and its result are on one device, whichever is placed first.
     for result, argument in zip(operation.results, loop_inputs(operation), strict=False):
         if result.type.name == "tensor":
             placement.put(argument, placement.known(result))

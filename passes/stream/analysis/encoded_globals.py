@@ -1,11 +1,11 @@
-"""Encoded globals: which constants are kept in several encodings, and who reads them.
+"""Find encoded globals: which constants are stored in several encodings, and their readers.
 
     %w = util.global.load @w
     %s = stream.tensor.sizeof tensor<64x64xf32, #e>
     %e = stream.tensor.encode %w : tensor<64x64xf32> -> tensor<64x64xf32, #e>{%s}
     util.global.store %e, @w_encoded
 
-is one version of the constant `@w`, where both globals never change.
+makes `@w_encoded` one version of the constant `@w`, if both globals never change.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ COPIES = frozenset({"stream.async.cast", "stream.async.clone", "stream.async.tra
 
 @dataclass(slots=True)
 class Readers:
-    """Who reads a version, as far as its bytes go without being relaid out."""
+    """The readers of a version, found through operations that keep its bytes."""
 
     copies: list[Operation] = field(default_factory=list[Operation])
     encodes: list[TensorEncodeOp] = field(default_factory=list[TensorEncodeOp])
     dispatched: list[tuple[TensorDispatchOp, int]] = field(
         default_factory=list[tuple[TensorDispatchOp, int]]
     )
-    """Dispatches, and which of their mixed operands."""
+    """Dispatches, each with the index of the mixed operand."""
     others: list[tuple[Operation, str]] = field(default_factory=list[tuple[Operation, str]])
-    """Tensor operations that work on elements by their place, and the name of the operand."""
+    """Tensor operations that access elements by position, each with the name of the operand."""
     unknown: list[Operation] = field(default_factory=list[Operation])
-    """Operations that do not say which tensor they read."""
+    """Operations that do not say which tensor type they read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,17 @@ class EncodedVersion:
     encode: TensorEncodeOp
     size: TensorSizeOfOp
     copies: tuple[Operation, ...]
-    """What is between the encode and the store."""
+    """The operations between the encode and the store."""
     store: Operation
 
     @property
     def tensor(self) -> Tensor:
-        """The tensor as it is stored."""
+        """The type of the tensor as it is stored."""
         return cast(Tensor, self.encode.result_encoding)
 
     @property
     def encoding(self) -> TensorEncoding:
-        """The encoding that it is stored in."""
+        """The encoding of the stored tensor."""
         return cast(TensorEncoding, self.tensor.encoding)
 
 
@@ -85,7 +85,7 @@ class EncodedGlobals:
             elif operation.name == "util.global.address":
                 self._addressed.add(root_symbol(operation, "global"))
         self.sources: dict[tuple[str, ...], list[EncodedVersion]] = {}
-        """Versions by what they are of: a parameter, or the global that had it first."""
+        """Versions by their constant: a parameter, or the original global."""
         for initializer in module.body.block.ops:
             if initializer.name == "util.initializer":
                 for operation in initializer.walk():
@@ -110,7 +110,7 @@ class EncodedGlobals:
             self.sources.setdefault(source, []).append(version)
 
     def _source(self, value: SSAValue) -> tuple[str, ...]:
-        """What a value has the bytes of; empty if that is not known."""
+        """Return the constant whose bytes a value has; empty if it is not known."""
         found: tuple[str, ...] = ()
         while isinstance(value, OpResult):
             operation: Operation = value.op
@@ -142,7 +142,7 @@ class EncodedGlobals:
         return "is_mutable" not in variable.properties
 
     def readers(self, version: EncodedVersion) -> Readers:
-        """Who reads a version."""
+        """Return the readers of a version."""
         readers = Readers()
         pending: list[SSAValue] = [load.results[0] for load in self._loads[version.name]]
         while pending:
@@ -152,7 +152,7 @@ class EncodedGlobals:
 
 
 def _read(version: EncodedVersion, use: Use, readers: Readers) -> Iterator[SSAValue]:
-    """Note one reader; yield the values that have the same bytes."""
+    """Record a reader; yield its results that have the same bytes."""
     operation = use.operation
     if operation.name in COPIES:
         readers.copies.append(operation)
@@ -175,7 +175,7 @@ def _read(version: EncodedVersion, use: Use, readers: Readers) -> Iterator[SSAVa
 
 
 def _tensor_operand(operation: Operation, index: int) -> str | None:
-    """The name of an operand of which the operation says what tensor it is."""
+    """Return the name of an operand whose tensor type is a property of the operation, or `None`."""
     if not operation.has_trait(TensorPhase):
         return None
     for name in ("source", "target", "update"):
@@ -185,7 +185,10 @@ def _tensor_operand(operation: Operation, index: int) -> str | None:
 
 
 def operand_index(operation: Operation, name: str) -> int:
-    """The position among all operands of the first that a definition calls `name`."""
+    """Return the index, among all operands, of the first one that the definition calls `name`.
+
+    Raises ValueError if the definition has no such operand.
+    """
     index = 0
     for each, _ in cast(IRDLOperation, operation).get_irdl_definition().operands:
         if each == name:

@@ -1,4 +1,4 @@
-"""From an encoded tensor type and an affinity to the type with its layouts resolved."""
+"""Resolve the layouts in an encoded tensor type for an affinity."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ CATEGORY = "encoding"
 
 @dataclass(frozen=True, slots=True)
 class ResolvedType:
-    """What became of a type: its encoding has layouts or is gone, and why if it was dropped."""
+    """A type whose encoding has layouts or was dropped, with the reason if it was dropped."""
 
     type: Attribute
     dropped: str = ""
 
 
 class ResolvedTypes:
-    """Resolves types by affinity, each combination once."""
+    """Resolves types by affinity, and caches the results."""
 
     def __init__(
         self,
@@ -54,14 +54,17 @@ class ResolvedTypes:
         self._ignored: set[TargetSolver] = set()
 
     def needs_resolving(self, type_: Attribute) -> bool:
-        """Whether a type has an encoding whose layouts are still open."""
+        """Return whether a type has an encoding without layouts."""
         encoding = tensor_encoding(type_)
         return encoding is not None and encoding.is_open
 
     def for_affinity(
         self, type_: Attribute, affinity: Attribute, operation: Operation
     ) -> Attribute:
-        """The type as the device of an affinity lays it out. Other types stay as they are."""
+        """Return the type as the device of an affinity lays it out; other types are unchanged.
+
+        Raises OperationError if a solver refuses the tensor, or if it has no storage size.
+        """
         if not self.needs_resolving(type_):
             return type_
         tensor = cast(Tensor, type_)
@@ -71,7 +74,12 @@ class ResolvedTypes:
         return resolved.type
 
     def for_value(self, type_: Attribute, value: SSAValue, operation: Operation) -> Attribute:
-        """The type as whoever laid a value out did it; as here, if that is not known."""
+        """Return the type as it was laid out where the value was made.
+
+        If nothing tells where that was, the device of the operation is assumed, with a remark.
+        Raises OperationError if the layout depends on which of several origins the value comes
+        from.
+        """
         if not self.needs_resolving(type_):
             return type_
         origins = self._origins.of(value)
@@ -101,18 +109,19 @@ class ResolvedTypes:
         return next(iter(types.values()))
 
     def targets(self, operation: Operation) -> tuple[TargetSolver, ...]:
-        """What an operation's code is compiled for; empty if that is not known."""
+        """Return the targets that an operation's code is compiled for; empty if unknown."""
         affinity = affinity_of(operation)
         if affinity is None:
             return ()
         try:
             return self._targets(affinity, operation)
         except TargetsUnknownError:
-            # Had something encoded run there, resolving it would have failed with this error.
+            # If something encoded ran there, resolving its type would already have raised this
+            # error.
             return ()
 
     def _targets(self, affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
-        """The targets of an affinity; a remark tells of each whose solver is ignored."""
+        """Return the targets of an affinity, with a remark about each whose solver is ignored."""
         targets = self._affinities.targets(affinity, operation)
         for target in targets:
             if (problem := target.solver.problem()) is not None and target not in self._ignored:
@@ -147,14 +156,14 @@ class ResolvedTypes:
             if found.is_identity(tensor):
                 return ResolvedType(type_, f"{affinity} has no tiles for it, or no solver")
         except ValueError as error:
-            # The solver refuses, or the tensor has no size: each says so in its own way.
+            # Either a solver refuses, or the tensor has no size; the message says which.
             raise OperationError(
                 operation, f"failed to resolve the layout of {tensor}: {error}"
             ) from error
         return ResolvedType(type_)
 
     def _cancelled(self) -> TensorEncoding | None:
-        """No layout but the plain one: in 2024 without a word for it."""
+        """Return the encoding of the plain layout; the spelling `2024` has none for it."""
         if self._spelling == "2024":
             return None
         return LayoutAttr(ArrayAttr[Attribute]([IdentityAttr()]))
@@ -175,5 +184,5 @@ def _origin_note(origin: Origin, type_: Attribute) -> Note:
 
 
 def _short(tensor: Tensor) -> str:
-    """A tensor type without the text of its encoding."""
+    """Return a tensor type as text, without its encoding."""
     return f"encoded {TensorType(tensor.element_type, tensor.shape)}"

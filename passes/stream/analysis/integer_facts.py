@@ -1,11 +1,11 @@
-"""What is known of numbers that the host computes: their range, and what divides them.
+"""Find ranges and divisors of integers that the host computes.
 
     %m = arith.muli %n, %c6 : index          # a multiple of 6
     %u = util.align %n, %c64 : index         # a multiple of 64
     %a = arith.minui %n, %c4096 : index      # at most 4096
 
-Sizes and offsets do not overflow; of integers of other types, whose arithmetic may wrap, only
-powers of two that divide them are told.
+Sizes and offsets of type `index` are assumed not to overflow. Other integers may wrap; if their
+range is not known to fit, only the powers of two that divide them are kept.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from ....ir.symbols import find_symbol, root_symbol
 
 LARGEST = 2**63 - 1
 _DEPTH = 32
-"""How many operations are followed from a number to what it is computed of."""
+"""How many operations deep the computation of a number is followed."""
 
 _SIGNED_CONVERSIONS = frozenset({"arith.extsi", "arith.index_cast"})
 
 
 @dataclass(frozen=True, slots=True)
 class IntegerFacts:
-    """What is known of a number, read as unsigned."""
+    """The range and a divisor of a number, which is read as unsigned."""
 
     least: int | None = None
     most: int | None = None
     divisor: int = 1
-    """0 of the number 0, which everything divides."""
+    """Divides the number; 0 for the number 0, which every number divides."""
 
     @property
     def value(self) -> int | None:
-        """The number, if it is known."""
+        """The number if it is known, else `None`."""
         return self.least if self.least == self.most else None
 
     def either(self, other: IntegerFacts) -> IntegerFacts:
-        """What is known of a number that is one of two."""
+        """Return facts that hold for a number that is one of two."""
         least = _both(min, self.least, other.least)
         most = _both(max, self.most, other.most)
         return IntegerFacts(least, most, gcd(self.divisor, other.divisor))
 
     def both(self, other: IntegerFacts) -> IntegerFacts:
-        """What is known of a number of which two things are known."""
+        """Return the combination of two sets of facts about the same number."""
         least = [each for each in (self.least, other.least) if each is not None]
         most = [each for each in (self.most, other.most) if each is not None]
         divisor = lcm(self.divisor, other.divisor)
@@ -64,7 +64,7 @@ UNKNOWN = IntegerFacts()
 
 
 def integer_facts(value: SSAValue, depth: int = _DEPTH) -> IntegerFacts:
-    """What is known of an integer or index from the operations that make it."""
+    """Return facts about an integer or index, derived from the operations that compute it."""
     is_index, bits = isinstance(value.type, IndexType), _bits(value.type)
     if not is_index and not isinstance(value.type, IntegerType):
         return UNKNOWN
@@ -86,7 +86,7 @@ def integer_facts(value: SSAValue, depth: int = _DEPTH) -> IntegerFacts:
 
 
 def constant_of(value: SSAValue) -> IntegerAttr | None:
-    """The integer that a value always is: a constant, or what a global never changes from."""
+    """Return the constant that a value always is: a constant or an immutable global's value."""
     if not isinstance(value, OpResult):
         return None
     held: Attribute | None = None
@@ -100,7 +100,7 @@ def constant_of(value: SSAValue) -> IntegerAttr | None:
 
 
 def _bits(type_: Attribute) -> int:
-    """The width of an integer, or of an index."""
+    """Return the width of an integer type, 64 for `index`."""
     return type_.bitwidth if isinstance(type_, IntegerType) else 64
 
 
@@ -111,7 +111,7 @@ def _exactly(constant: IntegerAttr) -> IntegerFacts:
 
 
 def _assumed(operation: AssumeIntOp, index: int, depth: int) -> IntegerFacts:
-    """What is said of a number, where any of the callers may be the one, and what is known."""
+    """Return facts that hold in every case of an assumption, combined with what else is known."""
     known = integer_facts(operation.operands[index], depth - 1)
     callers = operation.assumptions.data[index]
     said = [_said(each) for each in callers]
@@ -132,14 +132,14 @@ def _said(assumption: IntAssumptionAttr) -> IntegerFacts:
 
 
 def _wrapped(facts: IntegerFacts, bits: int) -> IntegerFacts:
-    """What is left of the facts where the number is kept in few bits."""
+    """Return the facts that still hold after truncation to a number of bits."""
     if facts.most is not None and facts.most < 2**bits:
         return facts
     return IntegerFacts(divisor=gcd(facts.divisor, 2**bits) or 2**bits)
 
 
 def _within(least: int | None, most: int | None, divisor: int) -> IntegerFacts:
-    """Facts without ends that are too large to be meant."""
+    """Return the facts without bounds if the upper bound exceeds `LARGEST`."""
     if most is not None and most > LARGEST:
         most = None
     return IntegerFacts(least if most is not None else None, most, divisor)
@@ -190,7 +190,7 @@ def _maximum(of: Sequence[IntegerFacts]) -> IntegerFacts:
 
 
 def _aligned(of: Sequence[IntegerFacts]) -> IntegerFacts:
-    """`util.align`: the next multiple of a power of two."""
+    """Return facts about `util.align`, the next multiple of a power of two."""
     one, by = of[0], of[1].value
     if not by:
         return UNKNOWN
@@ -200,7 +200,7 @@ def _aligned(of: Sequence[IntegerFacts]) -> IntegerFacts:
 
 
 def _sign_extended(facts: IntegerFacts, bits: int) -> IntegerFacts:
-    """A signed conversion: what may be negative is another number as unsigned."""
+    """Return facts after a signed conversion: a negative number is another one as unsigned."""
     fits = facts.most is not None and facts.most < 2 ** (bits - 1)
     return facts if fits else IntegerFacts(divisor=facts.divisor)
 
@@ -223,11 +223,11 @@ _RULES: dict[str, Callable[[Sequence[IntegerFacts]], IntegerFacts]] = {
     "arith.trunci": lambda of: of[0],
     "util.align": _aligned,
 }
-"""What follows for a result from what is known of the operands."""
+"""Rules that derive facts about a result from those about the operands, by operation name."""
 
 
 def possible_constants(value: SSAValue, depth: int = _DEPTH) -> list[IntegerAttr] | None:
-    """The constants that a number may be, `None` if it may be anything else."""
+    """Return the constants that a number may be; `None` if it may be anything else."""
     if (constant := constant_of(value)) is not None:
         return [constant]
     maker: Operation | None = value.op if isinstance(value, OpResult) else None

@@ -1,9 +1,9 @@
-"""Layout origins: which operations laid out the bytes of a value, and for which device.
+"""Find layout origins: the operations that laid out the bytes of a value, and for which device.
 
-A value is where it was last moved to, but its elements are where they were put when it was
-encoded: a transfer moves bytes and changes no layout. So a reader must ask for the origin of a
-value and not for its place. Origins flow along the whole module: through transfers, copies and
-ties, globals, initializers, calls, selections and the regions of loops and conditions.
+A transfer moves bytes to another device without changing their layout. The layout is the one of the
+device for which the value was encoded, so a reader must use the origin of a value, not its
+affinity. Origins propagate through the whole module: through transfers, copies and ties, globals,
+initializers, calls, selects and the regions of loops and conditions.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from .storage import storage_flow
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who laid a value out. Two origins of one affinity are the same: the layouts are."""
+    """Where a value was laid out. Origins with equal affinities are equal, as their layouts are."""
 
     number: int
-    """The same for equal affinities."""
+    """Identifies the affinity; equal for equal affinities."""
     affinity: Attribute | None = field(compare=False)
-    """For which device, `None` if nothing in the program tells."""
+    """The device that the layout is for; `None` if the program does not say."""
     operation: Operation = field(compare=False)
-    """One operation that did it, to name in errors."""
+    """One of the operations that laid the value out, for use in error messages."""
 
 
 Thing = SSAValue | str
-"""A value, or a global by its name."""
+"""A value, or the name of a global."""
 
 Origins = frozenset[Origin]
 NOWHERE: Origins = frozenset()
@@ -58,7 +58,7 @@ SAME_LAYOUT = frozenset(
         "stream.tensor.update",
     }
 )
-"""Operations whose result has the layout of the first operand: a copy, or what is written into."""
+"""Operations whose result has the layout of the first operand, which they copy or write into."""
 
 
 class LayoutOrigins:
@@ -68,7 +68,7 @@ class LayoutOrigins:
         self._numbers = numbers or AttributeNumbers()
         self._origins: dict[Thing, Origins] = {}
         self._arriving: dict[Thing, Origins] = {}
-        """Results of transfers, and what these know of where the bytes come from."""
+        """For results of transfers, the origin that is assumed if the source's is not known."""
         self._flow: dict[Thing, list[Thing]] = defaultdict(list)
         operations = tuple(host_operations(module))
         for source, target in _flow(operations):
@@ -90,17 +90,17 @@ class LayoutOrigins:
                 self._add(result, origin)
 
     def of(self, value: SSAValue) -> tuple[Origin, ...]:
-        """The origins of a value, in a fixed order; empty for what is no resource."""
+        """Return the origins of a value in a fixed order; empty if it is no resource."""
         origins = self._origins.get(value, NOWHERE)
         return tuple(sorted(origins, key=lambda origin: origin.number))
 
     def _origin(self, affinity: Attribute | None, operation: Operation) -> Origins:
-        """The origin of what an operation lays out for an affinity."""
+        """Return the origin of a value that an operation lays out for an affinity."""
         number = -1 if affinity is None else self._numbers.number(affinity)
         return frozenset({Origin(number, affinity, operation)})
 
     def _add(self, thing: Thing, origins: Origins) -> None:
-        """A value, and what it goes on as, may also have these origins."""
+        """Add origins to a value, and propagate them to all values with the same layout."""
         pending = [(thing, origins)]
         while pending:
             thing, origins = pending.pop()
@@ -114,7 +114,7 @@ class LayoutOrigins:
 
 
 def _flow(operations: Sequence[Operation]) -> Iterator[tuple[Thing, Thing]]:
-    """What has the layout of what: values that go on, are copied or written into, and globals."""
+    """Yield pairs whose second has the layout of the first: forwarded values, copies, globals."""
     yield from value_flow(operations)
     for operation in operations:
         if operation.name == "util.global.store":
@@ -130,9 +130,9 @@ def _flow(operations: Sequence[Operation]) -> Iterator[tuple[Thing, Thing]]:
 def _from_outside(
     operations: Sequence[Operation],
 ) -> Iterator[tuple[Thing, Attribute | None, Operation]]:
-    """Globals that start with contents, and arguments of functions that others may call.
+    """Yield initialized globals and arguments of functions that may be called from outside.
 
-    Each with the affinity that it is laid out for, and the operation that defines it.
+    Each comes with the affinity that it is laid out for and the operation that defines it.
     """
     called = {root_symbol(call, "callee") for call in operations if call.name in CALLS}
     for operation in operations:

@@ -1,7 +1,7 @@
-"""What a scope says of the resources and of the work of its devices.
+"""Read limits on resources and the partitioning goal from the attributes of a scope.
 
-`stream.resources`: how large resources may be and where their parts may begin;
-`stream.partitioning`: what the work is divided for.
+`stream.resources` says how large resources may be and how their parts are aligned;
+`stream.partitioning` says what the division of work should favor.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ LIMITS = "stream.resources"
 
 @dataclass(frozen=True, slots=True)
 class ResourceLimits:
-    """What resources of a device may be, in bytes."""
+    """Limits on the resources of a device, in bytes."""
 
     largest: int | None = None
-    """`None` if that is not known."""
+    """The largest size of a resource; `None` if it is not known."""
     alignment: int = ALIGNMENT
-    """What offsets in them are multiples of."""
+    """Offsets into resources are multiples of this."""
     index_bits: int = 64
-    """The width of the indices that kernels are given."""
+    """The width of the indices that kernels receive."""
     alias_mutable_bindings: bool = False
-    """Whether one binding may be of parts that are written and others that are read."""
+    """Whether one binding may cover both written and read ranges."""
 
 
 def resource_limits(operation: Operation) -> ResourceLimits:
-    """The limits where an operation stands: of the nearest scope around it, or else the flags."""
+    """Return the limits of the nearest scope around an operation that has any, else the flags'."""
     for scope in enclosing(operation):
         config = scope.attributes.get(LIMITS)
         if isinstance(config, ResourceConfigAttr):
@@ -53,7 +53,7 @@ FAVOR = "stream.partitioning"
 
 
 def favor(operation: Operation) -> str:
-    """What the work of devices is divided for where an operation stands."""
+    """Return the goal of partitioning at an operation, from the nearest scope or the flags."""
     for scope in enclosing(operation):
         config = scope.attributes.get(FAVOR)
         if isinstance(config, PartitioningConfigAttr):

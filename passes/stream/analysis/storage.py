@@ -1,4 +1,4 @@
-"""What asynchronous operations read, where they store what they give, and how large that is."""
+"""Find what asynchronous operations read, where they store their results, and the sizes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ....ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
 from .encoded_globals import operand_index
 
 IN_PLACE = frozenset({f"stream.async.{name}" for name in ("collective", "copy", "fill", "update")})
-"""What devices write to a range of a resource, which gives the same resource."""
+"""Operations of devices that write to a range of a resource and return that resource."""
 
 STORED_IN = {
     **dict.fromkeys(IN_PLACE | {"stream.async.store"}, "target"),
     **dict.fromkeys([f"stream.async.parameter.{name}" for name in ("gather", "read")], "target"),
     **dict.fromkeys([f"stream.async.parameter.{name}" for name in ("scatter", "write")], "source"),
 }
-"""Operations that give the resource that one of their operands is, and the name of that."""
+"""Operations that return one of their operands' resources, and the name of that operand."""
 
 FRESH = frozenset(
     {
@@ -31,7 +31,7 @@ FRESH = frozenset(
         "stream.async.transfer",
     }
 )
-"""Operations whose results are in storage of their own, if they are not tied to operands."""
+"""Operations whose results have storage of their own unless they are tied to operands."""
 
 PASSED_ON = frozenset(
     {
@@ -41,22 +41,22 @@ PASSED_ON = frozenset(
         "stream.timepoint.barrier",
     }
 )
-"""Operations whose results are their operands, or parts of them, one for one."""
+"""Operations whose results are their operands or parts of them, one for one."""
 
 TIED_TO = ("mixed_operands", "resource_operands", "arguments")
-"""Operands that results may be tied to: the first of these that an operation has."""
+"""Names of operands that results may be tied to; the first that an operation has counts."""
 
 STREAMABLE = FRESH | IN_PLACE | {"stream.async.constant"}
-"""What devices do by themselves; the rest is done by the host."""
+"""Operations that devices execute; others are executed by the host."""
 
 
 def is_resource(value: SSAValue) -> bool:
-    """Whether a value is a resource."""
+    """Return whether a value is a resource."""
     return value.type.name == RESOURCE
 
 
 def storage_operand(operation: Operation, index: int) -> int | None:
-    """Which operand has the storage that a result is in, `None` if it has storage of its own."""
+    """Return the index of the operand whose storage a result has; `None` if it has its own."""
     if (given := STORED_IN.get(operation.name)) is not None:
         return operand_index(operation, given) if index == 0 else None
     ties = ties_of(operation, len(operation.results))
@@ -67,13 +67,13 @@ def storage_operand(operation: Operation, index: int) -> int | None:
 
 
 def stored_in(operation: Operation, index: int) -> SSAValue | None:
-    """The operand whose storage a result is in, if it has none of its own."""
+    """Return the operand whose storage a result has; `None` if it has its own."""
     number = storage_operand(operation, index)
     return None if number is None else operation.operands[number]
 
 
 def storage_flow(operation: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """The results of an operation that are in the storage of operands, behind these."""
+    """Yield pairs of an operand and a result that is in its storage."""
     if operation.name in PASSED_ON:
         yield from zip(operation.operands, operation.results, strict=False)
         return
@@ -83,7 +83,7 @@ def storage_flow(operation: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
 
 
 def resources_in(operation: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """The resources that an operation is given, and the bytes of each."""
+    """Yield the resource operands of an operation with their sizes in bytes."""
     sizes = values(operation, "resource_operand_sizes")
     resources = [each for each in values(operation, "resource_operands") if is_resource(each)]
     yield from zip(resources, sizes, strict=True)
@@ -94,7 +94,7 @@ def resources_in(operation: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
 
 
 def result_sizes(operation: Operation) -> Sequence[SSAValue]:
-    """The bytes of each result that is a resource."""
+    """Return the sizes in bytes of the results that are resources."""
     for name in ("result_sizes", "result_size", "storage_size", "target_size"):
         if sizes := values(operation, name):
             return sizes

@@ -1,1 +1,1 @@
-"""From `flow` to `stream`: control flow, executables, globals and stored tensors."""
+"""Convert `flow` to `stream`: control flow, executables, globals and tensors."""

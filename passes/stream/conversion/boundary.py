@@ -1,4 +1,4 @@
-"""Where tensors come from and go to: buffers and buffer views of callers, and their fences."""
+"""Convert imports and exports of tensors: buffers and buffer views of callers, and their fences."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _assert_view(
     name: Attribute,
     builder: Builder,
 ) -> None:
-    """Fail unless a caller has passed what the program takes."""
+    """Emit a check that a caller's buffer view has the expected shape and element type."""
     view, tensor, dims = passed
     element = host.made("hal.element_type").create(
         result_types=[i32], properties={"type": tensor.element_type}
@@ -72,7 +72,7 @@ def _imported(
     consume: Attribute | None = None,
     lifetime: ResourceType = EXTERNAL,
 ) -> SSAValue:
-    """What a caller has passed as a resource: of which tensor, sizes and bytes."""
+    """Import a caller's buffer as a resource; `what` is its tensor type, dynamic sizes and size."""
     tensor, dims, size = what
     operands = [source, dims, size]
     return site.make(
@@ -99,7 +99,7 @@ def _export(host: Host, operation: Operation, site: Site) -> None:
 
 @conversion("hal.tensor.alias")
 def _alias(host: Host, operation: Operation, site: Site) -> None:
-    """The tensor is copied to the start of the caller's storage, and goes on from there."""
+    """Copy a tensor to the start of the caller's storage, which holds it from then on."""
     source, dims = operation.operands[0], operands_of(operation, "source_dims")
     stored = host.brought(source, operation, site)
     size = site.size_of(require_ranked(operation, source.type), dims)
@@ -120,7 +120,7 @@ def _alias(host: Host, operation: Operation, site: Site) -> None:
 
 @conversion("hal.tensor.transients")
 def _transients(host: Host, operation: Operation, site: Site) -> None:
-    """What is needed on the way lies in the caller's storage, all of it."""
+    """Place all transient allocations for a tensor in the caller's storage."""
     stored = host.brought(operation.operands[0], operation, site)
     (storage,) = values(operation, "storage")
     resource, reached = _reached(stored, site)
@@ -139,7 +139,7 @@ def _transients(host: Host, operation: Operation, site: Site) -> None:
 
 @conversion("hal.tensor.barrier")
 def _barrier(host: Host, operation: Operation, site: Site) -> None:
-    """A fence is reached once all tensors are there."""
+    """Signal a fence when all tensors are ready."""
     *sources, fence = operation.operands
     reached: list[SSAValue] = []
     for source, result in zip(sources, operation.results, strict=True):
@@ -152,12 +152,12 @@ def _barrier(host: Host, operation: Operation, site: Site) -> None:
 
 
 def _reached(stored: StoredTensor, site: Site) -> Sequence[SSAValue]:
-    """The resource of a tensor, and the time when it is there."""
+    """Return the resource of a tensor and the timepoint at which it is ready."""
     types = [stored.resource.type, TIMEPOINT]
     return site.add(regions.TimepointBarrierOp, [stored.resource, stored.size], types).results
 
 
 def _awaited(resource: SSAValue, size: SSAValue, fence: SSAValue, site: Site) -> SSAValue:
-    """A resource once a fence is reached."""
+    """Return a resource that is available once a fence is signaled."""
     timepoint = site.make(regions.TimepointImportOp, [[fence]], TIMEPOINT)
     return regions.awaited(resource, size, timepoint, site.builder)

@@ -1,7 +1,7 @@
-"""Control flow of host programs, once tensors are resources.
+"""Convert control flow of host programs whose tensors have become resources.
 
-Where a loop or a condition carries a tensor it carries the resource, its size in bytes and the
-sizes of its dynamic dimensions instead: each may be another in every iteration.
+Where a loop or a condition carried a tensor, it carries the resource, its size in bytes and the
+sizes of its dynamic dimensions, all of which may differ between iterations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .stored_tensors import Site, carried_types, stored_from
 
 @conversion(*CONTROL_FLOW)
 def _convert(host: Host, operation: Operation, site: Site) -> None:
-    """Replace an operation by one that carries resources; convert what is inside of it."""
+    """Replace an operation by one that carries resources; convert its regions."""
     regions: list[Region] = []
     for region in tuple(operation.regions):
         host.convert_region(region)
@@ -46,7 +46,7 @@ def _convert(host: Host, operation: Operation, site: Site) -> None:
 
 
 def _values(host: Host, values: Sequence[SSAValue], operation: Operation) -> list[SSAValue]:
-    """The values that are carried for some values."""
+    """Return the values that are carried in place of tensors."""
     expanded: list[SSAValue] = []
     for value in values:
         if isinstance(value.type, TensorType):

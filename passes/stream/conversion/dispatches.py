@@ -1,4 +1,4 @@
-"""From `flow.dispatch` to `stream.tensor.dispatch`."""
+"""Convert `flow.dispatch` to `stream.tensor.dispatch`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Passed:
     """An operand or result of a dispatch."""
 
     value: SSAValue
-    """What stands for it."""
+    """The converted value; of a result, the original one."""
     encoding: Attribute
-    """The tensor that it is, if it is one."""
+    """The tensor type, or `!util.unused` for a value that is no tensor."""
     size: SSAValue | None = None
-    """Its bytes, of a tensor."""
+    """The size of a tensor in bytes, else `None`."""
     dims: tuple[SSAValue, ...] = ()
 
 
@@ -35,7 +35,7 @@ def _dispatch(host: Host, operation: Operation, site: Site) -> None:
     operands = _operands(host, operation, site)
     results = _results(operation, operands, site)
     ties = ties_of(operation, len(operation.results))
-    # A kernel that writes to an operand is given it once, as the tensor that it was.
+    # An operand that the kernel writes to is passed once, with its original tensor type.
     written = [
         one if tie == UNTIED else operands[tie] for one, tie in zip(results, ties, strict=True)
     ]
@@ -76,7 +76,7 @@ def _operands(host: Host, operation: Operation, site: Site) -> list[Passed]:
 
 
 def _results(operation: Operation, operands: list[Passed], site: Site) -> list[Passed]:
-    """The results; one that lies in an operand has its bytes."""
+    """Return the results; one that is tied to an operand has its size."""
     rest = list(operands_of(operation, "result_dims"))
     results: list[Passed] = []
     ties = ties_of(operation, len(operation.results))

@@ -1,4 +1,4 @@
-"""From `flow.executable` to `stream.executable`, and from tensors in globals to resources."""
+"""Convert `flow.executable` to `stream.executable`, and tensor globals to globals of resources."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REPLACEMENTS: dict[str, type[Operation]] = {
     "flow.executable_end": stream.ExecutableEndOp,
     "flow.return": stream.ReturnOp,
 }
-"""Operations of executables that only change their name."""
+"""Operations of executables that are only renamed."""
 
 
 def convert_executables(module: ModuleOp) -> None:
@@ -67,7 +67,7 @@ def _rename(operation: Operation) -> None:
 
 
 def _bind_arguments(function: Operation) -> None:
-    """Turn dispatch tensors among a kernel's arguments into bindings that it reads from."""
+    """Replace dispatch tensor arguments of a kernel by bindings and subspans of these."""
     block = function.regions[0].blocks.first
     if block is None:
         return
@@ -105,7 +105,11 @@ def _subspan(
 
 
 class StoredGlobals:
-    """The tensor globals of a module, once converted."""
+    """The tensor globals of a module after conversion.
+
+    A global that is read on several devices becomes one global per device. Raises OperationError if
+    a global's dynamic sizes would have to be known.
+    """
 
     def __init__(self, module: ModuleOp, placement: DevicePlacement, *, carries_dims: bool) -> None:
         self._placement = placement
@@ -126,7 +130,7 @@ class StoredGlobals:
             self._define(name, operation)
 
     def load(self, operation: Operation, builder: Builder) -> StoredTensor | None:
-        """The tensor that a load gives; `None` if it is of something else."""
+        """Return the tensor that a load yields; `None` if the global holds no tensor."""
         name = root_symbol(operation, "global")
         if name not in self._globals:
             return None
@@ -140,7 +144,7 @@ class StoredGlobals:
     def store(
         self, operation: Operation, stored: StoredTensor, place: Attribute | None, builder: Builder
     ) -> bool:
-        """Store a tensor to every copy of a global; false if it is a global of something else."""
+        """Store a tensor to every copy of a global. Return whether the global holds tensors."""
         name = root_symbol(operation, "global")
         if name not in self._globals:
             return False
@@ -168,7 +172,7 @@ class StoredGlobals:
         return VARIABLE if mutable else CONSTANT
 
     def _define(self, name: str, variable: Operation) -> None:
-        """Globals for each copy, and what sets them."""
+        """Define a global for each copy, and an initializer if it has to be set."""
         tensor = require_ranked(variable, variable.properties["type"])
         value = variable.properties.get("initial_value")
         is_open = not tensor.has_static_shape()
@@ -211,7 +215,7 @@ class StoredGlobals:
         type_: ResourceType,
         place: Attribute | None,
     ) -> Operation:
-        """What sets a copy to an initial value; to zero, if it has none."""
+        """Build the initializer of a copy: its initial value, or zero if it has none."""
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
         site = Site(builder, place)
@@ -228,7 +232,7 @@ class StoredGlobals:
 
 
 def set_at_once(module: ModuleOp) -> set[str]:
-    """The globals that an initializer sets, whatever happens, before any reads them."""
+    """Return the globals that an initializer always sets before any load."""
     is_set: dict[str, bool] = {}
     for initializer in module.body.block.ops:
         if initializer.name == "util.initializer":
@@ -242,11 +246,11 @@ def set_at_once(module: ModuleOp) -> set[str]:
 
 
 def _store(stored: StoredTensor, name: str, builder: Builder) -> None:
-    """Store a tensor to a global of resources, and its bytes beside it."""
+    """Store a tensor's resource and its size to a global and the global of its size."""
     builder.insert(GlobalStoreOp(stored.resource, name))
     builder.insert(GlobalStoreOp(stored.size, size_name(name)))
 
 
 def size_name(name: str) -> str:
-    """The global that holds the size of another."""
+    """Return the name of the global that holds the size of another one."""
     return f"{name}__size"

@@ -1,4 +1,4 @@
-"""Operations and functions whose values become several, by a rule that goes by their types."""
+"""Expand values into several by their types, in operations and function signatures."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ....ir.syntax.resource_directives import UNTIED, tied_operands, ties_of
 from ....ir.value_flow import BRANCHES
 
 Expansion = Callable[[Attribute], Sequence[Attribute]]
-"""The types of what stands for a value of some type; only that type if the value stays alone."""
+"""Maps a type to the types of the values that replace it: only itself if the value stays."""
 
 TIED = "tied_operands"
 
 
 def expand_types(types: Sequence[Attribute], expansion: Expansion) -> list[Attribute]:
-    """The types of what stands for values of some types."""
+    """Return the types of the values that replace values of these types."""
     return [each for type_ in types for each in expansion(type_)]
 
 
 def retype_function(function: Operation, expansion: Expansion) -> None:
-    """Let a function take and return what stands for its arguments and results.
+    """Expand the arguments and results in a function's type, attributes and ties.
 
-    Their attributes stay with the first of several.
+    Attributes of an argument or result move to the first of its replacements.
     """
     type_ = cast(FunctionType, function.properties["function_type"])
     inputs, outputs = type_.inputs.data, type_.outputs.data
@@ -52,7 +52,7 @@ def expand_ties(
     results: Sequence[Attribute],
     expansion: Expansion,
 ) -> None:
-    """Say in which operand a result lies, once operands and results of these types are several."""
+    """Renumber the ties of results to operands after both were expanded."""
     if TIED not in operation.properties:
         return
     starts = [0]
@@ -66,7 +66,7 @@ def expand_ties(
 
 
 def expand_segments(operation: Operation, expansion: Expansion) -> dict[str, Attribute]:
-    """The properties of an operation, whose groups of operands have grown if it is a branch."""
+    """Return an operation's properties, with the operand segments of a branch expanded."""
     properties = dict(operation.properties)
     if operation.name not in BRANCHES:
         return properties

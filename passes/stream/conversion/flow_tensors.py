@@ -1,6 +1,6 @@
-"""Tensor operations of `flow` and `hal` that programs of IREE's have on the host, as resources.
+"""Convert host operations on tensors in `flow` that programs made by IREE contain.
 
-`form-dispatches` makes none of these but transfers and encodes.
+Of these operations, `form-dispatches` emits only transfers and encodes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _clone(host: Host, operation: Operation, site: Site) -> None:
 
 @conversion("flow.tensor.bitcast", "flow.tensor.reshape")
 def _bitcast(host: Host, operation: Operation, site: Site) -> None:
-    """The same bytes; how many follows from the new type, as elsewhere."""
+    """Clone the bytes under the new type, which determines their number as for other tensors."""
     dims = operands_of(operation, "result_dims")
     held = site.size_of(require_ranked(operation, operation.results[0].type), dims), dims
     own = "source_dims" if operation.name == "flow.tensor.bitcast" else "operand_dims"
@@ -51,7 +51,7 @@ def _copy_as(
     source_dims: tuple[SSAValue, ...],
     site: Site,
 ) -> None:
-    """The result is a copy of the operand, of so many bytes and with these sizes."""
+    """Emit a copy of the operand; `held` is the result's size in bytes and its dynamic sizes."""
     (source, *_), result = operation.operands, operation.results[0]
     stored, (size, dims) = host.brought(source, operation, site), held
     resource = site.make(
@@ -81,7 +81,7 @@ def _part(
     result: tuple[Tensor, tuple[SSAValue, ...]],
     site: Site,
 ) -> StoredTensor:
-    """A copy of a part of a tensor: from where, how much of it, and what tensor that is."""
+    """Emit a copy of a slice; `bounds` are its starts and lengths, `result` its type and sizes."""
     (whole, source_dims), (tensor, dims) = source, result
     size = site.size_of(tensor, dims)
     part = site.make(
@@ -111,7 +111,7 @@ def _update(host: Host, operation: Operation, site: Site) -> None:
 
 @conversion("flow.tensor.load")
 def _load(host: Host, operation: Operation, site: Site) -> None:
-    """The element alone comes to where the host can reach it, or all if it shares its byte."""
+    """Transfer only the loaded element to the host, or the whole tensor if elements share bytes."""
     source, indices = operation.operands[0], operands_of(operation, "indices")
     tensor = require_ranked(operation, source.type)
     stored, site = host.stored(source, operation), Site(site.builder, host.held_at(source))
@@ -135,7 +135,7 @@ def load_element(
     indices: tuple[SSAValue, ...],
     site: Site,
 ) -> None:
-    """The result is an element of a tensor that the host can reach."""
+    """Replace an operation's result by an element of a tensor that the host can reach."""
     type_, dims = tensor
     load = stream.TensorLoadOp.build(
         operands=[stored.resource, dims, stored.size, indices],
@@ -183,7 +183,7 @@ def _trace(host: Host, operation: Operation, site: Site) -> None:
 
 @conversion("flow.tensor.dynamic_constant")
 def _dynamic_constant(host: Host, operation: Operation, site: Site) -> None:
-    """A constant whose sizes nothing may rely on."""
+    """Convert a constant whose sizes later passes must not rely on."""
     value = operation.properties["value"]
     known = getattr(value, "type", None)
     tensor = require_ranked(operation, operation.results[0].type)
@@ -202,7 +202,7 @@ def _dynamic_constant(host: Host, operation: Operation, site: Site) -> None:
 
 @conversion("arith.select")
 def _select(host: Host, operation: Operation, site: Site) -> None:
-    """Of two tensors, with their sizes."""
+    """Select between two tensors together with their sizes."""
     condition, *sides = operation.operands
     if ranked(condition) is not None:
         raise OperationError(operation, "selects elements, which kernels do")

@@ -1,4 +1,4 @@
-"""The conversion of a host program, and the table of what becomes of its operations on tensors."""
+"""Convert the functions of a host program, by a table of rules for operations on tensors."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ CONTROL_FLOW = BRANCHES | frozenset(
         "util.return",
     }
 )
-"""Operations that carry values around, whatever these are."""
+"""Operations that carry values of any type."""
 
 
 class Host:
-    """The conversion of the functions of a module, one by one."""
+    """Converts the functions of a module one by one."""
 
     def __init__(
         self,
@@ -62,15 +62,19 @@ class Host:
         self.placement = placement
         self.variables = variables
         self.carries_dims = carries_dims
-        """Whether the sizes of dynamic dimensions go along with tensors."""
+        """Whether tensors are carried together with the sizes of their dynamic dimensions."""
         self.carried: Expansion = partial(_expanded, with_dims=carries_dims)
-        """What is carried for values of some type."""
+        """Maps a type to the types of the values that are carried in its place."""
         self._stored: dict[SSAValue, StoredTensor] = {}
         self._done: list[Operation] = []
         self._outdated: list[BlockArgument] = []
 
     def convert_function(self, function: Operation) -> None:
-        """Convert a function in place."""
+        """Convert a function in place.
+
+        Raises OperationError if an operation on tensors has no rule, or reads a tensor without
+        storage.
+        """
         retype_function(function, self.carried)
         for region in function.regions:
             self.convert_region(region)
@@ -82,7 +86,7 @@ class Host:
         self._outdated.clear()
 
     def convert_region(self, region: Region) -> None:
-        """Convert all operations of a region, and give its blocks arguments for resources."""
+        """Convert all operations of a region, and add block arguments for resources."""
         for block in region.blocks:
             self._expand_arguments(block)
         for block in blocks_in_order(region):
@@ -90,7 +94,7 @@ class Host:
                 self._convert(operation)
 
     def stored(self, value: SSAValue, reader: Operation) -> StoredTensor:
-        """What stands for a tensor."""
+        """Return the resource of a tensor. Raises OperationError at the reader if it has none."""
         found = self._stored.get(value)
         if found is None:
             notes = [Note("it is made here", value.op)] if isinstance(value, OpResult) else []
@@ -98,33 +102,33 @@ class Host:
         return found
 
     def store(self, value: SSAValue, stored: StoredTensor) -> None:
-        """Note what stands for a tensor."""
+        """Record the resource of a tensor."""
         stored.resource.name_hint = value.name_hint
         self._stored[value] = stored
 
     def made(self, name: str) -> type[IRDLOperation]:
-        """The class of operations that have a name."""
+        """Return the class of the operations with a name."""
         return cast("type[IRDLOperation]", self._context.get_op(name))
 
     def held_at(self, value: SSAValue) -> Attribute | None:
-        """Where the resource is that stands for a tensor."""
+        """Return the device of the resource of a tensor."""
         place = self.placement.of(value)
         if place is None and isinstance(value, OpResult):
-            # It could be made anywhere, and has been made here.
+            # It could be made on any device, and was made where this operation runs.
             return self.placement.runs_on(value.op)
         return place
 
     def brought(self, value: SSAValue, reader: Operation, site: Site) -> StoredTensor:
-        """What stands for a tensor on the device where it is read."""
+        """Return the resource of a tensor on the device where it is read."""
         stored, held_at = self.stored(value, reader), self.held_at(value)
         if site.place is None or held_at == site.place:
             return stored
         return transfer(stored, held_at, site.place, site.builder)
 
     def _expand_arguments(self, block: Block) -> None:
-        """Give a block arguments for resources and sizes in the place of tensors.
+        """Insert block arguments for resources and sizes in front of tensor arguments.
 
-        The old ones stay until nothing reads them any more.
+        The tensor arguments are erased after conversion, when they have no uses.
         """
         for argument in tuple(block.args):
             if isinstance(argument.type, FlowChannelType):
@@ -163,16 +167,16 @@ class Host:
 Rule = Callable[[Host, Operation, Site], None]
 
 conversion = Rules[Rule]()
-"""What becomes of each operation on tensors that a host program may have."""
+"""Conversion rules for operations on tensors that a host program may contain, by name."""
 
 
 def operands_of(operation: Operation, name: str) -> tuple[SSAValue, ...]:
-    """A group of operands by the name that the operation's definition gives it."""
+    """Return a group of operands by its name in the operation's definition."""
     return tuple(cast(Sequence[SSAValue], getattr(operation, name)))
 
 
 def dynamic_count(tensor: TensorType[Attribute], before: int | None = None) -> int:
-    """How many dimensions, or how many of the first ones, a type leaves open."""
+    """Return the number of dynamic dimensions, or of those among the first `before` ones."""
     return sum(size < 0 for size in tensor.get_shape()[:before])
 
 
@@ -183,7 +187,7 @@ def _expanded(type_: Attribute, *, with_dims: bool) -> tuple[Attribute, ...]:
 
 
 def blocks_in_order(region: Region) -> list[Block]:
-    """The blocks of a region, each behind those that dominate it; unreachable ones at the end."""
+    """Return the blocks of a region such that dominators come first; unreachable ones are last."""
     ordered = reachable_blocks(region)
     seen = set(ordered)
     return [*ordered, *(block for block in region.blocks if block not in seen)]

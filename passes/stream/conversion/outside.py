@@ -1,4 +1,4 @@
-"""What programs have to do with others: channels, collectives, functions and parameters outside."""
+"""Convert channels, collectives, external functions and parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .host import CHANNEL, Host, conversion, operands_of
 from .stored_tensors import UNKNOWN, Site, StoredTensor
 
 LOW_HALF, HALF = 0xFFFF, 16
-"""Two numbers of 16 bits in one of 32."""
+"""Mask and shift that pack two 16-bit numbers into one of 32 bits."""
 
 
 @conversion("flow.channel.default")
@@ -46,7 +46,7 @@ def _channel(host: Host, operation: Operation, site: Site) -> None:
 
 @conversion("flow.channel.count", "flow.channel.rank", "flow.channel.split")
 def _of_channel(host: Host, operation: Operation, site: Site) -> None:
-    """The same of a channel of `stream`."""
+    """Convert an operation on a channel to the one of the same name in `stream`."""
     types = [CHANNEL] if operation.name.endswith("split") else operation.result_types
     made = host.made(operation.name.replace("flow.", "stream.", 1)).create(
         operands=operation.operands, result_types=types
@@ -62,7 +62,7 @@ def _of_channel(host: Host, operation: Operation, site: Site) -> None:
     "flow.collective.send_recv",
 )
 def _collective(host: Host, operation: Operation, site: Site) -> None:
-    """All bytes of both tensors, in the place of the target."""
+    """Emit a collective on all bytes of both tensors that writes to the target in place."""
     (target,), (source,) = (values(operation, name) for name in ("target", "source"))
     into, what = (host.brought(value, operation, site) for value in (target, source))
     start = constant_index(0, site.builder)
@@ -96,7 +96,7 @@ def _kind(operation: Operation) -> CollectiveAttr:
 
 
 def _count(operation: Operation, target: SSAValue, builder: Builder) -> SSAValue:
-    """The elements of the target."""
+    """Emit the number of elements of the target."""
     shape = require_ranked(operation, target.type).get_shape()
     count = constant_index(prod(size for size in shape if size >= 0), builder)
     for size in operands_of(operation, "target_dims"):
@@ -105,7 +105,7 @@ def _count(operation: Operation, target: SSAValue, builder: Builder) -> SSAValue
 
 
 def _pair(send: SSAValue, receive: SSAValue, builder: Builder) -> SSAValue:
-    """The device to send to in the low half, the one to receive from in the high half."""
+    """Pack the rank to send to into the low half, the one to receive from into the high half."""
     low = builder.insert(IndexCastOp(send, i32)).result
     mask = builder.insert(ConstantOp(IntegerAttr(LOW_HALF, i32))).result
     low = builder.insert(AndIOp(low, mask)).result
@@ -116,7 +116,7 @@ def _pair(send: SSAValue, receive: SSAValue, builder: Builder) -> SSAValue:
 
 
 def convert_declarations(module: ModuleOp) -> None:
-    """Let functions outside of the program take and give resources."""
+    """Convert the declarations of external functions to take and return resources."""
     for function in tuple(module.body.block.ops):
         if function.name == "flow.func":
             made = AsyncFuncOp.create(
@@ -197,6 +197,6 @@ def _write_parameter(host: Host, operation: Operation, site: Site) -> None:
 
 
 def _parameter(operation: Operation, end: str) -> list[SSAValue | Sequence[SSAValue]]:
-    """The scope of a parameter, if it has one, its key and its offset."""
+    """Return the scope (which may be absent), the key and the offset of a parameter."""
     scope, key, offset = (values(operation, f"{end}_{name}") for name in ("scope", "key", "offset"))
     return [scope, *key, *offset]

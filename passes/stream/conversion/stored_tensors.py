@@ -1,4 +1,4 @@
-"""Tensors of a host program as resources: which bytes, how many, and the dynamic sizes."""
+"""Represent tensors of a host program as resources with their sizes."""
 
 from __future__ import annotations
 
@@ -40,33 +40,33 @@ VARIABLE = ResourceType(StringAttr("variable"))
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """A tensor behind a resource."""
+    """A tensor that is stored in a resource."""
 
     resource: SSAValue
     size: SSAValue
-    """In bytes."""
+    """The size in bytes."""
     dims: tuple[SSAValue, ...]
-    """The sizes of the dimensions that its type leaves open; none where nobody asks for them."""
+    """The sizes of the dynamic dimensions; empty where nothing needs them."""
 
     def values(self, *, with_dims: bool) -> tuple[SSAValue, ...]:
-        """All that a loop has to carry of the tensor."""
+        """Return the values that control flow carries for the tensor."""
         return (self.resource, self.size, *(self.dims if with_dims else ()))
 
 
 def carried_types(tensor: Tensor, *, with_dims: bool) -> tuple[Attribute, ...]:
-    """The types of `StoredTensor.values`."""
+    """Return the types of `StoredTensor.values`."""
     open_sizes = tensor.get_shape().count(DYNAMIC_INDEX) if with_dims else 0
     return (UNKNOWN, INDEX, *(INDEX,) * open_sizes)
 
 
 def stored_from(values: Sequence[SSAValue]) -> StoredTensor:
-    """The inverse of `StoredTensor.values`."""
+    """Return the tensor of carried values: the inverse of `StoredTensor.values`."""
     return StoredTensor(values[0], values[1], tuple(values[2:]))
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where operations are made: at a builder's point, to run on a device if one is known."""
+    """Where operations are inserted, and the device that they run on if it is known."""
 
     builder: Builder
     place: Attribute | None
@@ -78,7 +78,7 @@ class Site:
         results: Sequence[Attribute | Sequence[Attribute]] = (UNKNOWN,),
         **properties: Attribute | None,
     ) -> Operation:
-        """A new operation that runs here."""
+        """Insert an operation that runs on the device."""
         return self.builder.insert(
             made.build(
                 operands=operands,
@@ -94,11 +94,11 @@ class Site:
         type_: Attribute = UNKNOWN,
         **properties: Attribute | None,
     ) -> SSAValue:
-        """The result of a new operation that runs here."""
+        """Insert an operation that runs on the device; return its result."""
         return self.add(made, operands, [type_], **properties).results[0]
 
     def size_of(self, tensor: Tensor, dims: Sequence[SSAValue]) -> SSAValue:
-        """The bytes of a tensor on the device."""
+        """Emit the size in bytes of a tensor on the device."""
         return self.make(TensorSizeOfOp, [dims], INDEX, encoding=tensor)
 
     def constant(
@@ -108,7 +108,7 @@ class Site:
         dims: Sequence[SSAValue] = (),
         type_: ResourceType = CONSTANT,
     ) -> StoredTensor:
-        """Constant contents as a resource."""
+        """Emit constant contents as a resource."""
         if value.name == "flow.parameter.named" and isinstance(value, NamedParameter):
             value = NamedParameterAttr.new(value.parameters)
         resource = self.make(TensorConstantOp, [dims], type_, value=value, result_encoding=tensor)
@@ -117,7 +117,7 @@ class Site:
 
 
 def zero_of(element: Attribute, builder: Builder) -> SSAValue:
-    """The zero of an element type."""
+    """Emit the zero of an element type."""
     if isinstance(element, ComplexType):
         part = cast(AnyFloat, element.parameters[0])
         parts = ArrayAttr([FloatAttr(0.0, part), FloatAttr(0.0, part)])
@@ -135,7 +135,7 @@ def transfer(
     builder: Builder,
     type_: ResourceType = UNKNOWN,
 ) -> StoredTensor:
-    """The same bytes on another device: their layout goes with them."""
+    """Emit a transfer to another device. The layout of the bytes does not change."""
     operation = AsyncTransferOp.build(
         operands=[stored.resource, stored.size, stored.size],
         result_types=[type_],

@@ -1,1 +1,1 @@
-"""Executables as the host program sees them: exports, bindings and variants."""
+"""Executables as the host program sees them: exports, bindings and dispatch sites."""

@@ -1,4 +1,4 @@
-"""What is at the edge of kernels: executables, the operations that read and write bindings."""
+"""Build the parts of executables: exports, and operations that load and store bindings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ INDEX = IndexType()
 
 @dataclass(frozen=True, slots=True)
 class ExecutableOperations:
-    """The operations that executables are made of, in one dialect."""
+    """The operation classes that make up an executable, in `flow` or `stream`."""
 
     executable: type[Operation]
     export: type[Operation]
@@ -54,7 +54,7 @@ STREAM = ExecutableOperations(
 
 @dataclass(frozen=True, slots=True)
 class KernelOperations:
-    """The operations at the edge of kernels, in one spelling."""
+    """The operation classes at the boundary of kernels, in one spelling of IREE's dialects."""
 
     tensor: type[DispatchTensor]
     load: type[DispatchTensorLoad]
@@ -63,7 +63,7 @@ class KernelOperations:
     workgroup_count: type[Operation]
 
     def ordinal_of(self, argument: SSAValue, ordinal: int) -> Operation:
-        """Which number of the workload an argument of a kernel is."""
+        """Return an operation that marks an argument as a number of the workload."""
         return self.ordinal.create(
             operands=[argument],
             result_types=[INDEX],
@@ -71,7 +71,9 @@ class KernelOperations:
         )
 
     def count_from_slice(self, dialect: ExecutableOperations, workload: int) -> Region:
-        """How many workgroups there are, which slices of `workload` numbers in the kernel tell."""
+        """Return a workgroup count region that is derived from the kernel's use of `workload`
+        numbers.
+        """
         count = Block(arg_types=[INDEX] * workload)
         counted = self.workgroup_count.create(operands=count.args, result_types=[INDEX] * 3)
         count.add_ops([counted, dialect.return_.build(operands=[counted.results])])
@@ -85,10 +87,10 @@ class KernelOperations:
         count: Region,
         beside: Sequence[Operation] = (),
     ) -> Operation:
-        """An executable with one kernel, exported under the kernel's own name.
+        """Build an executable with one kernel, which is exported under its own name.
 
-        `count` tells how many workgroups there are, `beside` is what the kernel's module holds
-        before the kernel.
+        `count` computes the number of workgroups. `beside` are operations that precede the kernel
+        in its module.
         """
         export = dialect.export.create(
             properties={
@@ -124,14 +126,14 @@ KERNEL_OPERATIONS: dict[Spelling, KernelOperations] = {
 
 
 def kernel_label(word: str, sizes: Sequence[int | None], element: str) -> str:
-    """`matmul_DxDxD_f32`: what a kernel does, the extents of its loops, its element type."""
+    """Return a name such as `matmul_DxDxD_f32`: the operation, loop extents and element type."""
     extents = "x".join("D" if size is None else str(size) for size in sizes)
     parts = (word, extents, "".join(c if c.isalnum() else "_" for c in element).strip("_"))
     return "_".join(part for part in parts if part)
 
 
 def whole_tensor(tensor: Tensor) -> dict[str, Attribute]:
-    """The part that a load or store is about: from 0, every element."""
+    """Return the slice properties of a load or store of a whole tensor."""
     return dict(_whole(tensor.get_shape()))
 
 

@@ -1,4 +1,4 @@
-"""Kernels as the host sees them: exports, their functions, and what bindings are read as."""
+"""Find kernels by their exports, and the encoded tensor types of their bindings."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ class Kernel:
     export: ExecutableExportOp
     function: Operation
     bindings: tuple[tuple[int, Operation], ...] = field(compare=False)
-    """Which argument is read as an encoded tensor, and by which operation, in order.
+    """Index of each argument that is read as an encoded tensor, with the operation that reads it.
 
-    Stream sees nothing of a kernel but its bindings and what is done to these directly.
+    The stream dialect only sees the bindings of a kernel and the operations that use them directly.
     """
 
     @staticmethod
     def of_export(export: ExecutableExportOp, operation: Operation) -> Kernel:
-        """The kernel of an export. Raises `OperationError` at `operation` if its name dangles."""
+        """Return the kernel of an export.
+
+        Raises OperationError at `operation` if the exported function does not exist.
+        """
         executable, function = export.parent_op(), export.function()
         if function is None or not isinstance(executable, ExecutableOp):
             raise OperationError(
@@ -51,7 +54,7 @@ def _encoded_bindings(function: Operation) -> Iterator[tuple[int, Operation]]:
 
 
 def bound_tensor(operation: Operation) -> Tensor | None:
-    """The encoded tensor that an operation reads a binding as, if it does."""
+    """Return the encoded tensor type as which an operation reads a binding, or `None`."""
     if operation.name != SUBSPAN:
         return None
     type_ = operation.results[0].type
@@ -81,18 +84,18 @@ class Kernels:
                     self._exports[executable, inner.sym_name.data] = inner
 
     def of_entry_point(self, entry: SymbolRefAttr, operation: Operation) -> Kernel | None:
-        """The kernel, or `None` if the executable is of a dialect that stream cannot look into.
+        """Return a kernel; `None` if its executable is of a dialect that is opaque to `stream`.
 
-        Raises `OperationError` at the dispatching operation if the name dangles.
+        Raises OperationError at the dispatching operation if the entry point does not exist.
         """
         if entry not in self._kernels:
             self._kernels[entry] = self._find(entry, operation)
         return self._kernels[entry]
 
     def of_dispatch(self, dispatch: Operation) -> Iterator[tuple[int, Kernel]]:
-        """The kernels that a dispatch may run, by entry point; those that stream sees.
+        """Yield the visible kernels that a dispatch may run, with the indices of entry points.
 
-        Raises `OperationError` if a name dangles.
+        Raises OperationError if an entry point does not exist.
         """
         for index, entry in enumerate(entry_points(dispatch)):
             if (kernel := self.of_entry_point(entry, dispatch)) is not None:
@@ -115,13 +118,13 @@ class Kernels:
 
 
 def entry_points(dispatch: Operation) -> Iterator[SymbolRefAttr]:
-    """The kernels that a dispatch may run: one, or several of which the first that fits is run."""
+    """Yield the entry points of a dispatch; of several, the first that fits the device is run."""
     points = dispatch.properties.get("entry_points")
     if isinstance(points, ArrayAttr):
         yield from cast("ArrayAttr[SymbolRefAttr]", points)
 
 
 def dispatched_values(dispatch: Operation) -> tuple[SSAValue, ...]:
-    """The operands that a dispatch gives its kernel, in the order of the kernel's arguments."""
+    """Return the operands that a dispatch passes to its kernel, in the order of its arguments."""
     name = "mixed_operands" if dispatch.name == "stream.tensor.dispatch" else "resource_operands"
     return tuple(cast(tuple[SSAValue, ...], getattr(dispatch, name)))

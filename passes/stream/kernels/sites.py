@@ -1,4 +1,4 @@
-"""Where kernels are dispatched from: the commands of a module by the kernel that they run."""
+"""Find the dispatch commands of each kernel."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .uniform_operands import uniform_arguments
 
 
 def dispatch_sites(module: ModuleOp) -> dict[Operation, list[CmdDispatchOp]]:
-    """The commands that may run the function of a kernel, in the order of the program.
+    """Return the commands that may run each kernel function, in program order.
 
-    Functions that other code of the executable calls are left out. Raises OperationError where a
+    Functions that are also called inside of the executable are left out. Raises OperationError if a
     command names a kernel that does not exist.
     """
     kernels = Kernels(module)
@@ -34,9 +34,9 @@ def _dispatches(module: ModuleOp) -> list[CmdDispatchOp]:
 
 
 def kernel_groups(module: ModuleOp) -> list[KernelGroup]:
-    """Kernels with the commands that run them; those that one command chooses from together.
+    """Group kernels and commands; kernels among which a command chooses are in one group.
 
-    Raises OperationError where a command names a kernel that does not exist.
+    Raises OperationError if a command names a kernel that does not exist.
     """
     kernels = Kernels(module)
     groups: dict[Operation, KernelGroup] = {}
@@ -52,15 +52,15 @@ def kernel_groups(module: ModuleOp) -> list[KernelGroup]:
 
 @dataclass(eq=False)
 class KernelGroup:
-    """Dispatches, and the kernels that they choose from."""
+    """Dispatches, and the kernels among which they choose."""
 
     dispatches: list[CmdDispatchOp]
     functions: list[Operation]
     known: bool = True
-    """Whether all that calls the kernels, and all kernels, are seen."""
+    """Whether all kernels and all their callers are visible."""
 
     def add(self, kernel: Kernel | None, other: KernelGroup | None) -> None:
-        """Take in a kernel, and all that is run in its place elsewhere."""
+        """Add a kernel, and merge the group that it is already in."""
         if kernel is None:
             self.known = False
         elif other is not None and other is not self:
@@ -72,7 +72,9 @@ class KernelGroup:
             self.known &= not _is_called(kernel)
 
     def entries(self) -> list[Block] | None:
-        """The entry of each kernel, if all are seen and take as many numbers as they are given."""
+        """Return the kernels' entry blocks; `None` if not all are visible or operand counts
+        vary.
+        """
         blocks = [function.regions[0].blocks.first for function in self.functions]
         entries = [block for block in blocks if block is not None and block.first_op is not None]
         counts = {len(each.uniform_operands) for each in self.dispatches}
@@ -83,6 +85,6 @@ class KernelGroup:
 
 
 def _is_called(kernel: Kernel) -> bool:
-    """Whether code of the executable calls a kernel, too."""
+    """Return whether code in the executable calls a kernel as a function."""
     name = root_symbol(kernel.function, "sym_name")
     return any(root_symbol(each, "callee") == name for each in kernel.executable.walk())

@@ -1,4 +1,4 @@
-"""The numbers that commands give to kernels, and the arguments that kernels take them as."""
+"""Access and replace the uniform operands of dispatches, and the kernel arguments for them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ....ir.regions import enclosing
 
 
 def uniform_arguments(block: Block) -> tuple[BlockArgument, ...]:
-    """What a kernel, whose entry this is, is given beside its bindings."""
+    """Return the arguments of a kernel's entry block that are no bindings."""
     return tuple(each for each in block.args if not isinstance(each.type, BindingType))
 
 
 def group_around(dispatch: CmdDispatchOp) -> Operation:
-    """The group of commands that a dispatch is in: in front of it, numbers are computed."""
+    """Return the outermost command around a dispatch; operands are computed in front of it."""
     *_, scope = takewhile(lambda each: each.name.startswith("stream.cmd."), enclosing(dispatch))
     return scope
 
 
 def replace_uniform_operands(dispatch: CmdDispatchOp, operands: Sequence[SSAValue]) -> None:
-    """Put a dispatch of the same kernel with other numbers in the place of one."""
+    """Replace the uniform operands of a dispatch."""
     resources = (dispatch.resources, dispatch.resource_sizes)
     ranges = (dispatch.resource_offsets, dispatch.resource_lengths)
     replace_dispatch(dispatch, [operands, *resources, *ranges], dispatch.resource_accesses)
@@ -37,9 +37,9 @@ def replace_uniform_operands(dispatch: CmdDispatchOp, operands: Sequence[SSAValu
 def replace_dispatch(
     dispatch: CmdDispatchOp, operands: Sequence[Sequence[SSAValue]], accesses: Attribute
 ) -> None:
-    """Put a dispatch in the place of one of the same kernel.
+    """Replace a dispatch by one of the same kernel.
 
-    The operands are its numbers, its resources, and their sizes, offsets and lengths.
+    `operands` are its uniform operands, its resources, and their sizes, offsets and lengths.
     """
     made = CmdDispatchOp.build(
         operands=[dispatch.workload, *operands],
@@ -52,7 +52,7 @@ def replace_dispatch(
 def replace_arguments(
     function: Operation, block: Block, replaced: Mapping[BlockArgument, SSAValue]
 ) -> None:
-    """Put values in the place of arguments of a kernel; what is known of the others stays."""
+    """Replace arguments of a kernel by values; the other arguments keep their attributes."""
     told = [
         DictionaryAttr(boundary_attributes(function, "arg_attrs", argument.index))
         for argument in block.args
@@ -65,7 +65,7 @@ def replace_arguments(
 
 
 def retype_kernel(function: Operation, block: Block, told: Sequence[Attribute]) -> None:
-    """Let the type of a kernel say what its entry takes, and `told` what is known of that."""
+    """Set a kernel's type to that of its entry block, with `told` as argument attributes."""
     type_ = cast(FunctionType, function.properties["function_type"])
     function.properties["function_type"] = FunctionType.from_lists(
         list(block.arg_types), list(type_.outputs)

@@ -1,1 +1,1 @@
-"""From asynchronous operations to commands: storage, partitions and allocations."""
+"""Helpers for lowering asynchronous operations to commands: storage, partitions, timepoints."""

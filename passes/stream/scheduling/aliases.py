@@ -1,4 +1,4 @@
-"""Which values of a program must be resources of one lifetime, since they are one storage."""
+"""Find values that share storage, so that their resources must have the same lifetime."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..analysis.storage import storage_flow
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a function without a body takes or returns: it has types, but no values."""
+    """An argument or result of a function without a body: it has a type, but no SSA value."""
 
     function: Operation
     group: str
@@ -26,7 +26,7 @@ class Declared:
 
 
 def declared(function: Operation) -> Iterator[tuple[Declared, Attribute]]:
-    """What a function takes and returns, with its types, if it has no body."""
+    """Yield the arguments and results of a function with their types, if it has no body."""
     if function.regions[0].blocks.first is None:
         type_ = cast(FunctionType, function.properties["function_type"])
         for group, types in (("inputs", type_.inputs), ("outputs", type_.outputs)):
@@ -35,7 +35,7 @@ def declared(function: Operation) -> Iterator[tuple[Declared, Attribute]]:
 
 
 def aliases(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue | Declared]]:
-    """Pairs of values that are one storage; those that are no resources are among them."""
+    """Yield pairs of values that share storage. They include values that are no resources."""
     operations = tuple(host_operations(module))
     yield from value_flow(operations)
     slots = {

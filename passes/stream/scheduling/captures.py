@@ -1,4 +1,4 @@
-"""Operations as the region of another one: what it takes, what leaves it, and what is tied."""
+"""Enclose operations in a region: find captured resources, results and ties."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ..analysis.storage import is_resource, resources_in, result_sizes, stored_i
 
 @dataclass(frozen=True, slots=True)
 class Captures:
-    """The resources that a region takes and those that leave it, with their sizes."""
+    """The resources that a region captures and those that leave it, each with its size."""
 
     taken: dict[SSAValue, SSAValue]
     given: dict[SSAValue, SSAValue]
     properties: dict[str, Attribute]
-    """Which of the results are stored in what is taken."""
+    """The ties of results to captured resources."""
     body: Region
 
     def hand_on(self, results: Iterable[SSAValue]) -> None:
-        """Let what is outside of the region read what it gives."""
+        """Replace uses outside of the region by the results of the operation that holds it."""
         for value, result in zip(tuple(self.given), results, strict=True):
             result.name_hint = value.name_hint
             value.replace_uses_with_if(result, lambda use: not self.body.is_ancestor(use.operation))
 
 
 def enclose(operations: Sequence[Operation]) -> Captures:
-    """Move operations to a region. What leaves it is read inside until it is handed on."""
+    """Move operations to a region. Outside uses of its values stay until `hand_on` is called."""
     inside = set(operations)
     taken: dict[SSAValue, SSAValue] = {}
     sizes: dict[SSAValue, SSAValue] = {}
@@ -59,7 +59,7 @@ def enclose(operations: Sequence[Operation]) -> Captures:
 
 
 def _tie(value: SSAValue, taken: Sequence[SSAValue], inside: set[Operation]) -> int:
-    """Which of the resources from outside a result is stored in."""
+    """Return the index of the captured resource that a value is stored in, or `UNTIED`."""
     while isinstance(value, OpResult) and value.op in inside:
         target = stored_in(value.op, value.index)
         if target is None:

@@ -1,4 +1,4 @@
-"""Let timepoints go along with resources through branches, loops, calls and globals.
+"""Carry timepoints along with resources through branches, loops, calls and globals.
 
     cf.br ^bb1(%0 : !stream.resource<external>)
 
@@ -6,9 +6,9 @@ becomes
 
     cf.br ^bb1(%0, %t : !stream.resource<external>, !stream.timepoint)
 
-and the block waits for `%t` in front of what reads its argument. Callers of public functions know
-no timepoints, and neither does what runs after a function has stored a device's work in a global:
-there the host waits.
+and the block waits for `%t` in front of the readers of its argument. Callers of public functions
+know no timepoints, and neither does code that runs after a function has stored device work in a
+global; in both cases the host waits.
 """
 
 from __future__ import annotations
@@ -38,30 +38,31 @@ INDEX = IndexType()
 TIMEPOINT = TimepointType()
 
 STRUCTURES = frozenset({"scf.execute_region", "scf.for", "scf.if", "scf.index_switch", "scf.while"})
-"""Operations with regions whose arguments and results carry values."""
+"""Operations with regions, whose block arguments and results carry values."""
 
 ENDS = frozenset({"scf.condition", "scf.yield"})
-"""What ends these regions."""
+"""Terminators of these regions."""
 
 
 class CarriedTimepoints:
-    """What carries resources in a module is given their timepoints as well, in two steps.
+    """Adds timepoints to everything in a module that carries resources, in two steps.
 
-    `expand` makes place, and waits where resources arrive; once every region waits for what it
-    needs, `hand_on` fills in what is waited for where they leave.
+    `expand` adds operands, arguments and results, and awaits timepoints where resources arrive.
+    When regions wait for their operands themselves, `hand_on` sets the timepoints that are passed
+    on.
     """
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
         self._functions = _private_functions(module)
         self._globals: dict[str, str] = {}
-        """By the names of resources, the names of their timepoints."""
+        """For each global resource, the name of the global that holds its timepoint."""
         self._handed: list[tuple[Operation, int]] = []
-        """Operations that hand on a resource, and where: its timepoint is the next operand."""
+        """Operations that pass on a resource, with its operand index; its timepoint is next."""
         self._sizes: list[Operation] = []
 
     def expand(self) -> None:
-        """Make place for timepoints, and wait for those that arrive."""
+        """Add timepoints, and wait for those that arrive."""
         self._expand_globals()
         for operation in tuple(host_operations(self._module)):
             if operation.name in FUNCTIONS_AND_INITIALIZERS:
@@ -74,7 +75,7 @@ class CarriedTimepoints:
             retype_function(function, with_timepoint)
 
     def hand_on(self) -> None:
-        """Hand on timepoints together with resources, which are there when these are reached."""
+        """Pass on timepoints with resources instead of waiting for them."""
         for operation, index in self._handed:
             value, waits = awaited(operation.operands[index])
             operation.operands[index] = value
@@ -84,7 +85,7 @@ class CarriedTimepoints:
                 self._store(operation)
 
     def clear(self) -> None:
-        """Remove sizes that nobody waits with."""
+        """Erase size operations that no await uses."""
         for size in self._sizes:
             if not any(result.uses for result in size.results):
                 Rewriter.erase_op(size)
@@ -101,7 +102,7 @@ class CarriedTimepoints:
             self._globals[name] = timepoint
 
     def _expand_blocks(self, function: Operation) -> None:
-        """Let the blocks of a function take timepoints, the first one if its callers have any."""
+        """Add timepoint arguments to a function's blocks, except to a public function's first."""
         region = function.regions[0]
         if not _ends_known(region):
             return
@@ -116,7 +117,7 @@ class CarriedTimepoints:
                 self._wait(argument, timepoint, InsertPoint.at_start(block))
 
     def _carries(self, operation: Operation) -> bool:
-        """Whether an operation hands on, or gives, resources together with timepoints."""
+        """Return whether an operation carries resources whose timepoints can be carried, too."""
         if not any(map(is_resource, (*operation.operands, *operation.results))):
             return False
         parent = operation.parent_op()
@@ -178,7 +179,7 @@ class CarriedTimepoints:
         builder.insert(GlobalStoreOp(joined(waits, builder), name))
 
     def _wait(self, value: SSAValue, timepoint: SSAValue, point: InsertPoint) -> None:
-        """Let everybody who reads a resource wait for a timepoint."""
+        """Make all readers of a resource wait for a timepoint."""
         builder = located_builder(point, maker_of(value))
         uses = tuple(value.uses)
         size = _known_size(value)
@@ -192,12 +193,12 @@ class CarriedTimepoints:
 
 
 def with_timepoint(type_: Attribute) -> Sequence[Attribute]:
-    """What is carried for a value of some type."""
+    """Return the types of the values that are carried for a value of a type."""
     return (type_, TIMEPOINT) if isinstance(type_, ResourceType) else (type_,)
 
 
 def awaited(value: SSAValue) -> tuple[SSAValue, list[SSAValue]]:
-    """A resource under the name that it has before anybody waits for it, and who is waited for."""
+    """Return a resource before all awaits, and the timepoints that these wait for."""
     waits: dict[SSAValue, None] = {}
     while isinstance(value, OpResult) and isinstance(value.op, TimepointAwaitOp):
         waits[value.op.await_timepoint] = None
@@ -206,7 +207,7 @@ def awaited(value: SSAValue) -> tuple[SSAValue, list[SSAValue]]:
 
 
 def _private_functions(module: ModuleOp) -> dict[str, Operation]:
-    """The functions that only calls in the module know, by their names."""
+    """Return the private functions that are only used in calls of this module, by name."""
     functions: dict[str, Operation] = {}
     for operation in module.body.block.ops:
         private = operation.properties.get("sym_visibility") == StringAttr("private")
@@ -220,7 +221,7 @@ def _private_functions(module: ModuleOp) -> dict[str, Operation]:
 
 
 def _known_size(value: SSAValue) -> SSAValue | None:
-    """The bytes of a block's argument, where a reader names them and the block has them."""
+    """Return the size of a block argument if a reader names it and it is available in the block."""
     if not isinstance(value, BlockArgument):
         return None
     parent = value.block.parent_op()
@@ -232,14 +233,14 @@ def _known_size(value: SSAValue) -> SSAValue | None:
 
 
 def _is_outside(value: SSAValue, parent: Operation | None) -> bool:
-    """Whether a value is there before an operation that sees what is around it."""
+    """Return whether a value is defined outside of an operation whose regions can use it."""
     if parent is None or parent.name not in STRUCTURES:
         return False
     return not parent.is_ancestor(maker_of(value))
 
 
 def _is_kept(timepoint: SSAValue) -> bool:
-    """Whether a timepoint is one that a global had."""
+    """Return whether a timepoint was loaded from a global."""
     return isinstance(timepoint, OpResult) and isinstance(timepoint.op, GlobalLoadOp)
 
 
@@ -248,6 +249,6 @@ def _in_initializer(operation: Operation) -> bool:
 
 
 def _ends_known(region: Region) -> bool:
-    """Whether all blocks of a region are left by branches that can carry more."""
+    """Return whether all blocks of a region end in branches that can carry more operands."""
     ends = (block.last_op for block in region.blocks)
     return all(end is None or not end.successors or end.name in BRANCHES for end in ends)

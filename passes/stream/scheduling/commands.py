@@ -1,4 +1,4 @@
-"""Asynchronous operations as commands on ranges of storage."""
+"""Convert asynchronous operations to commands on ranges of storage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..analysis.storage import is_resource, stored_in
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Where a resource is: in which one, of how many bytes, and from which byte on."""
+    """Where a value is stored: a resource, the resource's size, and the offset in it, in bytes."""
 
     resource: SSAValue
     size: SSAValue
@@ -32,15 +32,15 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What the rules need: where each resource is, and where arithmetic goes."""
+    """The context of the rules: the storage of each value, and where to emit arithmetic."""
 
     context: Context
     places: Mapping[SSAValue, Storage]
     outside: Builder
-    """Makes numbers in front of the commands."""
+    """A builder in front of the commands."""
 
     def offset(self, place: Storage, offset: SSAValue | int) -> SSAValue:
-        """A byte of a resource as one of its storage."""
+        """Return an offset into a value as an offset into its storage."""
         indices = BuilderIndices(self.outside)
         return indices.sum(place.offset, offset)
 
@@ -51,7 +51,7 @@ class Translation:
         results: Sequence[Attribute | Sequence[Attribute]] = (),
         **properties: Attribute | None,
     ) -> Operation:
-        """An operation by its name."""
+        """Build an operation by its name."""
         made = cast("type[IRDLOperation]", self.context.get_op(name))
         return made.build(operands=operands, result_types=results, properties=properties)
 
@@ -59,12 +59,12 @@ class Translation:
 CommandRule = Callable[[Translation, Any], Sequence[Operation]]
 
 to_command = Rules[CommandRule]()
-"""What commands an asynchronous operation is."""
+"""Rules that return the commands for an asynchronous operation, by operation name."""
 
 
 @to_command("stream.async.alloca", "stream.async.constant")
 def _nothing(to: Translation, op: Operation) -> Sequence[Operation]:
-    """Storage is there before the commands."""
+    """Return no command: storage is allocated before the commands."""
     return ()
 
 
@@ -111,7 +111,7 @@ def _copy_range(to: Translation, op: Operation) -> Sequence[Operation]:
 
 
 Start = tuple[SSAValue, SSAValue | int]
-"""A resource, and a byte of it."""
+"""A value, and an offset in it in bytes."""
 
 
 def _copy(to: Translation, source: Start, target: Start, length: SSAValue) -> Operation:
@@ -143,7 +143,7 @@ def _collective(to: Translation, op: Operation) -> Sequence[Operation]:
 
 
 def _accessed(op: Operation) -> list[Range]:
-    """The ranges that a dispatch or a call is given, and then those of its own results."""
+    """Return the operand ranges of a dispatch or call, followed by those of its untied results."""
     tied = [stored_in(op, index) for index in range(len(op.results))]
     resources = [value for value in values(op, "resource_operands") if is_resource(value)]
     starts, lengths = (values(op, f"resource_operand_{name}") for name in ("offsets", "lengths"))
@@ -159,7 +159,7 @@ def _accessed(op: Operation) -> list[Range]:
 
 @to_command("stream.async.call")
 def _call(to: Translation, op: Operation) -> Sequence[Operation]:
-    """What is called is given its results, too: commands return nothing."""
+    """Return the call, with results passed as operands, since commands return nothing."""
     columns, accesses = _columns(to, _accessed(op))
     resources = iter(columns[0])
     given = [
@@ -193,13 +193,13 @@ def _dispatch(to: Translation, dispatch: AsyncDispatchOp) -> Sequence[Operation]
 
 
 Range = tuple[str, SSAValue, SSAValue | int, SSAValue]
-"""How a range of a resource is accessed, the resource, from where on, and how much of it."""
+"""The access (`ro`, `rw`, `wo`), the value, the offset in it and the length."""
 
 
 def _columns(
     to: Translation, ranges: Sequence[Range]
 ) -> tuple[list[list[SSAValue]], ArrayAttr[IntegerAttr]]:
-    """Ranges as commands list them: resources, their sizes, offsets and lengths."""
+    """Return ranges as commands list them (resources, sizes, offsets, lengths) and accesses."""
     columns: list[list[SSAValue]] = [[], [], [], []]
     for _, resource, start, length in ranges:
         place = to.places[resource]

@@ -1,7 +1,7 @@
-"""Whether everybody who reads what a region writes to in place can be seen from where it is.
+"""Determine whether the readers of all resources that regions write in place are visible.
 
-No value says that a region that changes a resource has to wait for those that read it before. In a
-block they are found by going through it; behind branches, calls and globals they are not.
+No SSA value expresses that a region which changes a resource must wait for its earlier readers.
+Within a block a scan finds them; across branches, calls and globals they cannot be found.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ..analysis.storage import stored_in
 from .lifetimes import Lifetimes
 
 READS = frozenset({"stream.async.load", "stream.tensor.export", "stream.timepoint.barrier"})
-"""What else may have to do with a resource while its readers are known."""
+"""Further operations that may use a resource while its readers are known."""
 
 
 def all_writes_are_followed(module: ModuleOp) -> bool:
-    """Whether each region that writes in place finds all readers in its block."""
+    """Return whether each region that writes in place has all readers in its block."""
     for operation in host_operations(module):
         if isinstance(operation, AsyncExecuteOp):
             roots = (root_of(operation.resource_operands[index]) for index in written(operation))
@@ -35,7 +35,7 @@ def all_writes_are_followed(module: ModuleOp) -> bool:
 
 
 def root_of(value: SSAValue) -> SSAValue:
-    """The resource that a value is, under whatever name."""
+    """Return the resource that a value is another name of."""
     while isinstance(value, OpResult):
         if isinstance(value.op, TimepointAwaitOp):
             value = value.op.resource_operands[value.index]
@@ -47,7 +47,7 @@ def root_of(value: SSAValue) -> SSAValue:
 
 
 def written(execute: AsyncExecuteOp) -> Iterator[int]:
-    """Which of its operands a region writes to."""
+    """Yield the indices of the operands that a region writes to."""
     block = execute.body.block
     lifetimes = Lifetimes(block)
     for value in lifetimes.stored_in:
@@ -57,7 +57,7 @@ def written(execute: AsyncExecuteOp) -> Iterator[int]:
 
 
 def _stays(root: SSAValue, block: Block | None) -> bool:
-    """Whether a resource is made and used by regions of a block, until the block hands it on."""
+    """Return whether a resource is made and used by regions of one block, up to its terminator."""
     if not isinstance(root.owner, AsyncExecuteOp) or root.owner.parent is not block:
         return False
     names = [root]
@@ -79,7 +79,7 @@ def _is_seen(user: Operation) -> bool:
 
 
 def _is_name(user: Operation, result: OpResult, name: SSAValue) -> bool:
-    """Whether a result is the resource that an operand is."""
+    """Return whether a result is another name of an operand."""
     if isinstance(user, TimepointAwaitOp):
         return user.resource_operands[result.index] is name
     return stored_in(user, result.index) is name

@@ -1,4 +1,4 @@
-"""Which values of a region need storage, and from which of its operations to which."""
+"""Compute which values of a region need storage, and during which operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONCURRENT = "stream.async.concurrent"
 
 @dataclass(slots=True, eq=False)
 class Root:
-    """A value with storage of its own, and the first and the last step that it is needed at."""
+    """A value with storage of its own, and the first and last step at which it is live."""
 
     value: SSAValue
     size: SSAValue
@@ -24,17 +24,17 @@ class Root:
 
 
 class Lifetimes:
-    """The storage of a region's values. What runs at the same time is one step."""
+    """The storage of a region's values. A concurrent region counts as one step."""
 
     def __init__(self, block: Block) -> None:
         self.roots: dict[SSAValue, Root] = {}
         self.stored_in: dict[SSAValue, SSAValue] = {}
-        """Values in the storage of others."""
+        """For values without own storage, the value in whose storage they are."""
         for step, operation in enumerate(block.ops):
             self._visit(operation, step)
 
     def root_of(self, value: SSAValue) -> SSAValue:
-        """The value whose storage a value is in: one of the roots, or an argument of the region."""
+        """Return the value whose storage a value has: a root or an argument of the region."""
         while (other := self.stored_in.get(value)) is not None:
             value = other
         return value

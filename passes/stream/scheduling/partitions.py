@@ -1,9 +1,10 @@
-"""Which operations of a block a device may do together, and in which order all is done.
+"""Partition the operations of a block into groups that devices execute, and order the groups.
 
-Operations depend on what makes their operands; those that write to a resource in place, on those
-that read it before. What the host does besides pure arithmetic keeps its order, and so do the
-groups of one device, and what calls or regions may do there. An operation that streams joins the
-last group of its device, unless it needs something that needs this group.
+Operations depend on the producers of their operands; operations that write in place also depend on
+earlier readers of the resource. Host operations with side effects keep their order. So do the
+groups of one device, and whatever calls and regions may do on that device. An operation that
+devices execute joins the last group of its device, unless it depends on an operation that depends
+on this group.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..analysis.storage import STREAMABLE, is_resource, stored_in
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Operations that are done together: those of a device, or one of the host."""
+    """Operations that are executed together on one device, or a single host operation."""
 
     number: int
     place: Attribute | None
@@ -31,11 +32,11 @@ class Group:
     operations: list[Operation] = field(default_factory=list[Operation])
     needs: set[Group] = field(default_factory=set["Group"])
     before: int = 0
-    """The groups that must be done before this one, as bits."""
+    """The groups that must be executed before this one, as a bit mask of their numbers."""
 
 
 def runs_at(operation: Operation) -> Attribute | None:
-    """The device that does an operation; a transfer is done by the receiver, if it is a device."""
+    """Return the device of an operation. A transfer runs on its target if that is a device."""
     if operation.name == "stream.async.transfer":
         ends = (operation.properties.get(f"{end}_affinity") for end in ("target", "source"))
         return next((end for end in ends if end is not None), affinity_of(operation))
@@ -43,15 +44,18 @@ def runs_at(operation: Operation) -> Attribute | None:
 
 
 class DataNeeds:
-    """What each operation of a block must come after: what makes its operands, and those that
-    read what it writes to in place. They are added in order."""
+    """The operations of a block that each one must follow, through data.
+
+    These are the producers of its operands, and earlier readers of what it writes in place.
+    Operations are added in program order.
+    """
 
     def __init__(self, block: Block) -> None:
         self._block = block
         self._readers: dict[SSAValue, list[Operation]] = {}
 
     def add(self, operation: Operation) -> Iterator[Operation]:
-        """The operations of the block that one of them needs, behind those before it."""
+        """Yield the operations that an operation must follow, given those added before."""
         for value in values_read(operation):
             maker = value.owner
             if isinstance(maker, Operation):
@@ -81,7 +85,7 @@ class Partitioning:
                 self._add(operation)
 
     def ordered(self) -> Iterator[Group]:
-        """All groups, each behind those that it needs, else as the program has them."""
+        """Yield all groups in an order that respects dependences, otherwise in program order."""
         needs = {group: group.needs for group in self._groups}
         return by_needs(needs, lambda group: group.number)
 
@@ -112,7 +116,7 @@ class Partitioning:
                     other.before |= added
 
     def _needs(self, operation: Operation) -> Iterator[Operation]:
-        """What must be done before an operation, of this block."""
+        """Yield the operations of the block that an operation must follow."""
         yield from self._data.add(operation)
         if operation.name in STREAMABLE and self._last_scope is not None:
             yield self._last_scope
@@ -121,6 +125,6 @@ class Partitioning:
                 yield self._last_effect
             self._last_effect = operation
             if operation.regions or operation.name in CALLS:
-                # Devices may do something inside, and meet other processes there.
+                # Code inside may use devices, and may meet other processes in collectives.
                 yield from (group.operations[-1] for group in self._last_of.values())
                 self._last_scope = operation
