@@ -13,7 +13,7 @@ from .symbols import root_symbol
 
 FUNCTIONS = frozenset({"func.func", "util.func"})
 FUNCTIONS_AND_INITIALIZERS = FUNCTIONS | {"util.initializer"}
-"""Callable ops that are isolated from above."""
+"""Functions and initializers, whose bodies are isolated from above."""
 
 CALLS = frozenset({"func.call", "util.call"})
 RETURNS = frozenset({"func.return", "util.return"})

@@ -137,7 +137,7 @@ def is_archive(path: str) -> bool:
     return read_part(path, 0, min(2, file_size(path))) == b"PK"
 
 
-# One after the other --------------------------------------------------------------------------
+# .npy files ----------------------------------------------------------------------------------
 
 
 def stored_arrays(path: str, most: int) -> list[StoredArray]:
