@@ -128,9 +128,9 @@ def blamed(kind: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def culprit(error: BaseException) -> str | None:
-    """Return the function of another package that raised an exception; `None` if it was ours.
+    """Return the function of another package that raised an exception; `None` if there is none.
 
-    Exceptions from the standard library and from our dependencies count as raised by their callers.
+    Exceptions from the standard library and from `DEPENDENCIES` count as raised by their callers.
     """
     found: str | None = None
     trace: TracebackType | None = error.__traceback__

@@ -253,7 +253,7 @@ def _said_of(failure: Exception) -> str:
 
 
 def _is_raised_by_xdsl(failure: Exception) -> bool:
-    """Return whether an exception was raised in xDSL's code and not in ours that it called."""
+    """Return whether xDSL's own code raised an exception, and not a function that it called."""
     frame = failure.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next

@@ -34,7 +34,7 @@ class Progress:
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
 
     def begin(self, what: str) -> None:
-        """Show an activity from now on."""
+        """Begin to show an activity."""
         with self._lock:
             self._open.append(what)
             if not self._thread.is_alive() and not self._is_over.is_set():

@@ -222,7 +222,7 @@ def _verify(piece: Piece, module: ModuleOp, right: set[Operation]) -> None:
             for each in around
             if each.has_trait(IsolatedFromAbove, value_if_unregistered=False)
         )
-    # Operations lost to syntax errors cause consequential errors, which are not reported.
+    # A module with syntax errors is verified, too; errors that name its lost symbols are dropped.
     skipped = right | {each for each in piece.broken if not isinstance(each, ModuleOp)}
     lost = {f"@{name}" for name in parser.lost_symbols} | {
         f"'{name}'" for name in parser.lost_symbols

@@ -208,7 +208,7 @@ class RecoveringParser(SourceParser):
         """Return the statements parsed without errors, for the next version of the text."""
         if self._own_statements is None:
             self._own_statements = KnownStatements(self.source.content, self._alias_texts)
-            # A statement parsed without a lost alias would not report the alias again.
+            # Errors about lost aliases are not recorded, so their statements look correct.
             if not self._lost_aliases and len(self.failures) < MOST_FAILURES:
                 failures = [each.span.start for each in self.failures]
                 self._own_statements.fill(self.places, self.replaced, failures)
