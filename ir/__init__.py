@@ -1,1 +1,1 @@
-"""What every dialect and pass needs of IR, whatever the dialect."""
+"""IR utilities shared by all dialects and passes: text, diagnostics, symbols, verification."""

@@ -1,6 +1,7 @@
-"""What goes on at the moment, for whoever shows it to a person who waits.
+"""Report long-running activities to a progress listener.
 
-Whatever may take seconds says so. It costs nothing to speak of where nobody listens.
+Any code that may take seconds wraps its work in `activity(...)`. Without a listener this costs
+almost nothing.
 """
 
 from __future__ import annotations
@@ -11,20 +12,20 @@ from typing import Protocol
 
 
 class Listener(Protocol):
-    """Is told what begins and ends, from whatever thread it is on."""
+    """Receives the begin and end of activities, on the thread that runs them."""
 
     def begin(self, what: str) -> None:
-        """Something begins, inside of what has begun before."""
+        """Note that an activity begins, nested in those that have not ended yet."""
 
     def end(self, what: str) -> None:
-        """It is over."""
+        """Note that an activity ends."""
 
 
 _listeners: list[Listener] = []
 
 
 def activity(what: str) -> AbstractContextManager[None]:
-    """A `with` block in which something goes on: `activity("compiling kernel 3")`."""
+    """Return a context manager for one activity: `with activity("compiling kernel 3"):`."""
     return _told(what, _listeners[-1]) if _listeners else nullcontext()
 
 
@@ -39,7 +40,7 @@ def _told(what: str, listener: Listener) -> Generator[None]:
 
 @contextmanager
 def activities_to(listener: Listener) -> Generator[None]:
-    """Tell a listener what goes on inside the `with` block."""
+    """Report the activities inside the `with` block to `listener`."""
     _listeners.append(listener)
     try:
         yield

@@ -1,4 +1,7 @@
-"""Access to attributes and operand groups of operations whose classes may be anybody's."""
+"""Access attributes and operand groups of ops without relying on their Python classes.
+
+Ops are identified by name, so the ops of other packages work as well.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,9 @@ _SHAPED = (TensorType, UnrankedTensorType, VectorType, MemRefType, UnrankedMemRe
 
 
 def element_type(value_type: Attribute) -> Attribute:
-    """The type of a tensor's, vector's or memref's elements; any other type itself.
+    """Return the element type of a tensor, vector or memref type; any other type is returned as is.
 
-    A complex number is a scalar here, though xDSL's class for its type has elements.
+    A complex type counts as a scalar here, although xDSL's class for it is a container type.
     """
     if isinstance(value_type, _SHAPED):
         return cast("TensorType[Attribute]", value_type).element_type
@@ -42,7 +45,7 @@ def element_type(value_type: Attribute) -> Attribute:
 
 
 def with_element(value_type: Attribute, element: Attribute) -> Attribute:
-    """`element`, or a tensor or vector of it with the shape of `value_type`."""
+    """Return `value_type` with another element type; `element` unless a tensor or vector."""
     if isinstance(value_type, TensorType):
         return TensorType(element, value_type.get_shape(), value_type.encoding)
     if isinstance(value_type, VectorType):
@@ -53,32 +56,38 @@ def with_element(value_type: Attribute, element: Attribute) -> Attribute:
 
 
 def attribute(operation: Operation, name: str) -> Attribute | None:
-    """A property or, from sources that do not tell them apart, a discardable attribute."""
+    """Return the property of that name, else the discardable attribute, else `None`.
+
+    Some sources do not distinguish the two.
+    """
     return operation.get_attr_or_prop(name)
 
 
 def block_of(operation: Operation) -> Block:
-    """The block that an operation stands in. Raises ValueError for one that stands in none."""
+    """Return the block that contains an operation. Raises ValueError if it is in none."""
     if operation.parent is None:
         raise ValueError(f"'{operation.name}' stands in no block")
     return operation.parent
 
 
 def symbol_name(operation: Operation) -> str | None:
-    """The name of the symbol that an operation defines, if it defines one."""
+    """Return the name of the symbol that an operation defines; `None` if it defines none."""
     name = attribute(operation, "sym_name")
     return name.data if isinstance(name, StringAttr) else None
 
 
 def boundary_attributes(function: Operation, group: str, index: int) -> Mapping[str, Attribute]:
-    """What a function says of an argument (`arg_attrs`) or a result (`res_attrs`)."""
+    """Return the attributes of a function's argument or result number `index`.
+
+    `group` is `arg_attrs` or `res_attrs`. The mapping is empty if the function has none.
+    """
     found = attribute(function, group)
     entries = cast("ArrayAttr[DictionaryAttr]", found).data if isinstance(found, ArrayAttr) else ()
     return entries[index].data if index < len(entries) else {}
 
 
 def number_list(value: Attribute | None) -> tuple[int, ...]:
-    """The numbers of `array<i64: ...>`, `dense<...>` or `[1 : i64, ...]`; else empty."""
+    """Return the integers of `array<i64: ...>`, `dense<...>` or `[1 : i64, ...]`; else `()`."""
     if isinstance(value, DenseArrayBase | DenseIntOrFPElementsAttr):
         return tuple(map(int, value.get_values()))
     if isinstance(value, ArrayAttr):
@@ -88,14 +97,14 @@ def number_list(value: Attribute | None) -> tuple[int, ...]:
 
 
 def is_number_list(value: Attribute | None) -> bool:
-    """Whether an attribute is of a form that `number_list` reads."""
+    """Return whether `number_list` reads an attribute of this form."""
     return isinstance(value, DenseArrayBase | DenseIntOrFPElementsAttr | ArrayAttr)
 
 
 def is_splat(constant: DenseIntOrFPElementsAttr[Any]) -> bool:
-    """Whether all elements of a constant are the same, bit by bit.
+    """Return whether all elements of a constant are bitwise equal.
 
-    xDSL's own method unpacks every element, takes -0.0 for 0.0, and no NaN for another.
+    xDSL's `is_splat` unpacks every element, treats -0.0 as equal to 0.0 and every NaN as different.
     """
     data = memoryview(constant.data.data)
     size: int = constant.get_element_type().compile_time_size
@@ -103,14 +112,14 @@ def is_splat(constant: DenseIntOrFPElementsAttr[Any]) -> bool:
 
 
 def operation_name(op: Operation) -> str:
-    """The name of an operation, also of one whose dialect is not registered."""
+    """Return the name of an operation, also if it is unregistered."""
     if isinstance(op, UnregisteredOp):
         return op.op_name.data
     return op.name
 
 
 def required(op: Operation, name: str) -> Attribute:
-    """An attribute that must be there."""
+    """Return an attribute or property. Raises OperationError if it is absent."""
     found = attribute(op, name)
     if found is None:
         raise OperationError(op, f"needs the attribute '{name}'")
@@ -118,7 +127,7 @@ def required(op: Operation, name: str) -> Attribute:
 
 
 def flag(op: Operation, name: str) -> bool:
-    """Whether a unit or boolean attribute is set."""
+    """Return whether a unit or boolean attribute is set."""
     found = attribute(op, name)
     if isinstance(found, IntegerAttr):
         return bool(found.value.data)
@@ -126,7 +135,7 @@ def flag(op: Operation, name: str) -> bool:
 
 
 def constant_integer(value: SSAValue) -> int | None:
-    """The number that a value is by an `arith.constant`, else `None`."""
+    """Return the integer that an `arith.constant` defines; `None` for any other value."""
     if isinstance(value, OpResult) and value.op.name == "arith.constant":
         number = attribute(value.op, "value")
         if isinstance(number, IntegerAttr):
@@ -135,7 +144,10 @@ def constant_integer(value: SSAValue) -> int | None:
 
 
 def integer(op: Operation, name: str, default: int | None = None) -> int:
-    """An integer attribute."""
+    """Return the value of an integer attribute, or `default` if the attribute is absent.
+
+    Raises OperationError if it is not an integer, or absent without a default.
+    """
     found = attribute(op, name)
     if found is None and default is not None:
         return default
@@ -145,7 +157,7 @@ def integer(op: Operation, name: str, default: int | None = None) -> int:
 
 
 def text(op: Operation, name: str, default: str = "") -> str:
-    """A string attribute, or the case name of an enumeration attribute."""
+    """Return a string attribute, or the case name of an enum attribute, or `default`."""
     found = attribute(op, name)
     if found is None:
         return default
@@ -154,7 +166,10 @@ def text(op: Operation, name: str, default: str = "") -> str:
 
 
 def integers(op: Operation, name: str) -> tuple[int, ...]:
-    """The integers of a list attribute of any form; none if it is absent."""
+    """Return the integers of a list attribute of any form; `()` if it is absent.
+
+    Raises OperationError if the attribute is not a list of integers.
+    """
     return _integers(op, name, attribute(op, name))
 
 
@@ -165,7 +180,10 @@ def _integers(op: Operation, name: str, value: Attribute | None) -> tuple[int, .
 
 
 def integer_lists(op: Operation, name: str) -> tuple[tuple[int, ...], ...]:
-    """The integers of a list of lists, such as a reassociation; `#shard<axisarray...>` too."""
+    """Return the integers of a nested list, such as a reassociation or `#shard<axisarray...>`.
+
+    Returns `()` if the attribute is absent. Raises OperationError if it is not a list of lists.
+    """
     found = attribute(op, name)
     if found is None:
         return ()
@@ -184,7 +202,10 @@ def integer_lists(op: Operation, name: str) -> tuple[tuple[int, ...], ...]:
 
 
 def operand_groups(op: Operation, operands: Sequence[T]) -> list[Sequence[T]]:
-    """The operands cut by `operandSegmentSizes`; one group if there is no such attribute."""
+    """Split the operands by `operandSegmentSizes`; return one group if there is no such attribute.
+
+    Raises OperationError if `operandSegmentSizes` is not a list of integers.
+    """
     sizes = integers(op, "operandSegmentSizes")
     if not sizes:
         return [operands]
@@ -197,7 +218,12 @@ def operand_groups(op: Operation, operands: Sequence[T]) -> list[Sequence[T]]:
 
 
 def mixed(op: Operation, name: str, dynamic: Sequence[Any]) -> tuple[int, ...]:
-    """A list like `[1, %v, 3]`: the static numbers with the operands' in the holes."""
+    """Return the static list `name` with the values of `dynamic` in place of dynamic entries.
+
+    Example: `[1, %v, 3]`.
+
+    Raises OperationError if there are more dynamic entries than values, or no list of integers.
+    """
     numbers = integers(op, name)
     if numbers.count(DYNAMIC_INDEX) > len(dynamic):
         raise OperationError(op, f"has more holes in '{name}' than operands to fill them")
@@ -205,7 +231,10 @@ def mixed(op: Operation, name: str, dynamic: Sequence[Any]) -> tuple[int, ...]:
 
 
 def symbol(op: Operation, name: str) -> str:
-    """The symbol that an attribute refers to; nested references are joined by `::`."""
+    """Return the symbol that an attribute refers to; nested references are joined by `::`.
+
+    Raises OperationError if the attribute is absent or not a symbol.
+    """
     found = attribute(op, name)
     if isinstance(found, SymbolRefAttr):
         nested = [part.data for part in found.nested_references.data]
@@ -216,11 +245,12 @@ def symbol(op: Operation, name: str) -> str:
 
 
 def kept_dimensions(sizes: Sequence[int], slice_shape: Sequence[int]) -> tuple[int, ...] | None:
-    """For each dimension of a slice's type, the dimension of the tensor that it is a part of.
+    """Return the source dimension of each dimension of a rank-reduced slice.
 
-    Dimensions of size 1 may be dropped, the last ones first where several could be, as in MLIR's
-    `computeRankReductionMask`. Sizes known at run time are negative on both sides. `None` where
-    the shape is not that of such a slice.
+    `sizes` is the slice's size per source dimension, `slice_shape` the shape of its type.
+    Dimensions of size 1 may be dropped, trailing ones first where there is a choice, as in MLIR's
+    `computeRankReductionMask`. Dynamic sizes are negative in both lists. Returns `None` if no such
+    slice has this shape.
     """
     kept: list[int] = []
     for dimension, size in enumerate(sizes):
@@ -233,7 +263,7 @@ def kept_dimensions(sizes: Sequence[int], slice_shape: Sequence[int]) -> tuple[i
 
 
 def parts_of(attribute: Attribute) -> Iterable[Attribute]:
-    """The attributes and types that one directly consists of."""
+    """Return the attributes and types that an attribute directly contains."""
     if isinstance(attribute, ArrayAttr):
         return cast("ArrayAttr[Attribute]", attribute).data
     if isinstance(attribute, DictionaryAttr):
@@ -242,8 +272,10 @@ def parts_of(attribute: Attribute) -> Iterable[Attribute]:
 
 
 def nested_attributes(attribute: Attribute, seen: set[int]) -> Iterator[Attribute]:
-    """An attribute and all inside it but those in `seen`, which grows: each object once, by its
-    `id`. Most are the very same, and comparing them in substance is dear.
+    """Yield an attribute and all attributes nested in it, except those whose `id` is in `seen`.
+
+    Adds the `id` of each yielded attribute to `seen`. Most nested attributes are the same objects,
+    and comparing them by value is expensive.
     """
     stack = [attribute]
     while stack:

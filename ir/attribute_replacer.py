@@ -1,4 +1,4 @@
-"""Replaces attributes and types in operations, as MLIR's AttrTypeReplacer does."""
+"""Replace attributes and types in operations, as MLIR's AttrTypeReplacer does."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from xdsl.rewriter import Rewriter
 
 
 class AttributeReplacer(ABC):
-    """Replaces attributes and what is inside of attributes; each is asked about once."""
+    """Replaces attributes and the attributes nested in them; caches the replacement of each."""
 
     def __init__(self) -> None:
         self._replaced: dict[Attribute, Attribute] = {}
 
     @abstractmethod
     def replacement(self, attribute: Attribute) -> Attribute | None:
-        """What stands for an attribute, with all inside it; `None` to look inside."""
+        """Return the complete replacement of an attribute; `None` to recurse into its parts."""
 
     def replace(self, attribute: Attribute) -> Attribute:
-        """The attribute with everything in it replaced."""
+        """Return the attribute with everything nested in it replaced."""
         known = self._replaced.get(attribute)
         if known is None:
             known = self.replacement(attribute)
@@ -44,7 +44,7 @@ class AttributeReplacer(ABC):
         return attribute
 
     def replace_in(self, operation: Operation) -> None:
-        """Replace in an operation's attributes, and in the types of its results and arguments."""
+        """Replace in an operation's attributes and the types of its results and block arguments."""
         for group in (operation.properties, operation.attributes):
             for name, attribute in group.items():
                 group[name] = self.replace(attribute)

@@ -1,4 +1,4 @@
-"""Orders and reachability, of functions by their calls too, in time linear in the edges."""
+"""Graph orders and reachability, for call graphs and other graphs, in time linear in the edges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ F = TypeVar("F", bound=Hashable)
 
 
 def postorder(roots: Iterable[F], following: Callable[[F], Iterable[F]]) -> list[F]:
-    """What is reached from some roots, each behind what follows it, circles aside."""
+    """Return the nodes reachable from `roots`, each after its successors (except in cycles)."""
     order: list[F] = []
     seen: set[F] = set()
     for root in roots:
@@ -31,7 +31,10 @@ def postorder(roots: Iterable[F], following: Callable[[F], Iterable[F]]) -> list
 
 
 def by_needs(needs: Mapping[F, Collection[F]], number: Callable[[F], int]) -> Iterator[F]:
-    """Everything behind what it needs, else in the order of its numbers, which are distinct."""
+    """Yield every node after the nodes that it needs; among ready nodes, the smallest number first.
+
+    A topological sort. `number` must be distinct for each node. Nodes on a cycle are not yielded.
+    """
     needed_by: dict[F, list[F]] = {each: [] for each in needs}
     for each, others in needs.items():
         for other in others:
@@ -50,7 +53,7 @@ def by_needs(needs: Mapping[F, Collection[F]], number: Callable[[F], int]) -> It
 
 
 class CallGraph(Generic[F]):
-    """The calls between functions, from each function to those that it calls."""
+    """The functions that each function calls, and the reverse edges."""
 
     def __init__(self, callees: Mapping[F, Collection[F]]) -> None:
         self._callees = callees
@@ -60,29 +63,30 @@ class CallGraph(Generic[F]):
                 self._callers[callee].append(caller)
 
     def callees(self, function: F) -> Collection[F]:
-        """What a function calls, as often as it does."""
+        """Return the functions that a function calls, with repetitions."""
         return self._callees[function]
 
     def reached_from(self, functions: Iterable[F]) -> list[F]:
-        """The functions, and those that they call directly or through others."""
+        """Return the given functions and all functions that they call directly or indirectly."""
         return _reached(functions, self._callees)
 
     def reaching(self, functions: Iterable[F]) -> list[F]:
-        """The functions, and those that call them directly or through others."""
+        """Return the given functions and all functions that call them directly or indirectly."""
         return _reached(functions, self._callers)
 
     def callees_first(self) -> list[F]:
-        """All functions in an order in which callees precede callers, recursion aside.
+        """Return all functions, callees before callers, except for one call of each cycle.
 
-        a -> b -> c, c -> b gives c, b, a: one call of a circle goes against the order.
+        With a -> b -> c and c -> b this gives c, b, a.
         """
         return postorder(self._callees, self._callees.__getitem__)
 
     def recursive(self) -> set[F]:
-        """The functions that call themselves, directly or through others.
+        """Return the functions that call themselves directly or indirectly.
 
-        Kosaraju's strongly connected components: callers first, what calls a function and has
-        not been taken yet is in its component.
+        Uses Kosaraju's algorithm for strongly connected components. Roots are taken callers first;
+        a component consists of the functions that reach its root and are not in an earlier
+        component.
         """
         found: set[F] = set()
         taken: set[F] = set()

@@ -1,6 +1,6 @@
-"""What is wrong with types and attributes of an operation, in the words of MLIR.
+"""Describe violated type and attribute constraints of an op in MLIR's wording.
 
-xDSL's definitions tell of it in terms of their classes: "f32 should be of base attribute index".
+xDSL's own messages name its Python classes: "f32 should be of base attribute index".
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _FROM_VARIABLE = re.compile(r"attribute (.*) expected from variable '.*', but go
 
 
 class _NotDescribedError(Exception):
-    """A constraint takes what no words are known for: xDSL's own must do."""
+    """Raised for a constraint without a description here; xDSL's own message is used instead."""
 
 
 def constraint_error(operation: IRDLOperation) -> str | None:
-    """What the definition of an operation refuses of its operands, results and properties.
+    """Return which operand, result or property of an op violates its definition, as a message.
 
-    Returns None if that is nothing, or something else, such as the number of operands.
+    Returns `None` if none does, or if something else is wrong, such as the number of operands.
     """
     definition = operation.get_irdl_definition()
     try:
@@ -84,7 +84,7 @@ def _refused_values(operation: IRDLOperation, definition: OpDef) -> str | None:
             try:
                 types = tuple(_types(operation, name))
             except (VerifyException, LookupError, ValueError):
-                return None  # There are more or fewer than the definition has names for.
+                return None  # The number of operands or results does not match the definition.
             if (refused := _refused(entry, types, context)) is not None:
                 place, expected = refused
                 found = types[place] if place < len(types) else "none"
@@ -94,7 +94,11 @@ def _refused_values(operation: IRDLOperation, definition: OpDef) -> str | None:
 
 
 def refused_while_reading(failure: VerifyException) -> str | None:
-    """What a constraint says that was asked while an operation was read, before it was there."""
+    """Return the message for a constraint that failed while an op was parsed; `None` if unknown.
+
+    There is no op yet at that point, so the constraint and the types come from the frames of the
+    traceback.
+    """
     frame = failure.__traceback__
     while frame is not None:
         names = frame.tb_frame.f_locals
@@ -123,7 +127,7 @@ def _types(operation: IRDLOperation, name: str) -> Iterator[Attribute]:
 def _refused(
     entry: OperandDef | ResultDef, types: Sequence[Attribute], context: VerificationContext
 ) -> tuple[int, str] | None:
-    """The place of the first type that is refused, and what should be there."""
+    """Return the index of the first violating type and a description of the expected type."""
     try:
         entry.constr.verify(types, context)
     except VerifyException as failure:
@@ -154,8 +158,8 @@ def _expected(constraint: AnyConstraint, failure: VerifyException) -> str:
 
 
 def description(constraint: AnyConstraint) -> str:
-    """What a constraint takes: `index`, `vector of integer`, `memref or ranked tensor`."""
-    # Variables, messages, and sequences of one kind, around what they are of.
+    """Return a description of what a constraint accepts: `index`, `vector of integer`, ..."""
+    # Unwrap variables, custom messages and ranges of one constraint.
     inner = getattr(constraint, "constr", getattr(constraint, "constraint", None))
     if isinstance(inner, AttrConstraint | RangeConstraint):
         return description(cast("AnyConstraint", inner))
@@ -179,7 +183,7 @@ _ANY = "of another kind"
 
 
 def _alternatives(constraints: Sequence[AnyConstraint]) -> str:
-    """`integer or index, or vector or ranked tensor of these`."""
+    """Describe a union: `integer or index, or vector or ranked tensor of these`."""
     classes = {each.attr for each in constraints if isinstance(each, BaseAttr)}
     if classes >= _FLOATS:
         rest = (x for x in constraints if not (isinstance(x, BaseAttr) and x.attr in _FLOATS))
@@ -201,7 +205,7 @@ def _kind(cls: type[Attribute]) -> str:
 
 
 def _with_parameters(constraint: ParamAttrConstraint[Any]) -> str:
-    """`i32`, `vector of integer`: of the parameters only those that say something."""
+    """Return `i32` or `vector of integer`; unconstrained parameters are left out."""
     base = cast("type[Attribute]", constraint.base_attr)
     fixed = [each.attr for each in constraint.param_constrs if isinstance(each, EqAttrConstraint)]
     if base is IntegerType and len(fixed) == len(constraint.param_constrs):

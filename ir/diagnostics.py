@@ -1,8 +1,8 @@
-"""Errors and remarks about operations, before a driver knows where to print them.
+"""Errors, remarks and reports about operations, independent of how they are printed.
 
-A pass raises `OperationError`; whoever reads the text (mesh-opt, a test, another compiler's
-driver) turns the operation into `file:line:col`. Remarks go to the sink of the current context
-and cost nothing where there is none.
+A pass raises `OperationError`. The caller that has the source text (mesh-opt, a test, the driver of
+another compiler) converts the operation into `file:line:col`. Remarks go to the sink of the current
+context and cost nothing without one.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from xdsl.ir import Operation
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A second place or fact that an error or remark needs to be understood."""
+    """A secondary location or fact that explains an error or a remark."""
 
     message: str
     operation: Operation | None = None
 
 
 class OperationError(Exception):
-    """What is wrong with a program, at which operation, and what would be right.
+    """An error in a program: the operation, what is wrong, and what would be valid.
 
-    Printed as `file:line:col: error: 'op.name' op message`, so the message starts in lower
-    case and does not name the operation again.
+    It is printed as `file:line:col: error: 'op.name' op message`, so the message starts in lower
+    case and does not repeat the op's name.
     """
 
     def __init__(self, operation: Operation, message: str, notes: Sequence[Note] = ()) -> None:
@@ -37,11 +37,11 @@ class OperationError(Exception):
         self.message = message
         self.notes = tuple(notes)
         self.others: tuple[OperationError, ...] = ()
-        """What is wrong besides, for who tells all of it."""
+        """Further errors of the same run, for a driver that prints all of them."""
 
 
 def raise_all(errors: Sequence[OperationError]) -> None:
-    """Raise the first of some errors, which has the others with it; nothing if there is none."""
+    """Raise the first error with the rest attached as `others`. Do nothing if there are none."""
     if errors:
         errors[0].others = tuple(errors[1:])
         raise errors[0]
@@ -49,7 +49,7 @@ def raise_all(errors: Sequence[OperationError]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something that a pass decided and that its user may want to know."""
+    """A decision of a pass that its user may want to know."""
 
     category: str
     operation: Operation
@@ -61,20 +61,20 @@ _sink: ContextVar[Callable[[Remark], None] | None] = ContextVar("remark_sink", d
 
 
 def remark(category: str, operation: Operation, message: str, notes: Sequence[Note] = ()) -> None:
-    """Report a decision of a pass under a category such as `sharding` or `encoding`."""
+    """Emit a remark under a category such as `sharding` or `encoding`."""
     sink = _sink.get()
     if sink is not None:
         sink(Remark(category, operation, message, tuple(notes)))
 
 
 def remarks_wanted() -> bool:
-    """Whether anybody listens: ask before doing work only to word a remark."""
+    """Return whether a sink is set. Check this before doing work only to word a remark."""
     return _sink.get() is not None
 
 
 @contextmanager
 def remarks_to(sink: Callable[[Remark], None] | None) -> Generator[None]:
-    """Send every remark made inside the `with` block to `sink`, or to nobody."""
+    """Send the remarks made inside the `with` block to `sink`; `None` drops them."""
     token = _sink.set(sink)
     try:
         yield
@@ -84,7 +84,7 @@ def remarks_to(sink: Callable[[Remark], None] | None) -> Generator[None]:
 
 @contextmanager
 def remarks_also_to(sink: Callable[[Remark], None]) -> Generator[None]:
-    """Send every remark made inside the `with` block to `sink`, and to where it went before."""
+    """Send the remarks made inside the `with` block to `sink` in addition to the current sink."""
     outer = _sink.get()
 
     def both(remark: Remark) -> None:
@@ -100,15 +100,14 @@ _reports: ContextVar[Callable[[str], object] | None] = ContextVar("reports", def
 
 
 def report(text: str) -> None:
-    """Print what a pass was asked for beside the program: on standard error, unless it is sent
-    elsewhere."""
+    """Write the output of a pass (a graph, statistics) to the current reporter, or to stderr."""
     write = _reports.get()
     (write or sys.stderr.write)(text)
 
 
 @contextmanager
 def reports_to(write: Callable[[str], object]) -> Generator[None]:
-    """Send the reports of passes inside the `with` block to a function."""
+    """Send the textual output of passes inside the `with` block to `write`."""
     token = _reports.set(write)
     try:
         yield

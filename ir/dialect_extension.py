@@ -1,4 +1,4 @@
-"""Ways to make dialects: from files, by extending xDSL's, by repeating a class under many names."""
+"""Build dialects: from modules, by extending xDSL's dialects, or by deriving similar op classes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def dialect_of(
     *modules: ModuleType | Mapping[str, object],
     interfaces: Sequence[DialectInterface] = (),
 ) -> Dialect:
-    """The dialect of the operations and attributes that modules define under its name; the module
-    that asks is its `globals()`.
+    """Return a dialect of the ops and attributes that the given modules define under its name.
 
-    Those in a list `ROWS` count; classes whose Python names begin with an underscore do not.
+    A module is given as itself or as its `globals()`. Classes in a list `ROWS` of a module are
+    included; classes whose Python names begin with an underscore are not.
     """
     spaces = [vars(each) if isinstance(each, ModuleType) else each for each in modules]
     defined = [value for space in spaces for value in space.values()]
@@ -39,14 +39,14 @@ def dialect_of(
     ]
 
     def public(kind: type[KindT]) -> list[type[KindT]]:
-        # `issubclass` of an abstract class would ask all classes below it.
+        # `issubclass` with an abstract class would check all of its subclasses.
         return [cast("type[KindT]", each) for each in named if kind in each.__mro__]
 
     return Dialect(name, public(Operation), public(Attribute), list(interfaces))
 
 
 def extended(base: Dialect, operations: Sequence[type[Operation]]) -> Dialect:
-    """The dialect with the given operations added, or put in the place of their namesakes."""
+    """Return the dialect with operations added, or replaced where the names are the same."""
     names = {operation.name for operation in operations}
     kept = [operation for operation in base.operations if operation.name not in names]
     interface = base.get_interface(DialectInterface)
@@ -61,10 +61,10 @@ def extended(base: Dialect, operations: Sequence[type[Operation]]) -> Dialect:
 def variant(
     prototype: type[OperationT], name: str, members: dict[str, object] | None = None
 ) -> type[OperationT]:
-    """An operation class that differs from a defined one in its name and in plain members.
+    """Return a subclass of an op class with another op name and additional plain members.
 
-    Operands, results, properties and traits are the prototype's. A class made so costs a tenth
-    of one that goes through `irdl_op_definition`, which matters to dialects of eighty operations.
+    Operands, results, properties and traits are those of the prototype. Creating such a class costs
+    a tenth of `irdl_op_definition`, which matters for dialects with eighty similar ops.
     """
     definition = replace(prototype.get_irdl_definition(), name=name)
     words = name.partition(".")[2].split("_")
@@ -83,12 +83,12 @@ def variant(
 
 
 def plain_type(name: str, doc: str) -> type[ParametrizedAttribute]:
-    """The type of a name that has no parameters; `doc` is its docstring."""
+    """Return a parameterless type class of that name, with `doc` as its docstring."""
     return _plain(name, doc, "Type", (ParametrizedAttribute, TypeAttribute))
 
 
 def plain_attribute(name: str, doc: str) -> type[ParametrizedAttribute]:
-    """The attribute of a name that has no parameters; `doc` is its docstring."""
+    """Return a parameterless attribute class of that name, with `doc` as its docstring."""
     return _plain(name, doc, "Attr", (ParametrizedAttribute,))
 
 

@@ -1,6 +1,6 @@
-"""What flags of a command line ask of all passes, under the names that IREE has for them.
+"""Command line flags that apply to all passes, named as in IREE.
 
-They say what holds where the program does not: an attribute of the module goes before its flag.
+They are defaults: an attribute in the module overrides its flag.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Flags:
-    """What holds for all passes of a run; `None` leaves it to the pass."""
+    """Settings for all passes of one run; `None` means the default of the pass."""
 
     largest_allocation: int | None = None
-    """Bytes of a resource at most."""
+    """The largest size of one resource, in bytes."""
     offset_alignment: int | None = None
-    """What offsets in resources are multiples of, in bytes."""
+    """The alignment of offsets within resources, in bytes."""
     index_bits: int | None = None
-    """The width of the indices that kernels are given."""
+    """The bit width of the index operands of kernels."""
     alias_mutable_bindings: bool = False
-    """Whether one binding may be of parts that are written and others that are read."""
+    """Whether one binding may combine ranges that are written with ranges that are read."""
     favor: str = "min-peak-memory"
-    """What partitions of a program are chosen for."""
+    """The criterion for partitioning the stream program, as in `#stream.partitioning_config`."""
     scalable_vectors: bool = False
-    """Whether tiles are multiplied by the vector scale of machines that have one."""
+    """Whether tile sizes are multiplied by the vector scale on targets with scalable vectors."""
 
 
 _flags: ContextVar[Flags] = ContextVar("flags", default=Flags())  # noqa: B039 - it is frozen
 
 
 def flags() -> Flags:
-    """The flags of this run."""
+    """Return the flags of the current run."""
     return _flags.get()
 
 
 @contextmanager
 def run_with(flags: Flags) -> Generator[None]:
-    """Let passes inside see these flags."""
+    """Make these flags visible to passes inside the `with` block."""
     token = _flags.set(flags)
     try:
         yield

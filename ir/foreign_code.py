@@ -1,9 +1,10 @@
-"""Functions of other packages: what they raise is told with their names, where it happened.
+"""Attribute exceptions to the functions of other packages that raise them.
 
     'acme.softmax' op in rule acme.rules.softmax_rule: ZeroDivisionError: division by zero
 
-Registries guard what they are given, so that nobody takes a fault of such a function for one of
-ours. What a program may be refused for, an `OperationError`, passes as it is.
+Registries wrap the functions that they are given, so that a fault in such a function is not
+reported as a bug of this project. An `OperationError`, which rejects a program, passes through
+unchanged.
 """
 
 from __future__ import annotations
@@ -25,42 +26,47 @@ R = TypeVar("R")
 
 OWN_PACKAGE = __name__.partition(".")[0]
 PASSED_ON = (OperationError, MemoryError, RecursionError)
-"""What says enough by itself."""
+"""Exceptions that pass through unchanged."""
 
 DEPENDENCIES = frozenset(
     ("llvmlite", "ml_dtypes", "mpi4py", "networkx", "numba", "numpy", "scipy", "xdsl")
 )
-"""Packages that run nobody's functions but those that they are given."""
+"""Packages that call no user functions except those passed to them.
+
+Exceptions raised in them are attributed to their callers.
+"""
 
 
 def is_foreign(module: str | None) -> bool:
-    """Whether a module is of another package."""
+    """Return whether a module belongs to another package."""
     return (module or OWN_PACKAGE).partition(".")[0] != OWN_PACKAGE
 
 
 def name_of(function: object) -> str:
-    """The module and the name of a function or class."""
+    """Return the qualified name of a function or class, with its module."""
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return f"{getattr(function, '__module__', None) or type(function).__module__}.{name}"
 
 
 def told(error: BaseException) -> str:
-    """An exception as the last line of its traceback."""
+    """Return an exception as in the last line of a traceback: `ValueError: message`."""
     text = str(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 class ForeignFault(OperationError):
-    """What code of another package has raised: its mistake, and nothing that it cannot do."""
+    """A bug in code of another package, as opposed to a program that it does not support."""
 
 
 @contextmanager
 def _naming(
     kind: str, operation: object, name: Callable[[Exception], str | None]
 ) -> Generator[None]:
-    """What is raised here becomes an error of the operation that says in what it arose.
+    """Convert exceptions in the `with` block to a `ForeignFault` at `operation`.
 
-    Where `name` knows no name, the exception passes as it is.
+    The message names the function.
+
+    An exception passes through unchanged if `name` returns `None` for it.
     """
     try:
         yield
@@ -75,9 +81,10 @@ def _naming(
 
 
 def guarded(kind: str, function: Callable[P, R], position: int = 0) -> Callable[P, R]:
-    """The function, with its name in what it raises if it is of another package.
+    """Wrap a function of another package so that its name is in the errors that it raises.
 
-    `kind` is what it is registered as, `position` that of its argument that is the operation.
+    `kind` is what the function is registered as. `position` is the index of the argument that is
+    the operation. Functions of this package are returned unchanged.
     """
     if not is_foreign(getattr(function, "__module__", None)):
         return function
@@ -103,9 +110,10 @@ def guarded(kind: str, function: Callable[P, R], position: int = 0) -> Callable[
 
 
 def blamed(kind: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorates a function of ours that is about its first argument, an operation.
+    """Return a decorator for a function of this package whose first argument is an operation.
 
-    If it fails in a function of another package, that is named, and said to be a `kind`.
+    If an exception originates in a function of another package, the error names that function and
+    calls it a `kind`.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -120,9 +128,9 @@ def blamed(kind: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def culprit(error: BaseException) -> str | None:
-    """The function of another package in which an exception arose, `None` if it was in ours.
+    """Return the function of another package that raised an exception; `None` if there is none.
 
-    What the standard library and our own dependencies raise is the affair of who called them.
+    Exceptions from the standard library and from `DEPENDENCIES` count as raised by their callers.
     """
     found: str | None = None
     trace: TracebackType | None = error.__traceback__

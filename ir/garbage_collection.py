@@ -1,6 +1,7 @@
-"""Passes that make many objects and hardly any garbage go without the collector.
+"""Suspend Python's cyclic garbage collector.
 
-It would go over the whole program again and again, the more often the larger the program is.
+A pass creates many objects and hardly any garbage. The collector would traverse the whole program
+repeatedly, and more often for larger programs.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_garbage_collection() -> Generator[None]:
-    """No automatic collections inside; afterwards as before."""
+    """Disable automatic collection inside the `with` block and restore its state afterwards."""
     enabled = gc.isenabled()
     gc.disable()
     try:

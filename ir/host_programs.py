@@ -1,4 +1,4 @@
-"""Host programs, of `func` or `util`: their functions and calls, and a walk without kernels."""
+"""The functions and calls of host programs (`func` or `util`), and a walk that skips kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .symbols import root_symbol
 
 FUNCTIONS = frozenset({"func.func", "util.func"})
 FUNCTIONS_AND_INITIALIZERS = FUNCTIONS | {"util.initializer"}
-"""Operations whose regions see nothing of what is around them."""
+"""Functions and initializers, whose bodies are isolated from above."""
 
 CALLS = frozenset({"func.call", "util.call"})
 RETURNS = frozenset({"func.return", "util.return"})
@@ -23,25 +23,25 @@ KERNEL_IN_PLACE = "flow.dispatch.workgroups"
 DISPATCH_REGION = "flow.dispatch.region"
 
 ABI_AFFINITY = "iree.abi.affinity"
-"""On arguments and results of functions that callers see: the device that they are on."""
+"""On arguments and results of public functions: the device that holds the value."""
 
 
 def host_operations(module: ModuleOp) -> Iterator[Operation]:
-    """All operations of the host program, in order: those of kernels are left out."""
+    """Yield all operations of the host program in order, without the bodies of kernels."""
     for operation in module.body.block.ops:
         if operation.name not in EXECUTABLES:
             yield from _outside_of_kernels(operation)
 
 
 def calls_in(operation: Operation) -> Iterator[tuple[Operation, str]]:
-    """The calls inside of an operation, and the names of what they call."""
+    """Yield the calls nested in an operation, each with the name of its callee."""
     for inner in walk(operation):
         if inner.name in CALLS:
             yield inner, root_symbol(inner, "callee")
 
 
 def call_graph(functions: Mapping[str, Operation]) -> CallGraph[str]:
-    """The calls between functions, which are given by their names."""
+    """Return the call graph of functions, which are given by name."""
     return CallGraph(
         {
             name: [callee for _, callee in calls_in(function) if callee in functions]

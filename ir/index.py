@@ -1,4 +1,4 @@
-"""Index arithmetic on numbers and SSA values: numbers stay numbers, values become operations."""
+"""Index arithmetic on integers and SSA values: integers are folded, values produce ops."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ NO_SIGNED_WRAP = IntegerOverflowAttr([IntegerOverflowFlag.NSW])
 
 
 def constant_index(value: int, builder: Builder) -> SSAValue:
-    """An index constant."""
+    """Create an `arith.constant` of index type."""
     return builder.insert(ConstantOp(IntegerAttr(value, INDEX))).result
 
 
 def emit_size(
     formula: StorageFormula, dynamic_sizes: Sequence[SSAValue], builder: Builder
 ) -> SSAValue:
-    """The bytes of a formula, given the sizes of its dynamic dimensions in order.
+    """Emit the computation of a storage size in bytes from the dynamic dimension sizes, in order.
 
-    Static factors are folded into one constant, which comes last.
+    Static factors are folded into one constant, which is multiplied last.
     """
     if formula.is_static:
         return constant_index(formula.evaluate(), builder)
@@ -67,7 +67,7 @@ def emit_size(
 
 
 def _tiles(extent: Extent, size: SSAValue, builder: Builder) -> tuple[int, SSAValue]:
-    """A dynamic extent as a number times a value: the tile's size and how many there are."""
+    """Return the stored extent of a dynamic dimension as (tile size, number of tiles)."""
     if extent.padding:
         size = builder.insert(AddiOp(size, constant_index(extent.padding, builder))).result
     multiple = extent.multiple * (LARGEST_VECTOR_SCALE if extent.scalable else 1)
@@ -83,7 +83,7 @@ def _multiply(left: SSAValue, right: SSAValue, builder: Builder) -> SSAValue:
 
 
 def emit_largest(values: Sequence[SSAValue], builder: Builder) -> SSAValue:
-    """The largest of some index values that are not negative."""
+    """Emit the maximum of non-negative index values."""
     largest, *rest = values
     for value in rest:
         largest = builder.insert(MaxUIOp(largest, value)).result
@@ -91,11 +91,11 @@ def emit_largest(values: Sequence[SSAValue], builder: Builder) -> SSAValue:
 
 
 IndexOrInt: TypeAlias = int | SSAValue
-"""A number that is known now, or a value of type index."""
+"""An integer known at compile time, or an SSA value of index type."""
 
 
 def known(value: SSAValue) -> IndexOrInt:
-    """The number that a value is, if it is an arith constant; else the value."""
+    """Return the integer that an `arith.constant` defines; otherwise the value itself."""
     if isinstance(value, OpResult) and isinstance(value.op, ConstantOp):
         attribute = value.op.value
         if isinstance(attribute, IntegerAttr):
@@ -104,21 +104,21 @@ def known(value: SSAValue) -> IndexOrInt:
 
 
 _OPERATIONS = {"addi_i64": AddiOp, "subi_i64": SubiOp, "minsi_i64": MinSIOp}
-"""The operations on indices by the names of instructions."""
+"""The op class for each index instruction."""
 
 
 class IndexArithmetic(IndexFolding[SSAValue], ABC):
-    """Arithmetic on indices. Operations are made only where a result is not known."""
+    """Emits index arithmetic and folds it where the result is known."""
 
     OVERFLOW: ClassVar[IntegerOverflowAttr | None] = None
-    """What is said of products."""
+    """The overflow flags of products, if any."""
 
     @abstractmethod
     def insert(self, operation: Operation) -> SSAValue:
-        """Put an operation in its place; returns its first result."""
+        """Insert an operation and return its first result."""
 
     def index(self, number: IndexOrInt) -> SSAValue:
-        """A number as a value."""
+        """Return an integer or index value as an SSA value."""
         if isinstance(number, SSAValue):
             return number
         return self.insert(ConstantOp(IntegerAttr(number, INDEX)))
@@ -129,7 +129,7 @@ class IndexArithmetic(IndexFolding[SSAValue], ABC):
         return self.binary(_OPERATIONS[name], left, right)
 
     def sum(self, left: SSAValue, right: IndexOrInt) -> SSAValue:
-        """`left + right`, either of which may be a constant; none is made anew for it."""
+        """Return `left + right`. Constants are folded, and adding 0 returns the other operand."""
         one, other = known(left), known(right) if isinstance(right, SSAValue) else right
         if other == 0:
             return left
@@ -140,19 +140,19 @@ class IndexArithmetic(IndexFolding[SSAValue], ABC):
         return self.binary(AddiOp, left, right)
 
     def divide(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """left / right of numbers that are not negative, rounded down."""
+        """Return `left / right`, rounded down, for non-negative operands."""
         if isinstance(left, int) and isinstance(right, int):
             return left // right
         return left if right == 1 else self.binary(DivUIOp, left, right)
 
     def remainder(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """left mod right of numbers that are not negative."""
+        """Return `left mod right` for non-negative operands."""
         if isinstance(left, int) and isinstance(right, int):
             return left % right
         return 0 if right == 1 else self.binary(RemUIOp, left, right)
 
     def maximum(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """The larger of two numbers with signs."""
+        """Return the signed maximum."""
         if isinstance(left, int) and isinstance(right, int):
             return max(left, right)
         return self.binary(MaxSIOp, left, right)
@@ -163,7 +163,7 @@ class IndexArithmetic(IndexFolding[SSAValue], ABC):
         left: IndexOrInt,
         right: IndexOrInt,
     ) -> SSAValue:
-        """What an operation makes of two numbers that are not both known."""
+        """Emit a binary op. At least one operand is not known."""
         return self.insert(make(self.index(left), self.index(right)))
 
     def _product(self, left: SSAValue, right: SSAValue) -> Operation:
@@ -174,7 +174,7 @@ class IndexArithmetic(IndexFolding[SSAValue], ABC):
 
 
 class BuilderIndices(IndexArithmetic):
-    """Index arithmetic where a builder is. Products of sizes do not wrap."""
+    """Emits index arithmetic at a builder's insertion point. Products have the `nsw` flag."""
 
     OVERFLOW = NO_SIGNED_WRAP
 
@@ -185,7 +185,7 @@ class BuilderIndices(IndexArithmetic):
         return self._builder.insert(operation).results[0]
 
     def bytes_of(self, elements: IndexOrInt, bits: int, *, round_up: bool) -> IndexOrInt:
-        """The bytes of some elements; elements of less than a byte are packed."""
+        """Return the size in bytes of a number of elements; sub-byte elements are packed."""
         if bits >= 8:
             return self.multiply(elements, bits // 8)
         total = self.multiply(elements, bits)
@@ -195,9 +195,9 @@ class BuilderIndices(IndexArithmetic):
 
 
 def is_contiguous(lengths: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]) -> bool:
-    """Whether a part of these lengths is one run of a row-major tensor, as far as is known.
+    """Return whether a slice of these lengths is provably contiguous in a row-major tensor.
 
-    It is if every dimension after the first with a length other than one is taken whole.
+    It is contiguous if every dimension after the first one with a length other than 1 is complete.
     """
     several = False
     for length, size in zip(lengths, sizes, strict=True):
@@ -210,7 +210,7 @@ def is_contiguous(lengths: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]) ->
 def reaches_end(
     starts: Sequence[IndexOrInt], lengths: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]
 ) -> bool:
-    """Whether the last element of a part is the last one of all, as far as is known."""
+    """Return whether a slice provably includes the last element of the tensor."""
     return all(
         (start == 0 and length == size)
         or (
@@ -224,7 +224,7 @@ def reaches_end(
 
 
 def is_multiple(indices: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt], unit: int) -> bool:
-    """Whether `IndexFolding.linear` is a multiple of `unit`, as far as is known."""
+    """Return whether `IndexFolding.linear` is provably a multiple of `unit`."""
     stride, is_exact, position = 1, True, 0
     for index, size in zip(reversed(indices), reversed(sizes), strict=True):
         if isinstance(index, int) and is_exact:

@@ -1,4 +1,4 @@
-"""Index arithmetic that folds: on numbers it is done at once, else an instruction does it."""
+"""Index arithmetic with constant folding: integers are computed, other values emit instructions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
-"""A value that is known at run time only; it is no integer."""
+"""A value that is known only at run time. It must not be an `int`."""
 
 
 class IndexFolding(ABC, Generic[V]):
@@ -15,7 +15,7 @@ class IndexFolding(ABC, Generic[V]):
 
     @abstractmethod
     def index_instruction(self, name: str, left: int | V, right: int | V) -> V:
-        """Write an instruction on indices, which has the name of a primitive (`addi_i64`)."""
+        """Emit an instruction on indices, given the name of its primitive, such as `addi_i64`."""
 
     def add(self, left: int | V, right: int | V) -> int | V:
         """`left + right`."""
@@ -44,20 +44,20 @@ class IndexFolding(ABC, Generic[V]):
         return left if right == 1 else self.index_instruction("muli_i64", left, right)
 
     def minimum(self, left: int | V, right: int | V) -> int | V:
-        """The smaller one."""
+        """Return the signed minimum."""
         if isinstance(left, int) and isinstance(right, int):
             return min(left, right)
         return left if left == right else self.index_instruction("minsi_i64", left, right)
 
     def product(self, factors: Sequence[int | V]) -> int | V:
-        """The product of sizes; what is known is multiplied first."""
+        """Return the product; integers are multiplied first."""
         result: int | V = 1
         for factor in known_first(factors):
             result = self.multiply(result, factor)
         return result
 
     def linear(self, indices: Sequence[int | V], sizes: Sequence[int | V]) -> int | V:
-        """The row-major position of a multi-index."""
+        """Return the row-major linear index of a multi-index."""
         position: int | V = 0
         for index, size in zip(indices, sizes, strict=True):
             position = self.add(self.multiply(position, size), index)
@@ -65,35 +65,35 @@ class IndexFolding(ABC, Generic[V]):
 
 
 class FoldingIndices(IndexFolding[V]):
-    """The same with quotients and comparisons."""
+    """Index arithmetic with division, remainder and comparison as well."""
 
     def floor_divide(self, left: int | V, right: int | V) -> int | V:
-        """`floor(left / right)` for a positive `right`; by 0 it gives anything."""
+        """Return `floor(left / right)` for a positive `right`; the result for 0 is unspecified."""
         if isinstance(left, int) and isinstance(right, int) and right:
             return left // right
         return left if right == 1 else self.index_instruction("floordivsi_i64", left, right)
 
     def ceiling_divide(self, left: int | V, right: int | V) -> int | V:
-        """`ceil(left / right)` for a positive `right`; by 0 it gives anything."""
+        """Return `ceil(left / right)` for a positive `right`; the result for 0 is unspecified."""
         if isinstance(left, int) and isinstance(right, int) and right:
             return -(-left // right)
         return left if right == 1 else self.index_instruction("ceildivsi_i64", left, right)
 
     def modulo(self, left: int | V, right: int | V) -> int | V:
-        """`left - right * floor(left / right)` for a positive `right`; by 0 it gives anything."""
+        """Return `left - right * floor(left / right)` for a positive `right`; unspecified for 0."""
         if isinstance(left, int) and isinstance(right, int) and right:
             return left % right
         return 0 if right == 1 else self.index_instruction("floormodsi_i64", left, right)
 
     def compare(self, predicate: str, left: int | V, right: int | V) -> int | V:
-        """A comparison (`slt`, `eq`, ...): 0 or 1 if it is known, else a condition."""
+        """Return a comparison (`slt`, `eq`, ...): 0 or 1 if it folds, otherwise a boolean value."""
         if isinstance(left, int) and isinstance(right, int):
             return int(COMPARISONS[predicate](left, right))
         return self.index_instruction(f"cmpi{predicate}_i64", left, right)
 
 
 def known_first(factors: Sequence[int | V]) -> list[int | V]:
-    """Factors with the integers before the others."""
+    """Return the factors with the integers first."""
     return sorted(factors, key=lambda each: not isinstance(each, int))
 
 

@@ -1,4 +1,4 @@
-"""Lists of numbers some of which are dynamic: `[1, %i]` is `(1, DYNAMIC_INDEX)` and `(%i,)`."""
+"""Lists of static and dynamic numbers: `[1, %i]` is `(1, DYNAMIC_INDEX)` and `(%i,)`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ SQUARE = Parser.Delimiter.SQUARE
 def parse_index_list(
     parser: Parser, delimiter: Parser.Delimiter = SQUARE
 ) -> tuple[list[int], list[UnresolvedOperand]]:
-    """Parse `[1, %i]` into the static numbers (holes marked) and the operands."""
+    """Parse `[1, %i]` into the static list (`DYNAMIC_INDEX` for `%i`) and the operands.
+
+    Raises ParseError if a number does not fit in 64 bits.
+    """
     numbers: list[int] = []
     operands: list[UnresolvedOperand] = []
 
@@ -54,7 +57,7 @@ def print_index_list(
     operands: Sequence[SSAValue],
     delimiter: Parser.Delimiter = SQUARE,
 ) -> None:
-    """Print static numbers with the operands in their holes, `?` where one is missing."""
+    """Print a static list with operands in place of `DYNAMIC_INDEX`; `?` for missing operands."""
     remaining = iter(operands)
 
     def element(number: int) -> None:
@@ -70,23 +73,26 @@ def print_index_list(
 
 
 def mixed_list(numbers: Iterable[int], values: Iterable[ValueT]) -> tuple[int | ValueT, ...]:
-    """The numbers, with the values in the holes. A hole without one, an error, stays a hole."""
+    """Return the static list with the values in place of `DYNAMIC_INDEX`.
+
+    Surplus dynamic entries, which are an error elsewhere, stay `DYNAMIC_INDEX`.
+    """
     remaining = iter(values)
     return tuple(next(remaining, n) if n == DYNAMIC_INDEX else n for n in numbers)
 
 
 def split_list(mixed: Sequence[int | SSAValue]) -> tuple[list[int], list[SSAValue]]:
-    """The inverse of `mixed_list`."""
+    """Split a mixed list into the static list and the values; the inverse of `mixed_list`."""
     numbers = [item if isinstance(item, int) else DYNAMIC_INDEX for item in mixed]
     return numbers, [item for item in mixed if not isinstance(item, int)]
 
 
 SLICE_LISTS = ("static_offsets", "static_sizes", "static_strides")
-"""The properties of a slice."""
+"""The properties that hold the static part of a slice."""
 
 
 def index_array(entries: Sequence[int | SSAValue]) -> DenseArrayBase[IntegerType]:
-    """The static part of a list, with marks in the place of values."""
+    """Return the static part of a mixed list, with `DYNAMIC_INDEX` for each value."""
     return DenseArrayBase.from_list(i64, split_list(entries)[0])
 
 
@@ -95,17 +101,17 @@ def slice_properties(
     sizes: Sequence[int | SSAValue],
     strides: Sequence[int | SSAValue] | None = None,
 ) -> dict[str, Attribute]:
-    """The static offsets, sizes and strides of a slice; strides are 1 if none are given."""
+    """Return the static offset, size and stride properties of a slice; the default stride is 1."""
     lists = offsets, sizes, [1] * len(sizes) if strides is None else strides
     return dict(zip(SLICE_LISTS, map(index_array, lists), strict=True))
 
 
 DYNAMIC_SIZE = DYNAMIC_TILE
-"""How `?` is kept: as MLIR's `ShapedType::kDynamic`."""
+"""The number stored for `?`: MLIR's `ShapedType::kDynamic`."""
 
 
 def parse_sizes(parser: AttrParser) -> ArrayAttr[IntegerAttr]:
-    """`[?, 33, 40]`."""
+    """Parse a list of sizes such as `[?, 33, 40]`."""
 
     def parse_one() -> IntegerAttr:
         if parser.parse_optional_punctuation("?") is not None:
@@ -116,7 +122,7 @@ def parse_sizes(parser: AttrParser) -> ArrayAttr[IntegerAttr]:
 
 
 def print_sizes(printer: Printer, sizes: Attribute) -> None:
-    """The inverse of `parse_sizes`."""
+    """Print a list of sizes; the inverse of `parse_sizes`."""
 
     def print_one(size: IntegerAttr) -> None:
         number = size.value.data
@@ -127,6 +133,6 @@ def print_sizes(printer: Printer, sizes: Attribute) -> None:
 
 
 def known_sizes(sizes: ArrayAttr[IntegerAttr]) -> tuple[int | None, ...]:
-    """The sizes as numbers, `None` for one that is not known."""
+    """Return the sizes as integers; `None` for dynamic ones."""
     numbers = (size.value.data for size in sizes)
     return tuple(None if number == DYNAMIC_SIZE else number for number in numbers)

@@ -1,6 +1,7 @@
-"""Operations that a pass makes are where what they are made from is in the source.
+"""Source locations of ops that passes create, and related helpers to build and find ops.
 
-So an error in a later pass, or when the program runs, still points at a line that somebody wrote.
+A new op gets the location of the op that it replaces, so that an error in a later pass or at run
+time still points to a line of the source program.
 """
 
 from __future__ import annotations
@@ -16,19 +17,22 @@ from .regions import walk
 
 
 def locate(made: Operation, origin: Operation) -> None:
-    """Give an operation, and those inside, the location of `origin` where they have none."""
+    """Give an operation and its nested ones the location of `origin` if theirs is unknown."""
     for operation in walk(made):
         if operation.location is UNKNOWN_LOC:
             operation.location = origin.location
 
 
 def located_builder(point: InsertPoint, origin: Operation) -> Builder:
-    """A builder at `point` of operations that are made from `origin`."""
+    """Return a builder at `point` whose operations get the location of `origin`."""
     return Builder(point, operation_insertion_handler=[lambda made: locate(made, origin)])
 
 
 def maker_of(value: SSAValue) -> Operation:
-    """The operation that makes a value, or that has it as an argument of a block."""
+    """Return the op that defines a value, or the parent op of a block argument's block.
+
+    Raises ValueError if a block argument's block has no parent operation.
+    """
     owner = value.owner
     operation = owner.parent_op() if isinstance(owner, Block) else owner
     if operation is None:
@@ -37,18 +41,18 @@ def maker_of(value: SSAValue) -> Operation:
 
 
 def block_with(value: SSAValue) -> Block | None:
-    """The block that a value is made in; `None` if what makes it stands in none."""
+    """Return the block that defines a value; `None` if the defining operation is in no block."""
     return value.owner if isinstance(value.owner, Block) else value.owner.parent
 
 
 def made_by(value: SSAValue, *names: str) -> Operation | None:
-    """The operation that makes a value, if it is one of these names."""
+    """Return the operation that defines a value if it has one of these names, otherwise `None`."""
     owner = value.owner
     return owner if isinstance(owner, Operation) and owner.name in names else None
 
 
 def builder_before(origin: Operation) -> Builder:
-    """A builder of operations that are made from `origin`, in front of it."""
+    """Return a builder before `origin` whose operations get its location."""
     return located_builder(InsertPoint.before(origin), origin)
 
 
@@ -60,9 +64,9 @@ def rebuilt(
     properties: Mapping[str, Attribute] | None = None,
     regions: Sequence[Region] | None = None,
 ) -> Operation:
-    """The same operation on other operands; its regions are copied unless others are given.
+    """Create a copy of an operation with other operands and result types.
 
-    It takes its location where it is inserted.
+    Regions are cloned unless others are given. The location is left to the builder that inserts it.
     """
     return type(operation).create(
         operands=operands,
@@ -75,6 +79,6 @@ def rebuilt(
 
 
 def replace_by(operation: Operation, made: Operation) -> None:
-    """Put one operation, with as many results, in the place of another."""
+    """Replace an operation by another one with the same number of results, and set its location."""
     locate(made, operation)
     Rewriter.replace_op(operation, made)

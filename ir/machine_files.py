@@ -1,4 +1,4 @@
-"""Machines by name: one of the presets, or a TOML file that describes one."""
+"""Load a machine description (for cost prediction) from a preset or a TOML file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .usage_error import UsageError
 
 
 def read_machine(name: str) -> Machine:
-    """The preset of that name, or the machine in the file of that name.
+    """Return the preset of that name, or parse the TOML file of that name.
 
-    Raises UsageError, with the place in the file, for a file that describes none.
+    Raises UsageError, with the position in the file, if it does not describe a machine.
     """
     preset = PRESETS.get(name)
     if preset is not None:
@@ -29,13 +29,13 @@ def read_machine(name: str) -> Machine:
 
 
 def parse_machine(source: Source) -> Machine:
-    """The machine that a text describes. Raises UsageError, with the place in the text."""
+    """Parse a machine description. Raises UsageError with the position in the text."""
     try:
         return machine_from_table(tomllib.loads(source.content))
     except tomllib.TOMLDecodeError as problem:
         found = re.search(r"(.*) \(at line (\d+), column (\d+)\)$", str(problem), re.DOTALL)
         if found is None:
-            # The end of the document is named without its line.
+            # For an error at the end of the document, tomllib gives no line.
             message = str(problem).removesuffix(" (at end of document)")
             raise _located(source, len(source.line_starts), 1, message) from problem
         line, column = int(found.group(2)), int(found.group(3))
@@ -46,7 +46,7 @@ def parse_machine(source: Source) -> Machine:
         raise _located(source, line, column, f"{what} {problem}") from problem
     except RecursionError as problem:
         raise _located(source, 1, 1, "values are nested too deeply") from problem
-    except ValueError as problem:  # A number of too many digits.
+    except ValueError as problem:  # An integer with too many digits.
         raise _located(source, 1, 1, str(problem)) from problem
 
 
@@ -57,7 +57,7 @@ def _located(source: Source, line: int, column: int, message: str) -> UsageError
 
 
 def _place(source: Source, path: Sequence[str | int]) -> tuple[int, int]:
-    """Where a text says what a path leads to, or else what is around that."""
+    """Return the line and column of a key path, or of its longest prefix that is in the text."""
     for length in range(len(path), 0, -1):
         for found, line, column in _keys(source):
             if found == tuple(path[:length]):
@@ -70,7 +70,7 @@ _KEY = re.compile(r"\s*([^\s=#][^=#]*?)\s*=")
 
 
 def _keys(source: Source) -> Iterator[tuple[tuple[str | int, ...], int, int]]:
-    """The paths of headers and keys of a text, each with its line and column."""
+    """Yield the key path of each table header and key, with its line and column."""
     table: tuple[str | int, ...] = ()
     counts: dict[tuple[str | int, ...], int] = {}
     for line in range(1, len(source.line_starts) + 1):

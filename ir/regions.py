@@ -1,4 +1,4 @@
-"""What operations and their regions read, and the ways through the blocks of a region."""
+"""Walks over nested operations, values captured by regions, and the control flow graph."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .call_graph import postorder
 
 
 def walk(operation: Operation) -> Iterator[Operation]:
-    """An operation and all in it, in the order of the text, as `Operation.walk` does.
+    """Yield an operation and all nested operations in textual order, as `Operation.walk` does.
 
-    One generator for each operation with regions, where that makes three for each operation: a
-    third of the time. What is at hand may be erased or moved.
+    This creates one generator per operation with regions, where xDSL creates three per operation,
+    and takes a third of the time. The yielded operation may be erased or moved.
     """
     yield operation
     for region in operation.regions:
@@ -31,37 +31,40 @@ def walk(operation: Operation) -> Iterator[Operation]:
 
 
 def inner_blocks(operation: Operation) -> Iterator[Block]:
-    """The blocks right in the regions of an operation."""
+    """Yield the blocks directly in the regions of an operation."""
     for region in operation.regions:
         yield from region.blocks
 
 
 def enclosing(operation: Operation | None) -> Iterator[Operation]:
-    """An operation and those around it, from the inside out."""
+    """Yield an operation and its ancestors, innermost first."""
     while operation is not None:
         yield operation
         operation = operation.parent_op()
 
 
 def values_read(operation: Operation) -> Iterator[SSAValue]:
-    """The values that an operation needs; those made inside of its regions may be among them."""
+    """Yield the operands of an operation and of all operations nested in it.
+
+    Values defined inside its regions are included.
+    """
     for inner in walk(operation):
         yield from inner.operands
 
 
 def captured(scope: Operation | Region) -> list[SSAValue]:
-    """The values from outside that a region, or those of an operation, read, each once."""
+    """Return the distinct values that a region, or an operation's regions, use from outside."""
     read: dict[SSAValue, None] = {}
     inside: set[SSAValue] = set()
 
     def enter(regions: Sequence[Region]) -> list[Operation]:
-        """The operations right in some regions, the first one last."""
+        """Return the ops directly in some regions in reverse; record block arguments."""
         blocks = [block for region in regions for block in region.blocks]
         for block in blocks:
             inside.update(block.args)
         return [operation for block in blocks for operation in block.ops][::-1]
 
-    # Without recursion, which would cost each operation the depth that it is at.
+    # Iterative: with nested generators each operation would cost time proportional to its depth.
     pending = enter(scope.regions if isinstance(scope, Operation) else (scope,))
     while pending:
         operation = pending.pop()
@@ -73,12 +76,12 @@ def captured(scope: Operation | Region) -> list[SSAValue]:
 
 
 def successors(block: Block) -> tuple[Block, ...]:
-    """The blocks that control may go to from the end of a block."""
+    """Return the successors of a block."""
     last = block.last_op
     return tuple(last.successors) if last is not None else ()
 
 
 def reachable_blocks(region: Region) -> list[Block]:
-    """The blocks that control can reach, each behind those that dominate it: reverse postorder."""
+    """Return the blocks reachable from the entry in reverse postorder: dominators come first."""
     entry = region.first_block
     return postorder(() if entry is None else (entry,), successors)[::-1]

@@ -1,4 +1,4 @@
-"""Tables of functions by the names of the operations that they are for."""
+"""Tables of functions by operation name, filled by decorators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 class Rules(dict[str, FunctionT]):
-    """A table that is filled by decorators.
+    """A table from operation names to functions. Its decorator registers a function.
 
     rule = Rules[Callable[[Operation], None]]()
 
@@ -18,9 +18,9 @@ class Rules(dict[str, FunctionT]):
     """
 
     def __call__(self, *names: str) -> Callable[[FunctionT], FunctionT]:
-        """Register the decorated function for operations of these names.
+        """Return a decorator that registers a function for these operation names.
 
-        Raises ValueError where a name already has another function.
+        The decorator raises ValueError if a name already has another function.
         """
 
         def register(function: FunctionT) -> FunctionT:

@@ -1,4 +1,4 @@
-"""Offsets of slices of one storage, which overlap only where their lifetimes do not."""
+"""Pack slices into one allocation; slices may overlap only if their lifetimes do not."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from bisect import insort
 from collections.abc import Sequence
 
 ALIGNMENT = 64
-"""What offsets of resources are multiples of, as on IREE's hosts."""
+"""The default alignment of offsets in bytes, as on IREE's host devices."""
 
 Lifetime = tuple[int, int]
-"""The first and the last step at which a slice is needed."""
+"""The first and last step at which a slice is live."""
 
 
 def pack_slices(
     lifetimes: Sequence[Lifetime], sizes: Sequence[int], alignment: int = ALIGNMENT
 ) -> tuple[int, list[int]]:
-    """The bytes of the storage, and the first byte of each slice: the lowest that is free."""
+    """Return the size of the allocation in bytes and the offset of each slice (first fit)."""
     placed: list[tuple[int, int, Lifetime]] = []
     offsets: list[int] = []
     for (first, last), size in zip(lifetimes, sizes, strict=True):
@@ -31,5 +31,5 @@ def pack_slices(
 
 
 def aligned(size: int, alignment: int = ALIGNMENT) -> int:
-    """A size with what is left free behind it."""
+    """Round a size up to the alignment."""
     return -(-size // alignment) * alignment

@@ -1,4 +1,4 @@
-"""Equality of code up to the names of values, and small numbers for attributes."""
+"""Structural keys of code, equal for code that differs only in value names."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, 
 
 
 class Structures:
-    """Keys of code; code with equal keys is alike. Attributes are compared by number."""
+    """Computes hashable keys of blocks; blocks with equal keys are structurally identical."""
 
     def __init__(self) -> None:
         self._numbers = AttributeNumbers()
 
     def of_block(self, block: Block) -> Hashable:
-        """The key of a block that uses nothing from outside."""
+        """Return the key of a block that uses no values from outside."""
         return self._block(block, {})
 
     def _block(self, block: Block, values: dict[SSAValue, int]) -> Hashable:
@@ -46,16 +46,16 @@ class Structures:
 
 
 class AttributeNumbers:
-    """Equal attributes have equal numbers."""
+    """Assigns numbers to attributes; equal attributes get equal numbers."""
 
     def __init__(self) -> None:
         self._by_identity: dict[int, int] = {}
         self._by_value: dict[Hashable, int] = {}
         self._kept: list[Attribute] = []
-        """Every object seen: an identity is only good while its object lives."""
+        """Keeps attributes alive, since an `id` is unique only during an object's lifetime."""
 
     def number(self, attribute: Attribute) -> int:
-        """The number of an attribute; a new one if none like it was seen before."""
+        """Return the number of an attribute; a new number if no equal attribute was seen before."""
         found = self._by_identity.get(id(attribute))
         if found is None:
             self._kept.append(attribute)
@@ -64,7 +64,7 @@ class AttributeNumbers:
         return found
 
     def _value(self, attribute: Attribute) -> Hashable:
-        """Something that is equal for equal attributes: its class and the numbers of its parts."""
+        """Return a key that is equal for equal attributes: class and parameter numbers."""
         if isinstance(attribute, ParametrizedAttribute):
             return type(attribute), *map(self.number, attribute.parameters)
         if isinstance(attribute, ArrayAttr):

@@ -1,4 +1,4 @@
-"""Symbols: their names, the operations that define them, and new names that are free."""
+"""Symbols: lookup, visibility, references, and new unused names."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .attribute_access import parts_of, symbol_name
 
 
 def root_symbol(operation: Operation, name: str) -> str:
-    """The symbol that a property of an operation defines or refers to, empty if there is none.
+    """Return the symbol that a property defines or refers to; empty if there is none.
 
-    Of a nested reference it is the outermost part; `attribute_access.symbol` gives all of them, and
-    raises where there is none.
+    For a nested reference this is the root. `attribute_access.symbol` returns all parts, and raises
+    an error if there is none.
     """
     value = operation.properties.get(name)
     if isinstance(value, SymbolRefAttr):
@@ -30,38 +30,38 @@ def root_symbol(operation: Operation, name: str) -> str:
 
 
 def names_in(module: ModuleOp) -> set[str]:
-    """The names of all symbols of a module, without those of modules inside it."""
+    """Return the names of all symbols in a module, without those of nested modules."""
     names = map(symbol_name, module.body.block.ops)
     return {name for name in names if name is not None}
 
 
 def symbols_in(module: ModuleOp, kinds: Container[str]) -> dict[str, Operation]:
-    """The operations of some names that define symbols of a module, by these symbols."""
+    """Return the ops with one of these op names that define symbols in a module, by symbol."""
     operations = (each for each in module.body.block.ops if each.name in kinds)
     return {root_symbol(operation, "sym_name"): operation for operation in operations}
 
 
 def fresh_name(base: str, taken: Container[str]) -> str:
-    """The first of `base`, `base_0`, `base_1`, ... that is not taken."""
+    """Return the first of `base`, `base_0`, `base_1`, ... that is not taken."""
     return base if base not in taken else numbered_name(f"{base}_", taken)
 
 
 def numbered_name(prefix: str, taken: Container[str], first: int = 0) -> str:
-    """The first of `prefix0`, `prefix1`, ... that is not taken; `first` is the number to try."""
+    """Return the first unused name `prefix<n>`, with n counting up from `first`."""
     return next(name for number in count(first) if (name := f"{prefix}{number}") not in taken)
 
 
 SymbolTables = dict[Operation, dict[str, Operation]]
-"""By the operation that has the table, its symbols by their names."""
+"""The symbols of each symbol table operation, by name."""
 
 _tables: ContextVar[SymbolTables | None] = ContextVar("symbol_tables", default=None)
 
 
 @contextmanager
 def remembered_symbols(tables: SymbolTables) -> Generator[None]:
-    """Make every symbol table once inside the `with` block, and keep it in `tables`.
+    """Build each symbol table once inside the `with` block, and cache it in `tables`.
 
-    No symbol may change while these are used.
+    No symbol may change while the cache is in use.
     """
     token = _tables.set(tables)
     try:
@@ -71,7 +71,10 @@ def remembered_symbols(tables: SymbolTables) -> Generator[None]:
 
 
 def find_symbol(operation: Operation, name: str) -> Operation | None:
-    """The symbol of that name in the closest symbol table around an operation, or in itself."""
+    """Return the symbol of that name in the nearest symbol table, which may be `operation` itself.
+
+    Returns `None` if there is no such symbol or table.
+    """
     anchor: Operation | None = operation
     while anchor is not None and not anchor.has_trait(SymbolTable):
         anchor = anchor.parent_op()
@@ -98,10 +101,11 @@ def _symbols_of(table: Operation) -> dict[str, Operation]:
 
 
 def find_visible_symbol(operation: Operation, symbol: SymbolRefAttr) -> Operation | None:
-    """What `symbol` means at `operation`: the innermost table around it that has the name decides.
+    """Resolve `symbol` at `operation`, from the innermost symbol table outwards.
 
-    Unlike MLIR's lookup from the nearest table, outer tables are searched as well: executables and
-    nested modules use the grid of the program around them.
+    MLIR looks only in the nearest table. Here outer tables are searched as well, because
+    executables and nested modules use the grid of the enclosing program. Returns `None` if nothing
+    is found.
     """
     name = symbol.root_reference
     scope = operation.parent_op()
@@ -115,7 +119,7 @@ def find_visible_symbol(operation: Operation, symbol: SymbolRefAttr) -> Operatio
 
 
 def visible_names(operation: Operation, kinds: Container[str]) -> list[str]:
-    """The symbols that can be named at an operation, of operations of some names."""
+    """Return the symbols visible at an operation whose defining ops have one of these names."""
     found: dict[str, None] = {}
     scope = operation.parent_op()
     while scope is not None:
@@ -127,8 +131,11 @@ def visible_names(operation: Operation, kinds: Container[str]) -> list[str]:
 
 
 _found_in_table: WeakKeyDictionary[Operation, dict[str, ref[Operation]]] = WeakKeyDictionary()
-"""What was found last, by table and name. Names are unique in a table, so an operation that is
-still there under its name is still the right one."""
+"""The symbol found last, by table and name.
+
+Names are unique in a table, so a cached operation is still correct if it is still in the table
+under its name.
+"""
 
 
 def _find_in_table(table: Operation, name: StringAttr) -> Operation | None:
@@ -151,17 +158,17 @@ def _find_in_table(table: Operation, name: StringAttr) -> Operation | None:
 
 
 VISIBILITY = ("private", "public", "nested")
-"""MLIR's visibilities of symbols."""
+"""The symbol visibilities of MLIR."""
 
 
 def visibility(operation: Operation) -> str:
-    """The visibility of a symbol; `public` is what is meant if it is not given."""
+    """Return the visibility of a symbol; the default is `public`."""
     held = operation.get_attr_or_prop("sym_visibility")
     return held.data if isinstance(held, StringAttr) else "public"
 
 
 def verify_visibility(operation: Operation) -> None:
-    """Verify that a symbol's visibility, if it is given, is one of MLIR's."""
+    """Raise VerifyException if a symbol has a visibility that is not one of MLIR's."""
     attribute = operation.properties.get("sym_visibility")
     if isinstance(attribute, StringAttr) and attribute.data not in VISIBILITY:
         raise VerifyException(
@@ -170,13 +177,16 @@ def verify_visibility(operation: Operation) -> None:
 
 
 def verify_declaration(operation: Operation, body: Region) -> None:
-    """Verify that a function without a body is not public: nobody could call it from outside."""
+    """Raise VerifyException if a function without a body is public.
+
+    Nobody could call it from outside.
+    """
     if not body.blocks and visibility(operation) == "public":
         raise VerifyException("symbol declaration cannot have public visibility")
 
 
 def references_of(operation: Operation) -> Iterator[SymbolRefAttr]:
-    """The symbol references in the attributes of an operation and in the types of its results."""
+    """Yield the symbol references in an operation's attributes and in its result types."""
     for attributes in (operation.properties, operation.attributes):
         for attribute in attributes.values():
             yield from _references_in(attribute)
@@ -186,7 +196,7 @@ def references_of(operation: Operation) -> Iterator[SymbolRefAttr]:
 
 @lru_cache(maxsize=4096)
 def _references_in(attribute: Attribute) -> tuple[SymbolRefAttr, ...]:
-    """All symbol references in an attribute, however deep."""
+    """Return all symbol references in an attribute, at any depth."""
     if isinstance(attribute, SymbolRefAttr):
         return (attribute,)
     parts = parts_of(attribute)

@@ -1,4 +1,4 @@
-"""The error of a command line; a module of its own, so that `--help` loads nothing else."""
+"""Errors in command lines. A separate module so that `--help` loads nothing else."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Iterable
 
 
 class UsageError(Exception):
-    """The command line asks for something that does not exist or makes no sense."""
+    """An error in the command line or in a file that it names."""
 
 
 def did_you_mean(name: str, candidates: Iterable[str], mark: str = "") -> str:
-    """`; did you mean 'x'?` for the nearest of some names; empty if none is near. `mark` is what
-    stands before names in the text, such as `%`, and is not compared."""
+    """Return `; did you mean 'x'?` for the closest candidate; empty if none is close.
+
+    `mark` is a prefix of names in the text, such as `%`. It is not compared.
+    """
     from difflib import get_close_matches
 
     matches = get_close_matches(name, list(candidates), 1)

@@ -1,7 +1,7 @@
-"""Value flow: which values go on under other names, through branches, regions and calls.
+"""Value flow: which values are forwarded through branches, regions and calls.
 
-In MLIR's words an operation forwards operands to the inputs of its successors. A successor is a
-block, a region, or the operation around a region, whose inputs are its results:
+In MLIR's terms an operation forwards operands to the inputs of its successors. A successor is a
+block, a region, or the parent operation of a region, whose inputs are its results:
 
     %r = scf.for ... iter_args(%x = %init) {  # %init -> %x, %r
       scf.yield %y                            # %y -> %x, %r
@@ -21,27 +21,27 @@ from .host_programs import CALLS, FUNCTIONS
 from .symbols import root_symbol
 
 BRANCHES = frozenset({"cf.br", "cf.cond_br", "cf.switch"})
-"""Operations that end a block and hand their last operands to the next."""
+"""Terminators that forward their trailing operands to their successor blocks."""
 
 _LOOPS = {"scf.for": 1, "scf.while": 0}
-"""Loops, and the first argument of their bodies that is a result in the end."""
+"""Loops, with the index of the first body argument that corresponds to a result."""
 
 _ENTERED = frozenset({"stream.async.concurrent", "stream.async.execute"})
-"""Operations that hand their operands to their region."""
+"""Operations that forward their operands to the arguments of their region."""
 
 _LEFT = _ENTERED | {"scf.execute_region", "scf.if", "scf.index_switch"}
-"""Operations whose results are what their regions end with."""
+"""Operations whose results are the operands of their regions' terminators."""
 
 
 class Forward(NamedTuple):
-    """Operands of an operation, from `first` on, that are `inputs` from then on, in order."""
+    """Operands of an operation, starting at `first`, that are forwarded to `inputs` in order."""
 
     first: int
     inputs: Sequence[SSAValue]
 
 
 def forwards(operation: Operation) -> Iterator[Forward]:
-    """What branches, loops, regions and their ends forward; nothing for other operations."""
+    """Yield what a branch, loop, region op or terminator forwards; nothing for other ops."""
     parent = operation.parent_op()
     if operation.name in BRANCHES:
         first = len(operation.operands)
@@ -70,14 +70,14 @@ def _forwards_of_end(end: Operation, parent: Operation) -> Iterator[Forward]:
 
 
 def loop_inputs(operation: Operation) -> Sequence[SSAValue]:
-    """The arguments of a loop's body that are its results in the end; empty for no loop."""
+    """Return the loop-carried body arguments, one per result; empty if it is not a loop."""
     if operation.name not in _LOOPS:
         return ()
     return operation.regions[-1].block.args[_LOOPS[operation.name] :]
 
 
 def forwarded_to(operation: Operation, index: int) -> list[SSAValue]:
-    """What an operand of an operation goes on as."""
+    """Return the values that an operand of an operation is forwarded to."""
     return [
         inputs[index - first]
         for first, inputs in forwards(operation)
@@ -86,9 +86,9 @@ def forwarded_to(operation: Operation, index: int) -> list[SSAValue]:
 
 
 def value_flow(operations: Iterable[Operation]) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """Each value that goes on under another name, and that: through calls and selections, too.
+    """Yield pairs (value, value that it is forwarded to), through calls and selects as well.
 
-    Functions without bodies, and those that are not among the operations, take no part.
+    Calls are followed only to functions with bodies among `operations`.
     """
     operations = tuple(operations)
     functions = {
@@ -110,7 +110,7 @@ def value_flow(operations: Iterable[Operation]) -> Iterator[tuple[SSAValue, SSAV
 
 
 def returned_values(function: Operation) -> Iterator[Sequence[SSAValue]]:
-    """What each end of a function returns."""
+    """Yield the operands of each return of a function."""
     for block in function.regions[0].blocks:
         if block.last_op is not None and not block.last_op.successors:
             yield block.last_op.operands

@@ -1,4 +1,4 @@
-"""Verification of a whole module, with the operation at fault, and dominance of blocks."""
+"""Verify modules and locate the faulty operation; dominance between blocks."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .symbols import SymbolTables, remembered_symbols
 Check = Callable[[Operation], None]
 
 check = Rules[Check]()
-"""What is checked of operations beyond their own verifiers. A check raises VerifyException."""
+"""Extra checks of operations by name, beyond their own verifiers. They raise VerifyException."""
 
 
 def add_checks(checks: Mapping[str, Check]) -> None:
-    """Register what to check of operations, by name, in the place of what was checked.
+    """Register additional checks by operation name, replacing earlier ones.
 
     A check raises VerifyException.
     """
@@ -33,14 +33,14 @@ def add_checks(checks: Mapping[str, Check]) -> None:
 
 
 TRIPS = (ValueError, IndexError, KeyError, NotImplementedError)
-"""What xDSL's verifiers raise beside what they should; plain `Exception` is another."""
+"""Exceptions that xDSL's verifiers raise by mistake. A plain `Exception` is another one."""
 
 GRAPH_REGION_OPERATIONS = frozenset({"builtin.module"})
-"""Operations in whose regions a value may be used before the operation that computes it."""
+"""Operations with graph regions, in which a value may be used before its definition."""
 
 
 def verify(root: Operation) -> None:
-    """Raise OperationError for the first thing that is wrong in or below an operation."""
+    """Verify an operation and all nested ones. Raises OperationError for the first error."""
     for failure in verification_errors(root):
         raise failure
 
@@ -48,10 +48,10 @@ def verify(root: Operation) -> None:
 def verification_errors(
     root: Operation, skipped: Container[Operation] = ()
 ) -> Iterator[OperationError]:
-    """What is wrong below an operation: at most one error for each isolated operation in it.
+    """Yield the errors in an operation: at most one for each isolated operation in it.
 
-    As in MLIR, a function with an error does not hide the errors of its neighbours. Isolated
-    operations that are `skipped` are not looked at.
+    As in MLIR, an error in one function does not hide errors in others. Isolated operations in
+    `skipped` are not verified.
     """
     tables: SymbolTables = {}
     pending = [root]
@@ -69,7 +69,7 @@ def verification_errors(
 
 
 class _TreeVerifier:
-    """Checks an operation and what is in it, up to isolated operations, which it collects."""
+    """Verifies an operation and its nested operations; collects, but skips, isolated ones."""
 
     def __init__(self) -> None:
         self.isolated: list[Operation] = []
@@ -77,10 +77,10 @@ class _TreeVerifier:
         self._dominance: dict[Region, Dominance] = {}
 
     def verify_tree(self, operation: Operation) -> None:
-        """Check one operation, its regions, and then its own verifier, as xDSL's order is.
+        """Verify an op: position, properties, regions, then its own verifier (xDSL's order).
 
-        Properties come before the regions, as in MLIR: operations inside ask for them, as a
-        `func.return` asks for the type of its function.
+        Properties come before regions, as in MLIR, because nested operations use them. For example,
+        `func.return` uses the type of its function.
         """
         _verify_place(operation)
         if operation.regions and isinstance(operation, IRDLOperation):
@@ -118,7 +118,7 @@ class _TreeVerifier:
                 )
 
     def _is_computed_before(self, value: SSAValue, user: Operation) -> bool:
-        """Whether a value is computed whenever and before an operation runs."""
+        """Return whether the definition of a value properly dominates an operation."""
         owner = value.owner
         home = owner if isinstance(owner, Block) else owner.parent
         if home is None:
@@ -129,7 +129,7 @@ class _TreeVerifier:
             if block is home:
                 if owner is home or owner in self._computed or _in_graph_region(block):
                     return True
-                # What never runs may say anything.
+                # In an unreachable block any operand is allowed.
                 return region is not None and not self._dominance_in(region).reaches(block)
             if region is None:
                 return False
@@ -151,7 +151,7 @@ def _in_graph_region(block: Block) -> bool:
 
 
 def _defined(owner: Operation, user: Operation) -> Note:
-    """Where an operand is computed, seen from its user, in the words of MLIR."""
+    """Return a note at the definition of an operand, with MLIR's description of where it is."""
     home, region = owner.parent_region(), user.parent_region()
     if owner.parent is user.parent:
         where = "op in the same block"
@@ -167,7 +167,7 @@ def _defined(owner: Operation, user: Operation) -> Note:
 
 
 def _verify_names(table: Operation) -> None:
-    """Each name is defined once, and an error says where: at the second, noting the first."""
+    """Check that symbol names are unique; report the second definition and note the first."""
     first: dict[str, Operation] = {}
     blocks = (block for region in table.regions for block in region.blocks)
     for operation in (operation for block in blocks for operation in block.ops):
@@ -178,7 +178,7 @@ def _verify_names(table: Operation) -> None:
 
 
 def _verify_place(operation: Operation) -> None:
-    """Check where an operation stands: terminators end blocks, branches stay in their region."""
+    """Check the position of an operation: terminators end blocks, branches stay in their region."""
     block = operation.parent
     region = block.parent if block is not None else None
     parent = region.parent if region is not None else None
@@ -236,21 +236,24 @@ def _verify_invariants(operation: Operation) -> None:
 
 
 def _said_of(failure: Exception) -> str:
-    """What to say of an exception that no verifier should raise. Raises it if it is our fault."""
+    """Return the message for an exception that a verifier should not raise.
+
+    Raises the exception itself if it is a bug of this project.
+    """
     function = culprit(failure)
     if function is not None:
         return f"in verifier {function}: {told(failure)}"
     if isinstance(failure, AttributeError) and _is_raised_by_xdsl(failure):
-        # As of a call whose callee has no function type; the callee's own error says which.
+        # For example a call whose callee has no function type. The callee has its own error.
         return "refers to an operation that is wrong itself"
     if type(failure) is Exception or isinstance(failure, TRIPS):
-        # Some of xDSL's verifiers trip over what they should reject.
+        # Some of xDSL's verifiers raise these on input that they should reject.
         return f"does not verify: {failure or type(failure).__name__}"
     raise failure
 
 
 def _is_raised_by_xdsl(failure: Exception) -> bool:
-    """Whether an exception comes out of xDSL's code, and not out of ours that it called."""
+    """Return whether xDSL's own code raised an exception, and not a function that it called."""
     frame = failure.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
@@ -266,11 +269,11 @@ class Dominance:
         self._spans = _spans(self._immediate_dominators(order)) if order else []
 
     def reaches(self, block: Block) -> bool:
-        """Whether any path from the region's entry leads to a block."""
+        """Return whether a block is reachable from the region's entry."""
         return block in self._order
 
     def dominates(self, first: Block, second: Block) -> bool:
-        """Whether every path to `second` leads through `first`; true of what no path reaches."""
+        """Return whether `first` dominates `second`; true if `second` is unreachable."""
         target = self._order.get(second)
         if target is None:
             return True
@@ -302,9 +305,9 @@ class Dominance:
 
 
 def _spans(parents: list[int]) -> list[range]:
-    """For each node of a tree, the numbers of what is below it, with its own at their start.
+    """Return the preorder number range of each node's subtree; a node's own number is its start.
 
-    Nodes come after their parents; the first is the root.
+    `parents` lists the parent of each node. Parents come before their children; node 0 is the root.
     """
     sizes = [1] * len(parents)
     for node in range(len(parents) - 1, 0, -1):

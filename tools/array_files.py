@@ -1,7 +1,8 @@
-"""NumPy's files of arrays, `.npy` and `.npz`: what they hold is known before any of it is read.
+"""Read the headers and elements of NumPy's `.npy` and `.npz` files separately and safely.
 
-NumPy's own reader evaluates headers, unpickles if it is told to, and inflates whatever an archive
-holds. Here a header is text that must have one form, and a caller sees type and shape first.
+NumPy's own reader evaluates headers, unpickles if told to, and decompresses whatever an archive
+contains. Here a header must match a fixed grammar, and the caller sees type and shape before any
+element is read.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _ELEMENT = re.compile(r"([<>|=]?)([biufcV])(\d{1,3})")
 
 
 class FileProblem(ValueError):
-    """A file that does not hold what it should; the text goes on after its name."""
+    """A file with wrong contents. The message is a clause that continues the file's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,9 @@ class StoredArray:
     """An array in a file, as its header describes it."""
 
     element: str
-    """The type of the elements as NumPy writes it, such as `<f4`."""
+    """The element type in NumPy's notation, such as `<f4`."""
     dtype: np.dtype[Any] | None
-    """The same for NumPy, `None` for raw bytes: so it stores types that are not its own."""
+    """The element type; `None` for raw bytes, as which NumPy stores types not its own."""
     item_size: int
     fortran_order: bool
     shape: tuple[int, ...]
@@ -55,11 +56,15 @@ class StoredArray:
 
     @property
     def size(self) -> int:
-        """The bytes of the elements."""
+        """Return the size of the elements in bytes."""
         return prod(self.shape) * self.item_size
 
     def load(self, raw: np.dtype[Any] | None = None) -> Array:
-        """The array; `raw` is what its raw bytes mean. Raises UsageError, FileProblem."""
+        """Read the array; `raw` is the type of raw bytes.
+
+        Raises FileProblem if it does not fit in memory or in NumPy, and UsageError if reading
+        fails.
+        """
         dtype = self.dtype or raw or np.dtype((np.void, self.item_size))
         if exceeds_memory(self.size):
             raise FileProblem(f"holds {self.size} bytes, more than this machine has")
@@ -67,7 +72,7 @@ class StoredArray:
         try:
             return np.frombuffer(self.data(), dtype).reshape(self.shape, order=order)
         except ValueError as problem:
-            # An empty array may have extents whose product NumPy cannot hold.
+            # Even an empty array may have extents whose product overflows in NumPy.
             raise FileProblem(f"holds an array that NumPy cannot have: {problem}") from problem
 
 
@@ -81,7 +86,10 @@ _KINDS = (
 
 
 def file_size(path: str) -> int:
-    """The size of a regular file. Raises UsageError for others, whose contents may never end."""
+    """Return the size of a regular file in bytes.
+
+    Raises UsageError for other files, whose contents may never end.
+    """
     try:
         status = os.stat(path)
     except (OSError, ValueError) as problem:
@@ -94,7 +102,7 @@ def file_size(path: str) -> int:
 
 
 def read_part(path: str, start: int, size: int) -> bytes:
-    """Some bytes of a regular file. Raises UsageError if they are not there (any more)."""
+    """Read `size` bytes of a file from offset `start`. Raises UsageError if it is too short."""
     file_size(path)
     try:
         with open(path, "rb") as file:
@@ -108,9 +116,9 @@ def read_part(path: str, start: int, size: int) -> bytes:
 
 
 def mapped_part(path: str, start: int, size: int) -> memoryview:
-    """The same as pages of the file, which are read where they are looked at.
+    """Map `size` bytes of a file from offset `start`; pages are read on access.
 
-    The file must stay as it is. Raises UsageError if they are not there (any more).
+    The file must not change while it is mapped. Raises UsageError if it is too short.
     """
     if file_size(path) < start + size:
         raise UsageError(f"cannot read '{path}': it ends before byte {start + size}")
@@ -125,17 +133,17 @@ def mapped_part(path: str, start: int, size: int) -> memoryview:
 
 
 def is_archive(path: str) -> bool:
-    """Whether a file begins as an `.npz` does."""
+    """Return whether a file starts with the signature of a ZIP archive, such as `.npz`."""
     return read_part(path, 0, min(2, file_size(path))) == b"PK"
 
 
-# One after the other --------------------------------------------------------------------------
+# .npy files ----------------------------------------------------------------------------------
 
 
 def stored_arrays(path: str, most: int) -> list[StoredArray]:
-    """The arrays of an `.npy` file, however many there are one after another.
+    """Return the arrays of an `.npy` file, which may contain several.
 
-    Looks no further once there are more than `most`. Raises UsageError, FileProblem.
+    Stops after more than `most` arrays. Raises UsageError and FileProblem.
     """
     size = file_size(path)
     if not size:
@@ -155,7 +163,7 @@ def stored_arrays(path: str, most: int) -> list[StoredArray]:
 def _stored_array(
     file: BinaryIO | Any, room: int, read: Callable[[int, int], bytes]
 ) -> StoredArray:
-    """The array whose header comes next in a file that has `room` bytes left."""
+    """Read the next header of a file with `room` bytes left. Raises FileProblem."""
     first = file.tell()
     start = file.read(_START)
     if not start.startswith(_MAGIC) or len(start) < _START:
@@ -182,7 +190,10 @@ _BEHIND = "has something behind an array that is no NumPy array"
 
 
 def _parse_header(text: str) -> tuple[str, bool, tuple[int, ...]]:
-    """The type, the order and the shape that a header names: a Python dictionary, as text."""
+    """Parse a header, the text of a Python dictionary, into (element type, order, shape).
+
+    The second is whether the order is Fortran's. Raises FileProblem.
+    """
     found: dict[str, re.Match[str]] = {}
     position = len(text) - len(text.lstrip())
     if text[position : position + 1] == "{":
@@ -202,7 +213,7 @@ def _parse_header(text: str) -> tuple[str, bool, tuple[int, ...]]:
 
 
 def _parse_shape(text: str | None) -> tuple[int, ...] | None:
-    """`4, 3`, `4,` or nothing; `None` for what is no tuple of numbers."""
+    """Parse `4, 3`, `4,` or nothing; return `None` if it is not a tuple of integers."""
     if text is None:
         return None
     words = [word.strip().removesuffix("L") for word in text.split(",")]
@@ -216,7 +227,7 @@ def _parse_shape(text: str | None) -> tuple[int, ...] | None:
 
 
 def _element_type(name: str) -> tuple[np.dtype[Any] | None, int]:
-    """The type of elements and their size. Raises FileProblem if they are no numbers."""
+    """Return the dtype and the size of an element type. Raises FileProblem if it is no number."""
     match = _ELEMENT.fullmatch(name)
     if match is not None and (match[2] == "V" or name == "<f1"):
         return None, int(match[3])
@@ -225,7 +236,7 @@ def _element_type(name: str) -> tuple[np.dtype[Any] | None, int]:
             dtype = np.dtype(name)
             return dtype, dtype.itemsize
     except TypeError:
-        pass  # a number of bytes that no such type has
+        pass  # There is no such type with this number of bytes.
     kind = "Python objects" if name.endswith("O") else f"elements of '{name}'"
     raise FileProblem(f"holds {kind}, expected numbers")
 
@@ -234,7 +245,7 @@ def _element_type(name: str) -> tuple[np.dtype[Any] | None, int]:
 
 
 def archived_arrays(path: str) -> dict[str, StoredArray]:
-    """The arrays of an `.npz` file by name, in order. Raises UsageError, FileProblem."""
+    """Return the arrays of an `.npz` file by name, in order. Raises UsageError and FileProblem."""
     file_size(path)
     try:
         archive = zipfile.ZipFile(path)
@@ -262,7 +273,7 @@ def _archived_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> StoredA
             with archive.open(entry) as member:
                 member.read(start)
                 data = member.read(size)
-                # At the end the checksum is compared.
+                # At the end of the member, zipfile compares the checksum.
                 if len(data) != size or member.read(1):
                     raise FileProblem(f"has '{entry.filename}' of another size than it says")
                 return data
@@ -282,5 +293,5 @@ def _archived_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> StoredA
 
 
 def _archive_problem(problem: Exception) -> FileProblem:
-    """Damaged archives make zipfile, zlib and struct raise what they like."""
+    """Convert an exception: zipfile, zlib and struct raise many kinds for damaged archives."""
     return FileProblem(f"is a damaged archive: {str(problem).strip() or type(problem).__name__}")

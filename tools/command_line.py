@@ -1,8 +1,8 @@
-"""Command lines as tables: a field of a dataclass is an option, read as LLVM's tools read theirs.
+"""Define command lines as dataclasses: each field is an option, parsed as in LLVM's tools.
 
-`--name=value`, `--name value` and a single dash are all the same. Options stand in groups: a group
-is a dataclass, the first line of its docstring is the heading in `--help`, and a tool's table
-inherits the groups that it has.
+`--name=value`, `--name value` and the forms with a single dash are equivalent. Options are grouped:
+a group is a dataclass, the first line of its docstring is the heading in `--help`, and a tool's
+table inherits from its groups.
 """
 
 from __future__ import annotations
@@ -27,51 +27,54 @@ def _option(kind: str, help_text: str, default: Any, names: Sequence[str] = (), 
 
 
 def flag(help_text: str, *names: str, default: bool | None = False) -> Any:
-    """An option that is there or not, or by default perhaps; `names` are other names of it."""
+    """Define an option without a value; `names` are further names of it."""
     return _option("flag", help_text, default, names)
 
 
 def text(help_text: str, *names: str, default: str | None = None, shown: str = "...") -> Any:
-    """An option with a value; `shown` stands for the value in the help."""
+    """Define an option with a value; `shown` is the placeholder of the value in the help."""
     return _option("text", help_text, default, names, shown=shown)
 
 
 def optional(help_text: str, bare: str, shown: str = "...") -> Any:
-    """An option that may stand alone, which then means `bare`."""
+    """Define an option with an optional value, whose default is `bare`."""
     return _option("optional", help_text, None, bare=bare, shown=shown)
 
 
 def choice(
     help_text: str, *choices: str, bare: str | None = None, names: Sequence[str] = ()
 ) -> Any:
-    """One of some words, by default the first; `bare` is what the option alone means, if it may,
-    and `names` are other names of it."""
+    """Define an option with one of several words, by default the first.
+
+    With `bare`, the value may be omitted and is then `bare`; the default of the field is `None`.
+    `names` are further names.
+    """
     first = None if bare else choices[0]
     return _option("choice", help_text, first, names, choices=choices, bare=bare)
 
 
 def listed(help_text: str, shown: str = "a,b") -> Any:
-    """Words between commas; several such options add up."""
+    """Define an option with comma-separated words. Repeated options accumulate."""
     return _option("listed", help_text, (), shown=shown)
 
 
 def repeated(help_text: str, *names: str, shown: str = "...") -> Any:
-    """Texts, one an option."""
+    """Define an option with a text. Repeated options accumulate."""
     return _option("repeated", help_text, (), names, shown=shown)
 
 
 def integer(help_text: str, *names: str, default: int | None = None, shown: str = "N") -> Any:
-    """A whole number."""
+    """Define an option with an integer."""
     return _option("integer", help_text, default, names, shown=shown)
 
 
 def real(help_text: str, shown: str = "X") -> Any:
-    """A number."""
+    """Define an option with a number."""
     return _option("real", help_text, None, shown=shown)
 
 
 def positional(default: str) -> Any:
-    """The argument that is no option."""
+    """Define the positional argument."""
     return dataclasses.field(default=default, metadata={"kind": "positional"})
 
 
@@ -100,19 +103,19 @@ def _fields(table: type[Any]) -> dict[str, Field[Any]]:
 
 
 def version_text() -> str:
-    """What `--version` prints."""
+    """Return the output of `--version`."""
     from importlib.metadata import version
 
     return f"mesh-opt {version('mesh-opt')} on xDSL {version('xdsl')}\n"
 
 
 def option_names(table: type[Any]) -> list[str]:
-    """Every option of a table by the name that stands after the dashes, sorted."""
+    """Return the names of all options of a table without dashes, sorted."""
     return sorted(_fields(table))
 
 
 def option_hint(name: str | None, table: type[Any]) -> str:
-    """What to say of a pass that there is not: an option of that name is no part of a pipeline."""
+    """Return a hint for an unknown pass in a pipeline if an option has its name."""
     if name is None or name not in _fields(table):
         return ""
     return f"; --{name} is an option, which stands beside the passes: -p ... --{name}"
@@ -124,9 +127,9 @@ def parse_arguments(
     pass_names: Mapping[str, object],
     defaults: Table | None = None,
 ) -> tuple[Table, list[tuple[str, str | None]]]:
-    """Read the arguments behind a program's name; what names a pass is returned with its value.
+    """Parse the arguments after a program's name; pass names are returned with their values.
 
-    Raises UsageError.
+    Raises UsageError for unknown options, wrong values and a second positional argument.
     """
     fields = _fields(table)
     place = next(f.name for f in dataclasses.fields(table) if f.metadata["kind"] == "positional")
@@ -189,7 +192,7 @@ def _set(
 
 
 def _read(field: Field[Any], name: str, value: str) -> Any:
-    """The value of an option that has one, from its text."""
+    """Convert the text of a value. Raises UsageError."""
     match field.metadata["kind"]:
         case "integer":
             try:
@@ -215,7 +218,7 @@ def _read(field: Field[Any], name: str, value: str) -> Any:
 
 
 def help_text(table: type[Information], introduction: str, *, grouped: bool = True) -> str:
-    """What `--help` prints: an introduction, then the options by group, or sorted."""
+    """Return the output of `--help`: an introduction and the options, in groups or sorted."""
     lines = [introduction.rstrip()]
     if not grouped:
         fields = sorted(dataclasses.fields(table), key=lambda field: field.name)

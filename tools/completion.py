@@ -1,4 +1,4 @@
-"""Scripts that let a shell complete the options and passes of the tools."""
+"""Generate scripts for shell completion of the tools' options and passes."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ _BASH = """\
 }}
 complete -o default -F {function} {tool}
 """
-"""bash makes a word of its own of `=`; zsh does not. Without an answer, files are completed."""
+"""In bash `=` is a word of its own; in zsh it is not. Without candidates, files are completed."""
 
 _ZSH = """\
 autoload -U +X bashcompinit && bashcompinit
 """
 
 _OF_PASSES = ("help-pass", "mlir-print-ir-before", "mlir-print-ir-after", "passes", "p")
-"""Options whose values are names of passes."""
+"""Options whose values are pass names."""
 
 
 def completion_script(tool: str, shell: str, table: type[Any], passes: Iterable[str]) -> str:
-    """What to `source` in a shell: `bash`, `zsh` or `fish`. Raises UsageError for another.
+    """Return a completion script for `bash`, `zsh` or `fish`. Raises UsageError for other shells.
 
-    `table` has the options; `passes` are options of `mesh-opt` as well.
+    `table` defines the options. For `mesh-opt` the names of `passes` are options as well.
     """
     if shell not in ("bash", "zsh", "fish"):
         raise UsageError(f"completion is for bash, zsh or fish, not '{shell}'")
@@ -71,7 +71,7 @@ def completion_script(tool: str, shell: str, table: type[Any], passes: Iterable[
 
 
 def _cases(table: type[Any], options: Iterable[str], passes: Iterable[str]) -> Iterable[str]:
-    """What may stand behind options: names of passes, or one of some words."""
+    """Return the shell cases that complete the values of options: pass names or fixed words."""
     of_passes = [name for name in options if name in _OF_PASSES]
     patterns = [f"-{name}|--{name}|-{name}=|--{name}=" for name in of_passes]
     yield f'    {"|".join(patterns)}) words="{" ".join(passes)}" ;;'
@@ -79,14 +79,14 @@ def _cases(table: type[Any], options: Iterable[str], passes: Iterable[str]) -> I
         if field.metadata["kind"] != "choice":
             continue
         names = (field.name.replace("_", "-"), *field.metadata["names"])
-        # One that may stand alone has its value behind `=` only.
+        # An option with an optional value takes it after `=` only.
         ends = ("=",) if field.metadata["bare"] else ("=", "")
         patterns = [f"{dash}{name}{end}" for name in names for dash in ("-", "--") for end in ends]
         yield f'    {"|".join(patterns)}) words="{" ".join(field.metadata["choices"])}" ;;'
 
 
 def _fish(tool: str, table: type[Any], passes: Sequence[str]) -> Iterator[str]:
-    """A line for each option: its name, what it is for, and what may stand behind it."""
+    """Yield one line per option, with its name, its help and the completions of its value."""
     known = set(option_names(table))
     for field in dataclasses.fields(table):
         kind = field.metadata["kind"]

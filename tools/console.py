@@ -1,4 +1,4 @@
-"""What the console scripts have in common: the process's streams, and words for a fault of ours."""
+"""Code shared by the console scripts: standard streams, and messages for internal errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TextIO
 from .progress import shown_progress
 
 Main = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
-"""A tool: `main(arguments, stdin, stdout, stderr) -> exit code`."""
+"""The entry point of a tool: `main(arguments, stdin, stdout, stderr) -> exit code`."""
 
 STDOUT_CLOSED = "cannot write the output: the standard output is closed"
 
@@ -20,14 +20,14 @@ DISK_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 
 def is_for_console(problem: Exception) -> bool:
-    """Whether a failure is of the standard output, and so told by `run_console`."""
+    """Return whether an exception concerns standard output, so that `run_console` reports it."""
     if isinstance(problem, BrokenPipeError):
         return True
     return isinstance(problem, OSError) and problem.errno in DISK_FULL
 
 
 def run_console(main: Main) -> int:
-    """Run a tool on the process's own arguments and streams; returns the exit code."""
+    """Run a tool on the process's arguments and streams. Returns the exit code."""
     if not open_streams():
         sys.stderr.write(f"{Path(sys.argv[0]).name}: {STDOUT_CLOSED}\n")
         return 1
@@ -37,7 +37,7 @@ def run_console(main: Main) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of the output closed the pipe.
         drop_output()
         code = 1
     except OSError as problem:
@@ -52,8 +52,11 @@ def run_console(main: Main) -> int:
 
 
 def open_streams() -> bool:
-    """Have all standard streams, where the process was started without some, as by `>&-`: files
-    that are opened must not take their numbers. Returns whether there was a standard output."""
+    """Open missing standard streams (as after `>&-`) on the null device.
+
+    Otherwise files opened later would get their descriptors. Returns whether there was a standard
+    output.
+    """
     has_output = sys.stdout is not None  # pyright: ignore[reportUnnecessaryComparison]
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -62,12 +65,12 @@ def open_streams() -> bool:
 
 
 def drop_output() -> None:
-    """Send what standard output still holds nowhere, so that nothing fails at exit."""
+    """Discard buffered standard output, so that flushing it at exit does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fault_text(tool: str, fault: Exception) -> str:
-    """What a tool says of an exception that no input should cause."""
+    """Return the message for an exception that no input should cause."""
     from ..ir.foreign_code import culprit, told
 
     function = culprit(fault)

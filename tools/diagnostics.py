@@ -1,4 +1,4 @@
-"""What a tool tells its user about a program: where, how bad, what, and the line itself."""
+"""Diagnostics of a program, with position and severity, and their rendering as text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..ir.diagnostics import Note, OperationError, Remark
 from ..ir.text.source import Source
 
 LONGEST_EXCERPT = 160
-"""How many characters of a source line are shown with a diagnostic."""
+"""The maximum length of a source line shown with a diagnostic."""
 
 
 class Severity(Enum):
-    """How bad it is; the value is the word that is printed."""
+    """The severity of a diagnostic; the value is the printed word."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -29,7 +29,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line and column of a file, both counted from one."""
+    """A position in a file; line and column are 1-based."""
 
     file: str
     line: int
@@ -41,7 +41,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One message, and the notes that belong to it."""
+    """A message with its notes."""
 
     severity: Severity
     message: str
@@ -50,17 +50,17 @@ class Diagnostic:
 
 
 def with_notes(diagnostic: Diagnostic, notes: Iterable[Diagnostic]) -> Diagnostic:
-    """A diagnostic with other notes."""
+    """Return the diagnostic with its notes replaced."""
     return replace(diagnostic, notes=tuple(notes))
 
 
 def error(message: str, place: Place | None = None) -> Diagnostic:
-    """An error without notes."""
+    """Return an error without notes."""
     return Diagnostic(Severity.ERROR, message, place)
 
 
 def place_of_location(location: Attribute) -> Place | None:
-    """The first file position that a location mentions."""
+    """Return the first file position in a location; `None` if there is none."""
     match location:
         case FileLineColLoc():
             return Place(location.filename.data, location.line.data, location.column.data)
@@ -80,10 +80,10 @@ def _parts(location: FusedLoc) -> Iterable[LocationAttr]:
 
 
 def place_of(operation: Operation) -> Place | None:
-    """Where an operation stands in the text.
+    """Return the position of an operation in the source; `None` if unknown.
 
-    A pass may have made it without saying from what: then the nearest located operation before it
-    in its block, or else the operation around it, tells where to look.
+    If a pass created the operation without a location, the result is the position of the nearest
+    located operation before it in its block, or else of its parent.
     """
     current: Operation | None = operation
     while current is not None:
@@ -98,7 +98,7 @@ def place_of(operation: Operation) -> Place | None:
 
 
 def describe_place(operation: Operation) -> str:
-    """The same in words, the operation's name if its place is not known."""
+    """Return the position of an operation as text, or its name if the position is unknown."""
     return str(place_of(operation) or f"'{operation.name}'")
 
 
@@ -111,7 +111,7 @@ def _place_of_span(span: Span[str] | Span[bytes]) -> Place:
 
 
 def from_parse_error(failure: ParseError) -> Diagnostic:
-    """The diagnostic of a text that cannot be read."""
+    """Convert a ParseError to a diagnostic."""
     notes: tuple[Diagnostic, ...] = ()
     if isinstance(failure, MultipleSpansParseError):
         notes = tuple(
@@ -122,12 +122,12 @@ def from_parse_error(failure: ParseError) -> Diagnostic:
 
 
 def from_operation_error(failure: OperationError) -> Diagnostic:
-    """The diagnostic of an operation that a pass or verifier refuses."""
+    """Convert an OperationError to a diagnostic."""
     return operation_diagnostic(Severity.ERROR, failure.operation, failure.message, failure.notes)
 
 
 def from_remark(remark: Remark) -> Diagnostic:
-    """The diagnostic of a decision that a pass reports."""
+    """Convert a remark to a diagnostic."""
     return operation_diagnostic(
         Severity.REMARK, remark.operation, f"[{remark.category}] {remark.message}", remark.notes
     )
@@ -136,7 +136,7 @@ def from_remark(remark: Remark) -> Diagnostic:
 def operation_diagnostic(
     severity: Severity, operation: Operation, message: str, notes: Iterable[Note] = ()
 ) -> Diagnostic:
-    """A message about an operation: `'name' op message`, at its place."""
+    """Return the diagnostic `'name' op message` at an operation's position."""
     prefix = f"'{_name(operation)}' op "
     return Diagnostic(
         severity,
@@ -160,7 +160,7 @@ def _name(operation: Operation) -> str:
 
 
 def render(diagnostic: Diagnostic, sources: Iterable[Source], *, color: bool = False) -> str:
-    """The text of a diagnostic and its notes, with source lines and carets where known."""
+    """Return the text of a diagnostic and its notes, with source lines and carets where known."""
     sources = list(sources)
     return "".join(_render_one(part, sources, color) for part in (diagnostic, *diagnostic.notes))
 
@@ -172,7 +172,7 @@ _COLORS = {
     Severity.REMARK: "\x1b[1;34m",
     Severity.NOTE: "\x1b[1;36m",
 }
-"""What a terminal takes for colours; those of clang."""
+"""Terminal escape sequences in clang's colours."""
 
 
 def _render_one(diagnostic: Diagnostic, sources: list[Source], color: bool) -> str:
@@ -197,13 +197,13 @@ def _render_one(diagnostic: Diagnostic, sources: list[Source], color: bool) -> s
 
 
 def _excerpt(line: str, column: int) -> str:
-    """A source line, or the part of a long one around a column, with a caret below."""
+    """Return a source line with a caret below `column`; a long line is cut around the column."""
     if len(line) > LONGEST_EXCERPT:
         start = max(0, min(column - LONGEST_EXCERPT // 2, len(line) - LONGEST_EXCERPT))
         end = start + LONGEST_EXCERPT
         before, after = "..." if start else "", "..." if end < len(line) else ""
         line = f"{before}{line[start:end]}{after}"
         column += len(before) - start
-    # Tabs stay tabs, so that the caret stands under its column in any terminal.
+    # Keep tabs, so that the caret is below its column whatever the tab width.
     margin = "".join("\t" if c == "\t" else " " for c in line[: column - 1])
     return f"{line}\n{margin}^\n"

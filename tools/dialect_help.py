@@ -1,4 +1,4 @@
-"""What dialects and operations say of themselves: `--help-dialect`."""
+"""The output of `--help-dialect`: documentation of dialects and operations."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..ir.usage_error import UsageError, did_you_mean
 from .docstrings import details, summary, table_row
 
 _SEGMENTS = "SegmentSizes"
-"""How the names of properties end that say how long the lists of operands are."""
+"""The suffix of properties that hold the lengths of operand or result segments."""
 
 
 def help_dialect(name: str, context: Context) -> str:
-    """A dialect with its operations, types and attributes, or an operation with its parts.
+    """Return the documentation of a dialect or an operation.
 
     Raises UsageError if there is none of that name.
     """
@@ -61,7 +61,7 @@ def _operation_text(operation: type[Operation]) -> str:
 
 
 def _line(operation: type[Operation]) -> str:
-    """What an operation does, or at least what it takes and gives."""
+    """Return an operation's summary, or its operands and results if it has none."""
     if text := summary(operation):
         return text
     found = dict(_parts(operation))
@@ -70,7 +70,7 @@ def _line(operation: type[Operation]) -> str:
 
 
 def _parts(operation: type[Operation]) -> Iterator[tuple[str, Sequence[str]]]:
-    """What an operation consists of, by kinds of parts; `?` may be left out, `*` is any number."""
+    """Yield the kinds of an operation's parts with the parts; `?` is optional, `*` variadic."""
     if not issubclass(operation, IRDLOperation):
         return
     definition: OpDef = operation.get_irdl_definition()
@@ -101,7 +101,7 @@ def _parts(operation: type[Operation]) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _names(parts: Sequence[tuple[str, object]]) -> list[str]:
-    # An underscore at the end keeps a name from being one of xDSL's own.
+    # A trailing underscore only avoids a conflict with a name in xDSL.
     return [name.rstrip("_") + _mark(each) for name, each in parts]
 
 
@@ -112,7 +112,7 @@ def _mark(part: object) -> str:
 
 
 def _kind(constraint: object) -> str:
-    """What an attribute must be, where that is simple to say."""
+    """Return the type of an attribute if its constraint is simple; otherwise nothing."""
     match constraint:
         case EqAttrConstraint(attr=attribute):
             return f": {attribute}"

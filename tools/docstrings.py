@@ -1,4 +1,4 @@
-"""What classes of passes, operations and attributes say of themselves."""
+"""Extract help texts from the docstrings of passes, operations and attributes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from inspect import cleandoc
 from textwrap import fill
 
 WIDTH = 100
-"""Of a line of text."""
+"""The width of help texts in characters."""
 
 
 def paragraphs(described: type[object]) -> list[str]:
-    """The paragraphs of a docstring."""
+    """Return the paragraphs of a class's docstring."""
     text = cleandoc(described.__doc__ or "")
-    # What stands for one where there is none: the own name, or what `dataclass` makes up.
+    # Generated docstrings do not count: the name alone, or the signature that `dataclass` sets.
     own = f"`{getattr(described, 'name', '')}`."
     if text == own or text.startswith(f"{described.__name__}("):
         return []
@@ -20,14 +20,14 @@ def paragraphs(described: type[object]) -> list[str]:
 
 
 def summary(described: type[object]) -> str:
-    """The first sentence of a docstring."""
+    """Return the first sentence of a docstring."""
     first = " ".join(next(iter(paragraphs(described)), "").split())
     sentence, stop, _ = first.partition(". ")
     return sentence + stop.rstrip()
 
 
 def details(described: type[object]) -> list[str]:
-    """The paragraphs of a docstring, without its first sentence."""
+    """Return the paragraphs of a docstring without its first sentence."""
     found = paragraphs(described)
     if not found:
         return []
@@ -36,5 +36,5 @@ def details(described: type[object]) -> list[str]:
 
 
 def table_row(name: str, text: str) -> str:
-    """One line of a table of names and what is said of them."""
+    """Return one row of a table of names and descriptions."""
     return f"  {name:<40} {text}".rstrip()

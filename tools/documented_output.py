@@ -1,10 +1,10 @@
-"""Output in the documentation: what the tools print today, put where a page asks for it.
+"""Update the tool output shown in documentation pages.
 
     python -m mesh_opt.tools.documented_output docs/*.md
 
-A page asks with a comment that names the command, right above a block of code; the block is
-replaced by what the command prints, on standard error if there is nothing else. Files are named
-from the page's folder.
+A comment directly above a code block contains a command. The block is replaced by the output of the
+command, or by its standard error if there is no output. File names are relative to the page's
+folder.
 
     <!-- mesh-opt examples/product.mlir --spmd -->
     ```mlir
@@ -34,7 +34,7 @@ _BLOCK = re.compile(
 
 
 def with_current_output(text: str, folder: Path) -> str:
-    """A page with every block that names its command as the command prints it now.
+    """Return a page with the output in all of its command blocks updated.
 
     Raises ValueError with the tool's message if a command fails.
     """
@@ -48,7 +48,7 @@ def with_current_output(text: str, folder: Path) -> str:
         if _TOOLS[match["tool"]](arguments, io.StringIO(), stdout, stderr) != 0:
             raise ValueError(stderr.getvalue())
         output = stdout.getvalue() or stderr.getvalue()
-        # Places are named as a reader sees them.
+        # Show file names relative to the page.
         output = output.replace(f"{folder}/", "")
         return (
             match["head"]
@@ -61,7 +61,7 @@ def with_current_output(text: str, folder: Path) -> str:
 
 
 def main(paths: Sequence[str]) -> None:
-    """Bring pages up to date in place."""
+    """Update pages in place."""
     for path in (Path(each).resolve() for each in paths):
         text = path.read_text(encoding="utf-8")
         path.write_text(with_current_output(text, path.parent), encoding="utf-8")

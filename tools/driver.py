@@ -1,4 +1,4 @@
-"""From options and text to text: the work of `mesh-opt` on one input."""
+"""Run `mesh-opt` on one input: parse, run passes, report, print."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class Driver:
-    """Processes the pieces of one input and collects what there is to say about them."""
+    """Processes the pieces of one input and collects their diagnostics."""
 
     def __init__(
         self, options: Options, steps: tuple[Step, ...], whole: Source, stderr: TextIO
@@ -72,16 +72,16 @@ class Driver:
 
     @property
     def has_errors(self) -> bool:
-        """Whether any error was found so far."""
+        """Return whether any error was reported so far."""
         return self._reporter.has_errors
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """All that was found so far."""
+        """Return all diagnostics so far."""
         return self._reporter.diagnostics
 
     def report_measures(self) -> None:
-        """Report where the time went, and whatever else was measured."""
+        """Write the timing report and all other measurements."""
         if self._watchers is not None:
             self._watchers.report()
         if self._options.remark_format == "yaml":
@@ -89,7 +89,7 @@ class Driver:
                 file.write("".join(self._remark_texts).encode())
 
     def process(self, source: Source) -> str | None:
-        """The text of what a piece of the input becomes; None if there was an error."""
+        """Process a piece of the input and return the output text; `None` if there was an error."""
         try:
             with self._run_context():
                 return self._process(source)
@@ -129,7 +129,7 @@ class Driver:
             rows = list(encoded_tensors(module)) if encoded.rows is None else encoded.rows
             self._stderr.write(render_encodings(rows))
         if self._options.emit == "host-code":
-            # The backend takes time to import: only for who wants it.
+            # Importing the backend takes time.
             from ..codegen.host_code.lowering import host_code_text
 
             return host_code_text(module)
@@ -141,7 +141,7 @@ class Driver:
             return self.print_ir(module) + "\n"
 
     def _report_costs(self, module: ModuleOp) -> bool:
-        """Write what functions cost; returns whether the machine is large enough."""
+        """Write the cost report; return whether the machine is large enough for the program."""
         from ..ir.machine_files import read_machine
         from ..passes.sharding.cost_report import render_json, render_report
         from ..sharding.machine import MachineError
@@ -163,14 +163,17 @@ class Driver:
         self._stderr.write(render_shardings(groups, color=self._reporter.color))
 
     def _runnable(self, module: ModuleOp) -> ModuleOp:
-        """A copy of a program as it is compared with; what StableHLO means is its conversion."""
+        """Return a copy of a program to compare with, with imported dialects converted.
+
+        The meaning of a StableHLO program is that of its conversion.
+        """
         from ..passes.imports.conversions import convert_imported
 
         convert_imported(module)
         return module.clone()
 
     def _save(self, before: ModuleOp, module: ModuleOp, source: Source) -> None:
-        """Write a program that passes have been run on to the file of `-o`."""
+        """Save a program and its form before the passes to the file of `-o`. Raises UsageError."""
         from ..codegen.compile import CompiledProgram
         from ..codegen.saving import save_program
         from ..interpreter.run import public_functions
@@ -184,7 +187,7 @@ class Driver:
             raise UsageError(f"cannot write '{path}': {problem.strerror}") from problem
 
     def print_ir(self, operation: Operation) -> str:
-        """The text of an operation in the form that the options ask for."""
+        """Return the text of an operation, printed as the options say."""
         return print_as(self._options, operation)
 
     def _read(self, context: Context, source: Source) -> ModuleOp | None:
@@ -205,7 +208,7 @@ class Driver:
         return module
 
     def _respell(self, module: ModuleOp) -> None:
-        """Give the encoding dialects the names that were asked for."""
+        """Rename the encoding dialects to the requested spelling."""
         if self._options.spelling != "as-read":
             from ..dialects.iree_encoding.respelling import respell
 
@@ -268,7 +271,7 @@ class Driver:
     def _run_reported(
         self, context: Context, module: ModuleOp, observers: Sequence[Observer], path: str
     ) -> None:
-        """Run the passes and write the report, of which a pass that fails is the end."""
+        """Run the passes and write the HTML report, also if a pass fails."""
         from .report.page import recorded_pipeline, render_page
 
         with recorded_pipeline(module) as recorder:
@@ -319,7 +322,10 @@ class Driver:
 
     @contextmanager
     def _run_context(self) -> Generator[None]:
-        """What the passes of a run find around them; operations that are refused are reported."""
+        """Set up the context of a run: recursion limit, remarks, reports and flags.
+
+        An OperationError in the `with` block is reported.
+        """
         with (
             deep_recursion(),
             self._remarks(),
@@ -348,7 +354,7 @@ class Driver:
 
 
 def print_as(options: Printing, operation: Operation) -> str:
-    """The text of an operation in the form that the options ask for."""
+    """Return the text of an operation, printed as the options say."""
     return print_operation(operation, options.style())
 
 
@@ -365,7 +371,7 @@ def _new_last_pass() -> LastPass:
 
 
 def new_context(allow_unregistered: bool = False) -> Context:
-    """A context in which every dialect that our tools read is registered, and none is loaded."""
+    """Return a context with all dialects of the tools registered and none loaded."""
     context = PluginContext(allow_unregistered=allow_unregistered)
     register_dialects(context)
     return context

@@ -1,8 +1,8 @@
-"""`--verify-diagnostics`: the diagnostics of a run against `expected-error {{...}}` in its text.
+"""`--verify-diagnostics`: check diagnostics against `expected-error {{...}}` comments.
 
-Syntax as in MLIR: `expected-(error|warning|remark|note)`, optionally `-re` for a text with
-regular expressions in `{{...}}`, optionally `@+N`, `@-N`, `@above`, `@below` or `@unknown` for
-the line, and the text, which must be a part of the message.
+The syntax is MLIR's: `expected-(error|warning|remark|note)`, then optionally `-re` for a text with
+regular expressions in `{{...}}`, optionally `@+N`, `@-N`, `@above`, `@below` or `@unknown` for the
+line, and a text that must be part of the message.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAYBE_EXPECTATION = re.compile(r"expected-(?:error|warning|remark|note)\b.*\{\{
 class _Expectation:
     severity: Severity
     line: int | None
-    """The line of the diagnostic; None for one without a place."""
+    """The line of the diagnostic; `None` for one without a position."""
     text: str
     is_regex: bool
     place: Place
@@ -45,9 +45,9 @@ class _Expectation:
 def check_expectations(
     source: Source, diagnostics: list[Diagnostic], *, only: bool = False
 ) -> list[Diagnostic]:
-    """What is wrong: expected and not seen, or seen and not expected. Empty if all is right.
+    """Return an error for each missing expected and each unexpected diagnostic.
 
-    With `only` nothing is wrong with what is not expected.
+    With `only`, unexpected diagnostics are ignored.
     """
     expectations, wrong = _read_expectations(source)
     for diagnostic in _flat(diagnostics):
@@ -112,7 +112,7 @@ def _read_expectations(source: Source) -> tuple[list[_Expectation], list[Diagnos
 
 
 def _regex(text: str) -> tuple[str, str | None]:
-    """The pattern of an expectation: literal text with regular expressions in `{{...}}`."""
+    """Return the pattern of a text with regular expressions in `{{...}}`, and any error."""
     parts = re.split(r"\{\{(.*?)\}\}", text)
     pattern = "".join(
         f"(?:{part})" if index % 2 else re.escape(part) for index, part in enumerate(parts)

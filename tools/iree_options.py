@@ -1,8 +1,8 @@
-"""Global flags of IREE, under its names: those that our passes know, and those that may be ignored.
+"""IREE's global flags, under IREE's names: those that passes use, and those that are ignored.
 
-iree-opt has them beside the options of passes. A flag may be ignored if it changes nothing in what
-the passes here make: it tunes a back end that there is not, or a pipeline that is IREE's alone. One
-that asks for something to be made, such as a file, is an unknown option as any other.
+iree-opt accepts them in addition to pass options. A flag is ignored if it does not affect the
+result of the passes here: it tunes a backend that does not exist here, or a pipeline that only IREE
+has. A flag that requests output, such as a file, is an unknown option like any other.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class IreeFlags:
     )
 
     def flags(self) -> Flags:
-        """The same, as passes see it."""
+        """Return the settings as passes read them."""
         return Flags(
             largest_allocation=self.iree_stream_resource_max_allocation_size,
             offset_alignment=self.iree_stream_resource_min_offset_alignment,
@@ -129,7 +129,7 @@ def _ignored(reason: str, names: str) -> Iterator[tuple[str, IgnoredFlag]]:
 
 @dataclass(frozen=True, slots=True)
 class IgnoredFlag:
-    """Why a flag says nothing to our passes, and whether it has a value."""
+    """Why a flag has no effect here, and whether it takes a value."""
 
     reason: str
     has_value: bool
@@ -140,4 +140,4 @@ IGNORED: Mapping[str, IgnoredFlag] = dict(
         _ignored(*each) for each in (_DEVICES, _CPU, _GPU, _VM, _PIPELINES, _RESOURCES)
     )
 )
-"""The flags that are taken and ignored, by name without the dashes."""
+"""The ignored flags, by name without dashes."""

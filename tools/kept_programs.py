@@ -1,11 +1,10 @@
-"""Programs that were compiled before, kept as saved programs in the user's cache.
+"""A cache of compiled programs, stored as saved programs in the user's cache folder.
 
-Whoever compiles the same text with the same passes and devices takes the program of the earlier
-run, which needs no compiler. The name of a kept file is the hash of all that the program is made
-from: the text and its name, the options, and the files of this package and of those it may use. A
-program is kept where it is like the one that is compiled in all that can be seen: it has one
-function that runs without Python, and nothing that the text does not show, such as parameters or
-passes of other packages, is in it.
+Compiling the same text again with the same passes and devices loads the earlier program, without
+the compiler. The file name is a hash of all inputs: the text and its name, the options, the files
+of this package and the state of the installed packages. A program is cached only if the loaded one
+behaves the same: it has one function, which runs without Python, and nothing in it comes from
+outside of the text, such as parameters or passes of other packages.
 """
 
 from __future__ import annotations
@@ -29,20 +28,23 @@ if TYPE_CHECKING:
     from ..saved_programs import LoadedProgram
 
 PROGRAMS = "programs"
-"""The folder of the cache that holds programs."""
+"""The subfolder of the cache for programs."""
 
 LARGEST_PROGRAM = 1 << 25
-"""Bytes of a program that is kept, and letters of its text: a longer one has large constants."""
+"""The maximum size of a cached program in bytes, and of its text in characters.
+
+A longer program has large constants.
+"""
 
 LARGEST_FOLDER = 1 << 28
-"""Bytes of all that are kept; those that were used longest ago go first."""
+"""The maximum size of all cached programs in bytes; the least recently used are removed first."""
 
 _FROM_FILES = ("machine=", "parameters=")
-"""Options of passes that name a file, which may change."""
+"""Pass options that name a file, whose contents may change."""
 
 
 class KeptProgram:
-    """Where a program is kept, or would be."""
+    """The location of one program in the cache."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -50,9 +52,9 @@ class KeptProgram:
     def load(
         self, compile: Callable[[], Program], workers: int | None = None
     ) -> LoadedProgram | None:
-        """The program, if it is there, whole, and for this machine.
+        """Return the cached program; `None` if it is absent, damaged, or for another machine.
 
-        `compile` makes it again for what needs the compiler, such as the text of an error.
+        `compile` compiles the program again for what needs the compiler, such as error messages.
         """
         from ..saved_programs import SavedFileError, load
 
@@ -66,7 +68,7 @@ class KeptProgram:
         return None if program.saved.differences else program
 
     def keep(self, program: Program) -> None:
-        """Write a program that has been run, if it is to be kept."""
+        """Store a program after it has run, if it is eligible."""
         if len(program.functions) != 1 or _is_extended():
             return
         temporary = self._path.with_suffix(f".{os.getpid()}")
@@ -82,7 +84,7 @@ class KeptProgram:
 
 
 def _is_wanted(path: Path) -> bool:
-    """Whether a saved program is small, and runs without Python."""
+    """Return whether a saved program is small and runs without Python."""
     from ..saved_programs import load
 
     if path.stat().st_size > LARGEST_PROGRAM:
@@ -92,14 +94,14 @@ def _is_wanted(path: Path) -> bool:
 
 
 def _is_extended() -> bool:
-    """Whether another package has dialects, rules or passes for this one."""
+    """Return whether another package adds dialects, rules or passes."""
     from .plugins import is_extended
 
     return f"{__name__.partition('.')[0]}.extend" in sys.modules or is_extended()
 
 
 def kept_run(options: RunOptions, source: Source) -> KeptProgram | None:
-    """Where the program of a run is kept; `None` for a run that is to compile its program."""
+    """Return where the program of a run is cached; `None` if the run must compile its program."""
     is_asked_more = (
         needs_compiler(options)
         or options.watches_passes
@@ -116,7 +118,7 @@ def kept_run(options: RunOptions, source: Source) -> KeptProgram | None:
 def kept_program(
     name: str, text: str, pipeline: str, devices: Sequence[str] = ()
 ) -> KeptProgram | None:
-    """Where the program of a text and its passes is kept, `None` where there is no place for it."""
+    """Return where the program of a text and a pipeline is cached; `None` if nowhere."""
     reads_files = any(word in pipeline for word in _FROM_FILES)
     is_watched = any(name in os.environ for name in ("MESH_OPT_GUARD", "MESH_OPT_VERIFY_EACH"))
     is_kept = not reads_files and not is_watched and len(text) <= LARGEST_PROGRAM
@@ -130,7 +132,7 @@ def kept_program(
 
 @cache
 def _installed() -> Sequence[tuple[object, ...]]:
-    """The interpreter, the package's files, and when packages were installed last."""
+    """Return the Python version, this package's files and the modification times of `sys.path`."""
     found: list[tuple[object, ...]] = [(sys.version,)]
     package = Path(__file__).parents[1]
     for room in package.iterdir():

@@ -1,6 +1,7 @@
-"""A format for LLVM's `lit` that runs RUN lines inside the worker; see `run_lines`.
+"""A test format for LLVM's `lit` that runs RUN lines inside the worker process; see `run_lines`.
 
-`lit --param shell=1 tests/lit` starts real processes instead, so that RUN lines stay honest.
+`lit --param shell=1 tests/lit` uses a real shell and processes instead, to check that RUN lines are
+valid.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from .run_lines import run_test
 
 
 class RunLinesTest(FileBasedTest):
-    """One test a file; passes if every RUN line does."""
+    """One test per file. It passes if every RUN line does."""
 
     def execute(self, test: Any, litConfig: Any) -> tuple[Any, str]:
-        """Run one test file, as lit asks for it."""
+        """Run one test file; called by lit."""
         shell = litConfig.params.get("shell", "0") not in ("0", "false")
         with tempfile.TemporaryDirectory(prefix="mesh-opt-lit-") as folder:
             outcome = run_test(Path(test.getSourcePath()), Path(folder), shell=shell)

@@ -1,7 +1,7 @@
-"""`mesh-run --measure-machine`: this machine, as measured by programs that run on its threads.
+"""`mesh-run --measure-machine`: measure this machine with programs on its threads.
 
-A device is a thread with one core. Times are the least of several runs, of programs of two lengths,
-so that what a call costs is not part of them.
+A device is one thread with one core. Each time is the minimum of several runs. Subtracting the
+times of programs of two lengths removes the overhead of a call.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from ..sharding.machine import Device, Machine, Network, Topology
 
 ROUNDS = 10
 SQUARE = 384
-"""The extent of the products that are measured."""
+"""The extent of the measured matrix products."""
 PRODUCTS = 8
-"""How many of them the longer program has more."""
+"""The number of products by which the longer program exceeds the shorter one."""
 KERNELS = 128
-"""How many small kernels or collectives the longer program has more."""
+"""The same for small kernels and collectives."""
 SMALL, LARGE = 16, 1 << 20
-"""Elements that are reduced."""
+"""The numbers of elements of the measured reductions."""
 
 
 def measured_machine(devices: int | None = None) -> Machine:
-    """A description of this machine; takes a few seconds.
+    """Measure this machine, which takes a few seconds, and return its description.
 
-    All devices compute while one is measured, so what they share is shared out: cores, where there
-    are more `devices` than those, and memory. There is a device for each core if nothing is said.
+    All devices compute during each measurement, so that shared resources are divided: memory, and
+    cores if there are more `devices` than cores. The default is one device per core.
     """
     devices = devices or max(2, os.cpu_count() or 1)
     small, large = (_collective_seconds(devices, count) for count in (SMALL, LARGE))
@@ -89,10 +89,10 @@ ALL_REDUCE_STEP = """
 def _step_seconds(
     step: str, shape: tuple[int, ...], devices: int, steps: int, element: str = "f32"
 ) -> float:
-    """The time of one step from a tensor to the next, while all devices take it.
+    """Return the seconds per step while all devices run.
 
-    The time of one step is taken off the time of `steps` more. What follows them is on all devices,
-    and so are they.
+    The time of one step is subtracted from that of `steps` more steps. Both programs end with an
+    all-reduce over all devices, so that all devices run the steps; its time cancels.
     """
     tensor = f"tensor<{'x'.join(map(str, shape))}x{element}>"
 
@@ -117,7 +117,7 @@ def _step_seconds(
 
     longer = seconds(steps + 1)
     difference = longer - seconds(1)
-    # What is lost in the noise took no longer than all of it.
+    # A difference below the noise is bounded by the time of the whole program.
     return difference / steps if difference > longer / 10 else longer / (steps + 1)
 
 
@@ -130,5 +130,5 @@ def _collective_seconds(devices: int, count: int) -> float:
 
 
 def _launch_seconds() -> float:
-    # Products are kernels of their own: no other kernel computes them on the way.
+    # Matrix products are never fused, so each is a separate kernel.
     return _step_seconds(PRODUCT, (4, 4), 1, KERNELS)

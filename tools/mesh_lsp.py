@@ -1,4 +1,4 @@
-"""`mesh-lsp`: a language server for editors, with what it needs or a word on how to get it."""
+"""`mesh-lsp`: the entry point of the language server; checks its dependencies first."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ usage: mesh-lsp        (an editor starts it, and speaks the Language Server Prot
 
 
 def main_console() -> None:
-    """The console script."""
+    """Run the console script."""
     arguments = sys.argv[1:]
     if arguments and arguments[0] in ("--help", "-h", "--version"):
         sys.stdout.write(version_text() if arguments[0] == "--version" else HELP)
         return
     if find_spec("pygls") is None:
         sys.exit("mesh-lsp: pip install 'mesh-opt[lsp]' installs what it needs")
-    # What clients add of themselves: there is no other way than standard input and output.
+    # Clients add these; standard input and output is the only transport.
     known = ("--stdio", "--clientProcessId=")
     if unknown := [each for each in arguments if not each.startswith(known)]:
         sys.exit(f"mesh-lsp: there is no option '{unknown[0]}'")

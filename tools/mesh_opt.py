@@ -1,7 +1,7 @@
-"""`mesh-opt`: reads MLIR, runs passes and prints the result, as `mlir-opt` does.
+"""`mesh-opt`: read MLIR, run passes and print the result, as `mlir-opt` does.
 
-`main` keeps no state between calls and touches nothing but the streams and files that it is
-given, so tests and other programs can call it as often as they like.
+`main` keeps no state between calls and uses only the given streams and files, so that tests and
+other programs can call it repeatedly.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .output_files import open_output
 from .plugins import PassesOfAll, load_dialects, loaded_passes
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
-"""An environment variable that switches `--verify-each` on, for test suites."""
+"""The environment variable that enables `--verify-each` in test suites."""
 
 
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    """Run the tool with the arguments behind its name. Returns 0, or 1 if there was an error."""
+    """Run the tool on the arguments after its name. Returns 0, or 1 if there was an error."""
     try:
         passes = PassesOfAll({**all_passes(), **loaded_passes(argv)})
         defaults = Options(verify_each=os.environ.get(VERIFY_EACH_VARIABLE, "0") == "1")
@@ -65,14 +65,14 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
 
 
 def main_console() -> None:
-    """The console script: `main` on the process's own arguments and streams."""
+    """Run `main` on the process's own arguments and streams (the console script)."""
     code = run_console(main)
-    # Taking modules and IR apart at exit takes longer than reading a small program.
+    # Destroying modules and IR at exit takes longer than parsing a small program.
     os._exit(code)
 
 
 def _information(options: Options, passes: PassTable) -> str | None:
-    """What an option that only asks for information prints; None if there is work to do."""
+    """Return the output of options such as `--help`; `None` if there is a program to process."""
     if options.help or options.help_list:
         return help_of_options(options)
     if options.version:
@@ -99,7 +99,7 @@ def _information(options: Options, passes: PassTable) -> str | None:
 
 
 def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ...]:
-    """The passes to run, however they were asked for."""
+    """Return the passes to run from any of the ways to specify them. Raises UsageError."""
     pipelines = options.written_pipelines
     if options.run_reproducer:
         from .reproducer import stored_pipeline

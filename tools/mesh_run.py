@@ -1,7 +1,7 @@
-"""`mesh-run`: runs a function of an MLIR program and prints its results as iree-run-module does.
+"""`mesh-run`: run a function of an MLIR program and print its results as iree-run-module does.
 
-`main` keeps no state between calls. What is heavy (NumPy, the interpreter, the backends) is
-imported when the arguments have been understood.
+`main` keeps no state between calls. Slow imports (NumPy, the interpreter, the backends) happen
+after the arguments are parsed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     AnyFunction = Function | LoadedFunction
 
 MAIN = "main"
-"""The function that runs where none is named and there are several."""
+"""The default function if there are several."""
 
 
 def main(
@@ -47,8 +47,10 @@ def main(
     stderr: TextIO,
     keeps_programs: bool = False,
 ) -> int:
-    """Run the tool with the arguments behind its name. Returns 0, or 1 if there was an error or a
-    result was not as expected. If it `keeps_programs`, what it compiles serves later runs, too.
+    """Run the tool on the arguments after its name.
+
+    Returns 0, or 1 if there was an error or an unexpected result. With `keeps_programs`, compiled
+    programs are cached for later runs.
     """
     try:
         options = parse_command_line(argv)
@@ -78,7 +80,7 @@ def main(
 
 
 def _information(options: RunOptions) -> str | None:
-    """What an option that only asks for information prints; None if there is work to do."""
+    """Return the output of options such as `--help`; `None` if there is a program to run."""
     if options.help or options.help_list:
         return help_of_options(options)
     if options.version:
@@ -92,7 +94,7 @@ def _information(options: RunOptions) -> str | None:
 
 
 def main_console() -> None:
-    """The console script: `main` on the process's own arguments and streams."""
+    """Run `main` on the process's own arguments and streams (the console script)."""
     sys.exit(
         run_on_ranks(main)
         if runs_on_ranks(sys.argv[1:])
@@ -119,13 +121,15 @@ def _describe(problem: Exception) -> str:
 
 @cache
 def _compile_runtime() -> None:
-    """Let the native code that runs every program be compiled, if it is not in the cache yet,
-    while this thread reads the program: LLVM does not hold the interpreter's lock."""
+    """Compile the native runtime in the background if it is not cached.
+
+    This thread parses the program meanwhile, since LLVM releases the interpreter's lock.
+    """
 
     def compile() -> None:
         from ..runtime.host.virtual_machine import prepare
 
-        # Whoever runs a program tells what is wrong.
+        # The code that runs a program reports errors.
         with suppress(Exception):
             prepare()
 
@@ -142,13 +146,13 @@ def _measure_machine(stdout: TextIO) -> int:
 
 @dataclass(frozen=True)
 class _Run:
-    """One run as the options ask for it. Its exit code is what most methods return."""
+    """One run with its options. Most methods return the exit code."""
 
     options: RunOptions
     stdout: TextIO
     stderr: TextIO
     is_heard: bool
-    """Whether this rank writes the results."""
+    """Whether this rank prints the results."""
 
     def start(self, stdin: TextIO, keeps_programs: bool) -> int:
         """Run the program of the command line. Raises UsageError."""
@@ -179,7 +183,7 @@ class _Run:
             return self._source(source, None)
 
     def _source(self, source: Source, kept: KeptProgram | None) -> int:
-        """Run a program, and keep it."""
+        """Compile and run a program, then store it in the cache `kept`."""
         options = self.options
         watchers = _watchers(options, self.stderr)
         if options.backend != "interpreter":
@@ -205,7 +209,7 @@ class _Run:
         return code
 
     def _program(self, program: Program, is_transformed: bool) -> int:
-        """Run a program; passes have made it what it is if it `is_transformed`."""
+        """Run a program; `is_transformed` is whether passes have run on it."""
         options = self.options
         program.inputs_per_rank = options.inputs_per_rank
         program.devices_per_rank = options.devices_per_rank
@@ -239,7 +243,7 @@ class _Run:
         return code
 
     def _saved(self) -> int:
-        """Run a saved program: its native code, or its IR if options need that."""
+        """Run a saved program, or its IR if the options need the compiler."""
         from .run_saved import load_program, needs_compiler
 
         loaded = load_program(self.options, self.stderr)
@@ -254,7 +258,7 @@ class _Run:
         return self._function(function, _inputs(self.options, function))[1]
 
     def _function(self, function: AnyFunction, inputs: Sequence[Array]) -> tuple[list[Array], int]:
-        """Run a function, and write and compare what it gives; returns that and the exit code."""
+        """Run a function, write and compare its results; return them and the exit code."""
         from .run_results import check_outputs, compare_expected, write_results, write_statistics
         from .run_steps import run_as_asked
 
@@ -285,14 +289,14 @@ def _kept(options: RunOptions, source: Source) -> KeptProgram | None:
 def _compile(
     options: RunOptions, source: Source, watchers: Watchers | None
 ) -> tuple[Program, bool]:
-    """The program after its passes, and whether there were any."""
+    """Compile the program; return it and whether any passes ran."""
     from ..api import compile
 
     parameters, pipeline = _parameters(options), options.pipeline
     observers = watchers.observers if watchers is not None else ()
     backend = options.backend or ""
     build = partial(compile, source, backend=backend, stages=False, parameters=parameters)
-    # Without passes, the devices of the program may ask for some.
+    # Without passes, the devices of the program may require some.
     program = build(pipeline, observers=observers if pipeline or not options.device else ())
     if options.device and options.device != ("list",):
         from .run_devices import check_kinds, pipeline_to_devices
@@ -305,7 +309,7 @@ def _compile(
 
 
 def _simulate(options: RunOptions, function: Function, stdout: TextIO) -> int:
-    """Print what a run on a machine would take, without one. Raises UsageError."""
+    """Print the predicted time of a run on a machine. Raises UsageError."""
     from ..ir.machine_files import read_machine
     from ..passes.sharding.simulate import simulate
     from ..sharding.machine import MachineError
@@ -348,16 +352,16 @@ def _stage(watchers: Watchers | None, name: str) -> AbstractContextManager[None]
 
 
 def _parameters(options: RunOptions) -> Parameters | None:
-    """The contents of the files that are given; `None` if there are none."""
+    """Return the parameters in the given files; `None` if there are none."""
     from .parameter_files import read_parameters
 
     return read_parameters(options.parameters) if options.parameters else None
 
 
 def _check_ranks(options: RunOptions) -> bool:
-    """Look at what only one process can do; returns whether this rank writes the results.
+    """Check the options of a run on ranks; return whether this rank prints the results.
 
-    All ranks have the same, so one of them is enough. Raises UsageError.
+    All ranks have the same results, so one of them is enough. Raises UsageError.
     """
     from importlib.util import find_spec
 
@@ -378,7 +382,7 @@ def _check_ranks(options: RunOptions) -> bool:
 
 
 def _printable(text: str) -> str:
-    """A text without characters that a terminal would obey, but for the ends of lines."""
+    """Escape control characters other than newlines, which a terminal would execute."""
     return "".join(c if c.isprintable() or c == "\n" else f"\\{ord(c):02X}" for c in text)
 
 
@@ -425,7 +429,7 @@ def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
 
 
 def _reference(options: RunOptions, function: Function, is_transformed: bool) -> Function:
-    """The function whose meaning before all passes is compared with. Raises UsageError."""
+    """Return the function before all passes, for the reference result. Raises UsageError."""
     from ..api import compile
     from ..ir.text.source import read_source
 

@@ -1,4 +1,4 @@
-"""What can be watched while passes run: the IR, the clock, and whether the IR stays valid."""
+"""Observers of passes: printing IR, timing, verification, and their set-up from options."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class WhatToPrint:
-    """Around which passes the IR is printed."""
+    """Before and after which passes to print the IR."""
 
     before: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
@@ -46,7 +46,7 @@ class WhatToPrint:
 
     @property
     def nothing(self) -> bool:
-        """Whether no pass is printed at all."""
+        """Return whether no IR is printed at all."""
         return not (self.before or self.after or self.before_all or self._any_after)
 
     @property
@@ -54,20 +54,20 @@ class WhatToPrint:
         return self.after_all or self.only_changes or self.only_failures
 
     def shown_before(self, name: str) -> bool:
-        """Whether the IR is printed before a pass."""
+        """Return whether the IR is printed before a pass."""
         return self.before_all or name in self.before
 
     def shown_after(self, name: str) -> bool:
-        """Whether the IR may be printed after a pass."""
+        """Return whether the IR may be printed after a pass."""
         if self.after and not self.after_all:
             return name in self.after
         return self._any_after
 
 
 class IrPrinting(QuietObserver):
-    """Prints the IR before and after passes, under headings as `mlir-opt` prints them.
+    """Prints the IR before and after passes, with the headings of `mlir-opt`.
 
-    With `module_scope` the whole program is printed, and with a `tree` into its files.
+    With `module_scope` the whole module is printed. With a `tree` the IR goes to its files.
     """
 
     def __init__(
@@ -87,14 +87,14 @@ class IrPrinting(QuietObserver):
         self._text_before = ""
 
     def before(self, current: ModulePass, operation: Operation) -> None:
-        """Print the IR if it is wanted; keep it if only changes are."""
+        """Print the IR if requested. Store its text if only changes are printed."""
         if self._wanted.shown_before(current.name):
             self._print("Before", current, operation, self._text(operation))
         if self._wanted.only_changes and self._wanted.shown_after(current.name):
             self._text_before = self._text(operation)
 
     def after(self, current: ModulePass, operation: Operation) -> None:
-        """Print the IR if it is wanted."""
+        """Print the IR if requested."""
         if not self._wanted.only_failures and self._wanted.shown_after(current.name):
             text = self._text(operation)
             if not self._wanted.only_changes or text != self._text_before:
@@ -103,17 +103,17 @@ class IrPrinting(QuietObserver):
             self._tree.count(operation)
 
     def failed(self, current: ModulePass, operation: Operation) -> None:
-        """Print what a failing pass left behind."""
+        """Print the IR left by a failed pass."""
         if self._wanted.shown_after(current.name):
             self._print("After", current, operation, self._text(operation), " Failed")
 
     def enter(self, anchor: str) -> None:
-        """Files of a nested pipeline are numbered on their own."""
+        """Start separate file numbers for a nested pipeline."""
         if self._tree is not None:
             self._tree.enter()
 
     def leave(self, anchor: str) -> None:
-        """The nested pipeline is over."""
+        """Return to the file numbers of the outer pipeline."""
         if self._tree is not None:
             self._tree.leave()
 
@@ -136,14 +136,14 @@ class IrPrinting(QuietObserver):
 
 
 class EncodedTensors(QuietObserver):
-    """Takes down what the encoding report lists, before a pass turns tensors into bytes."""
+    """Records the rows of the encoding report before a pass lowers encoded tensors to bytes."""
 
     def __init__(self) -> None:
         self.rows: list[EncodedTensor] | None = None
-        """None if no pass has done that."""
+        """`None` if no such pass has run."""
 
     def before(self, current: ModulePass, operation: Operation) -> None:
-        """List the encoded tensors if the pass makes bytes of them."""
+        """Record the encoded tensors if this pass lowers them to bytes."""
         from ..passes.encoding.encoding_report import encoded_tensors
         from ..passes.stream.encode_host_tensors import EncodeHostTensorsPass
 
@@ -155,7 +155,7 @@ class VerifyingEach(QuietObserver):
     """Verifies the IR after every pass."""
 
     def after(self, current: ModulePass, operation: Operation) -> None:
-        """Raise OperationError if a pass left invalid IR behind."""
+        """Verify the IR. Raises OperationError with a note that names the pass."""
         try:
             verify(operation)
         except OperationError as failure:
@@ -167,7 +167,7 @@ class VerifyingEach(QuietObserver):
 
 
 class Watchers:
-    """All that watches the passes, as the options ask for, and what it reports in the end."""
+    """The observers of passes that the options request, and their reports."""
 
     def __init__(
         self, options: Watching, stream: TextIO, print_ir: Callable[[Operation], str]
@@ -216,7 +216,7 @@ class Watchers:
         return [*observers, *(each for each in measured if each is not None)]
 
     def report(self) -> None:
-        """Write what was measured. Raises UsageError for a file that cannot be written."""
+        """Write all measurements. Raises UsageError for a file that cannot be written."""
         options = self._options
         if self._statistics is not None:
             self._statistics.report(self._stream)
@@ -232,18 +232,18 @@ class Watchers:
 
 @dataclass
 class Timer:
-    """Time spent under one name, and under the names inside it."""
+    """The time spent under a name, with nested timers."""
 
     seconds: float = 0.0
     children: dict[str, Timer] = field(default_factory=dict[str, "Timer"])
 
     def child(self, name: str) -> Timer:
-        """The timer of a name inside this one."""
+        """Return the nested timer of a name."""
         return self.children.setdefault(name, Timer())
 
 
 class Timing(QuietObserver):
-    """Measures wall time by pass and pipeline, and reports it as `--mlir-timing` of MLIR does."""
+    """Measures wall time by pass and pipeline, and reports it as MLIR's `--mlir-timing` does."""
 
     def __init__(self) -> None:
         self._root = Timer()
@@ -252,7 +252,7 @@ class Timing(QuietObserver):
 
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
-        """Measure what happens in the `with` block."""
+        """Measure the time of the `with` block under a name."""
         self._start(name)
         try:
             yield
@@ -260,23 +260,23 @@ class Timing(QuietObserver):
             self._stop()
 
     def before(self, current: ModulePass, operation: Operation) -> None:
-        """Start the clock of a pass."""
+        """Start the timer of a pass."""
         self._start(type(current).__name__)
 
     def after(self, current: ModulePass, operation: Operation) -> None:
-        """Stop the clock of a pass."""
+        """Stop the timer of a pass."""
         self._stop()
 
     def failed(self, current: ModulePass, operation: Operation) -> None:
-        """Stop the clock of a pass."""
+        """Stop the timer of a pass."""
         self._stop()
 
     def enter(self, anchor: str) -> None:
-        """Start the clock of a nested pipeline."""
+        """Start the timer of a nested pipeline."""
         self._start(f"'{anchor}' Pipeline")
 
     def leave(self, anchor: str) -> None:
-        """Stop the clock of a nested pipeline."""
+        """Stop the timer of a nested pipeline."""
         self._stop()
 
     def _start(self, name: str) -> None:
@@ -287,7 +287,7 @@ class Timing(QuietObserver):
         timer.seconds += time.perf_counter() - begin
 
     def report(self, stream: TextIO, display: str = "tree", form: str = "text") -> None:
-        """Write the table of all that was measured: as a tree or a list, in text or JSON."""
+        """Write the timing report as a tree or a list, in text or JSON."""
         total = time.perf_counter() - self._begin
         rows = list(_rows(self._root)) if display == "tree" else _listed(self._root)
         rest = total - sum(timer.seconds for timer in self._root.children.values())
@@ -323,7 +323,7 @@ def _rows(timer: Timer, depth: int = 0) -> Iterator[tuple[int, str, float]]:
 
 
 def _listed(timer: Timer) -> list[tuple[int, str, float]]:
-    """Each name once, the longest time first; what is around passes is not counted twice."""
+    """Return the total time of each name, longest first; times include nested timers."""
     sums: dict[str, float] = {}
     for _, name, seconds in _rows(timer):
         sums[name] = sums.get(name, 0.0) + seconds

@@ -1,7 +1,6 @@
 """The command line of `mesh-opt`.
 
-Whatever is not an option here but is the name of a pass asks for that pass, in the order of the
-command line.
+Any other `--name` that is the name of a pass adds that pass, in command line order.
 """
 
 from __future__ import annotations
@@ -168,7 +167,7 @@ class Options(
     Listing,
     Information,
 ):
-    """What the user asked for. A field `a_b` is the option `--a-b`."""
+    """The parsed command line. A field `a_b` is the option `--a-b`."""
 
     REFUSED: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(
@@ -181,14 +180,14 @@ class Options(
             "passes are the only actions",
         ),
     }
-    """Options of mlir-opt that are not taken, and why."""
+    """Options of mlir-opt that are rejected, with the reasons."""
 
     IGNORED: ClassVar[Mapping[str, IgnoredFlag]] = IGNORED
-    """Options of iree-opt that change nothing here."""
+    """Options of iree-opt that have no effect here."""
 
     input: str = positional("-")
     ignored: tuple[str, ...] = dataclasses.field(default=(), metadata={"kind": "passes"})
-    """Those of them that were given."""
+    """The ignored options on this command line."""
     pass_flags: tuple[tuple[str, str | None], ...] = dataclasses.field(
         default=(), metadata={"kind": "passes"}
     )
@@ -197,7 +196,7 @@ class Options(
 def parse_command_line(
     arguments: Sequence[str], pass_names: Mapping[str, object], defaults: Options | None = None
 ) -> Options:
-    """Read the arguments behind the program's name. Raises UsageError."""
+    """Parse the arguments after the program's name. Raises UsageError."""
     options, passes = parse_arguments(Options, arguments, pass_names, defaults)
     options.check_pass_names(pass_names)
     filters = {
@@ -212,5 +211,5 @@ def parse_command_line(
 
 
 def help_of_options(options: Options) -> str:
-    """What `--help` or `--help-list` prints."""
+    """Return the output of `--help` or `--help-list`."""
     return help_text(Options, INTRODUCTION, grouped=options.help)

@@ -1,4 +1,4 @@
-"""Files that a tool writes: whole, or as they were."""
+"""Write output files completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..ir.usage_error import UsageError
 
 @contextmanager
 def open_output(path: str, *, append: bool = False) -> Generator[BinaryIO]:
-    """Open a file to write bytes to it, or behind what it holds.
+    """Open a file to write or append bytes.
 
-    If the block fails, a file that it began is removed, and one that it lengthened cut off again.
-    Raises UsageError if the file cannot be written.
+    If the `with` block fails, a new file is removed, and an appended one is truncated to its
+    previous length. Raises UsageError if the file cannot be written.
     """
     try:
         file = open(path, "ab" if append else "wb")  # noqa: SIM115
@@ -34,7 +34,7 @@ def open_output(path: str, *, append: bool = False) -> Generator[BinaryIO]:
 
 
 def check_folder(path: str) -> None:
-    """Raise UsageError if a file of this name has no folder to be in, or is one itself."""
+    """Raise UsageError if a path is a folder, or its parent folder does not exist."""
     folder = os.path.dirname(path)
     if os.path.isdir(path):
         raise UsageError(f"cannot write '{path}': it is a folder")
@@ -43,7 +43,7 @@ def check_folder(path: str) -> None:
 
 
 def _undo(path: str, length: int) -> None:
-    """Leave no half-written file; devices and pipes are left alone."""
+    """Remove or truncate an incomplete file, unless it is a device or pipe."""
     try:
         if S_ISREG(os.stat(path).st_mode):
             if length:
@@ -51,7 +51,7 @@ def _undo(path: str, length: int) -> None:
             else:
                 os.remove(path)
     except OSError:
-        pass  # What made the writing fail is the better message.
+        pass  # The error that made the writing fail is the better message.
 
 
 def _refusal(path: str, problem: OSError) -> UsageError:

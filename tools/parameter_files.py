@@ -1,11 +1,11 @@
-"""Files of parameters: IREE's archives (`.irpa`), `.safetensors`, and NumPy's `.npz`.
+"""Read parameter files: IREE's archives (`.irpa`), `.safetensors`, and NumPy's `.npz`.
 
-Only what describes the parameters is read here; their contents are, one by one, when a program
-asks for them by a type that they fit. What a file says of itself is believed nowhere: places must
-lie in the file, and reading takes time in proportion to its size.
+Only the descriptions of the parameters are read here. The contents of each are read when a program
+loads it with a compatible type. Nothing in a file is trusted: offsets must be inside the file, and
+the time to read is proportional to its size.
 
-An archive is read as `iree/schemas/parameter_archive.h` of IREE describes version 0 of it: headers
-that are linked, each with a table of entries, their names, and their contents.
+Archives follow version 0 of IREE's `iree/schemas/parameter_archive.h`: linked headers, each with a
+table of entries, their names, and their contents.
 """
 
 from __future__ import annotations
@@ -37,11 +37,14 @@ from .array_files import (
 Read = Iterator[tuple[str, Parameter]]
 
 BYTES = "bytes"
-"""The element of arrays whose file knows no types."""
+"""The element type of arrays in files without types."""
 
 
 def read_parameters(options: Sequence[str]) -> dict[tuple[str, str], Parameter]:
-    """The parameters in files, each named as `scope=file` or `file`. Raises UsageError."""
+    """Read parameter files, each given as `scope=file` or `file`, by (scope, key).
+
+    Raises UsageError.
+    """
     found: dict[tuple[str, str], Parameter] = {}
     for option in options:
         scope, equals, path = option.partition("=")
@@ -55,7 +58,7 @@ def read_parameters(options: Sequence[str]) -> dict[tuple[str, str], Parameter]:
 
 
 def _read_file(path: str) -> dict[str, Parameter]:
-    """The parameters in a file of one of the known suffixes. Raises UsageError."""
+    """Read one file with a known suffix. Raises UsageError."""
     found: dict[str, Parameter] = {}
     try:
         for key, parameter in READERS[Path(path).suffix.lower()](path):
@@ -68,10 +71,10 @@ def _read_file(path: str) -> dict[str, Parameter]:
 
 
 def mapped_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
-    """The tensors of a `.safetensors` or `.npz` file by their names.
+    """Return the tensors of a `.safetensors` or `.npz` file by name.
 
-    Those of `.safetensors` are pages of the file: what nobody looks at is not read. Raises
-    UsageError for a file that is none, or has tensors of a type that arrays do not have.
+    Tensors of `.safetensors` are memory-mapped, so that only accessed pages are read. Raises
+    UsageError if it is not such a file, or has a tensor of a type that NumPy lacks.
     """
     try:
         return {name: each.load() for name, each in stored_parameters(os.fspath(path)).items()}
@@ -80,8 +83,10 @@ def mapped_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
 
 
 def stored_parameters(path: str) -> dict[str, StoredArray]:
-    """The parameters of a file by their names; those of an archive, which knows no types, are
-    bytes. Raises UsageError."""
+    """Return the parameters of a file by name; those of an archive, which has no types, are bytes.
+
+    Raises UsageError.
+    """
     if Path(path).suffix.lower() not in READERS:
         raise UsageError(f"'{path}' is no {', '.join(sorted(READERS))} file")
     return {name: _stored(name, each) for name, each in _read_file(path).items()}
@@ -102,19 +107,19 @@ def _data(contents: Deferred) -> Callable[[], bytes | memoryview]:
 
 
 class _File:
-    """A regular file of which parts are read."""
+    """A regular file, with reads checked against its size."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.size = file_size(path)
 
     def read(self, start: int, size: int) -> bytes:
-        """Some bytes. Raises FileProblem if the file ends before them."""
+        """Read a range of bytes. Raises FileProblem if the file ends before them."""
         self.check(start, size)
         return read_part(self.path, start, size)
 
     def later(self, start: int, size: int) -> Deferred:
-        """Bytes that are in the file, to be read when they are wanted. Raises FileProblem."""
+        """Return a range of bytes to read later. Raises FileProblem if the file ends before it."""
         self.check(start, size)
         return Deferred(
             size,
@@ -123,7 +128,7 @@ class _File:
         )
 
     def check(self, start: int, size: int) -> None:
-        """Raise FileProblem unless bytes are in the file."""
+        """Raise FileProblem unless a range of bytes is in the file."""
         if start + size > self.size:
             raise FileProblem(f"ends at byte {self.size}, before byte {start + size}")
 
@@ -160,10 +165,10 @@ SAFETENSORS: dict[str, np.dtype[Any]] = {
     "F8_E5M2": FLOAT_TYPES["f8E5M2"],
     "F8_E8M0": FLOAT_TYPES["f8E8M0FNU"],
 }
-"""Element types by their name in such files."""
+"""The element types of `.safetensors` files by name."""
 
 LONGEST_DESCRIPTION = 100_000_000
-"""Bytes of the description at the beginning of such a file, as in its own library."""
+"""The maximum size of the JSON header in bytes, as in the safetensors library."""
 
 
 def _safetensors(path: str) -> Read:
@@ -191,7 +196,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _tensor(file: _File, start: int, name: str, entry: object) -> Parameter:
-    """A tensor by its description: `{"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}`."""
+    """Parse a tensor description: `{"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}`."""
     fields = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
     kind, shape = fields.get("dtype"), _sizes(fields.get("shape"))
     place = _sizes(fields.get("data_offsets"))
@@ -218,17 +223,20 @@ def _sizes(value: object) -> tuple[int, ...] | None:
 
 MAGIC = 0x41505249
 HEADER = struct.Struct("<IHHQQQ Q QQ QQ QQ")
-"""Magic, version (major, minor), header size, distance to the next header, flags; entries; offset
-and length of the segments of entries, metadata (names) and contents, from the header on."""
+"""The header of an archive; offsets are relative to the header.
+
+Magic, version (major, minor), header size, offset of the next header, flags; number of entries;
+offset and length of the segments for entries, metadata (names) and contents.
+"""
 ENTRY = struct.Struct("<QIQ QQ QQ Q")
-"""Size of the entry, its kind, flags; offset and length of its name and its metadata; alignment."""
+"""Entry size, kind, flags; offset and length of the name and of the metadata; alignment."""
 RANGE = struct.Struct("<QQ")
 SPLAT = struct.Struct("<Q16sB")
-"""Bytes in all; the pattern that fills them, and how long it is."""
+"""Total size in bytes; the fill pattern and its length."""
 
 ALIGNMENT = 16
 SKIPPED, SPLATTED, EMBEDDED = 0, 1, 2
-"""Kinds of entries."""
+"""The kinds of entries."""
 
 
 def _archive(path: str) -> Read:
@@ -242,7 +250,7 @@ def _archive(path: str) -> Read:
         if magic != MAGIC or major != 0:
             raise FileProblem(f"has no archive of version 0 at byte {start}")
         entries, table_size, names, names_size, contents, _ = segments
-        # Archives that share entries or names would take longer to read than they are long.
+        # Shared tables or names could make reading take longer than the size of the file suggests.
         room -= HEADER.size + table_size + names_size
         if room < 0:
             raise FileProblem(f"has an archive at byte {start} that is longer than the file")
@@ -259,7 +267,7 @@ def _archive(path: str) -> Read:
 
 @dataclass(frozen=True, slots=True)
 class _Archive:
-    """Where an archive has its contents."""
+    """Where the contents of an archive start in its file."""
 
     file: _File
     contents: int
@@ -313,4 +321,4 @@ READERS: dict[str, Callable[[str], Read]] = {
     ".npz": _numpy,
     ".safetensors": _safetensors,
 }
-"""By the suffix of the file."""
+"""Readers by file suffix."""

@@ -1,4 +1,4 @@
-"""What the passes say of themselves: `--list-passes`, `--help-pass`, `--list-pipelines`."""
+"""The output of `--list-passes`, `--help-pass` and `--list-pipelines`."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class _Option:
     name: str
     type: str
     default: str | None
-    """As it is written in a pipeline; `None` if a value must be given."""
+    """The default in pipeline syntax; `None` if a value is required."""
     help: str
 
 
 def list_passes(table: PassTable) -> str:
-    """Our passes with a line each, and the names of those of xDSL and of other packages."""
+    """Return one line per pass of this package, and the names of the passes of xDSL and others."""
     lines = ["Passes of mesh-opt (--help-pass NAME tells more):", ""]
     for name, factory in OWN_PASSES.items():
         if name not in ALIASES:
@@ -41,7 +41,7 @@ def list_passes(table: PassTable) -> str:
 
 
 def list_pipelines() -> str:
-    """The named pipelines, each with the passes that it runs by default."""
+    """Return the named pipelines, each with the passes that it runs by default."""
     parts = ["Pipelines with a name; each is a pass, too.\n"]
     for name, factory in OWN_PASSES.items():
         pass_type = factory()
@@ -51,7 +51,7 @@ def list_pipelines() -> str:
 
 
 def help_pass(name: str, table: PassTable) -> str:
-    """All that is known of a pass. Raises UsageError if there is none of that name."""
+    """Return the documentation of a pass. Raises UsageError if there is none of that name."""
     factory = table.get(name)
     if factory is None:
         raise UsageError(unknown_pass_message(name, table))
@@ -69,7 +69,7 @@ def help_pass(name: str, table: PassTable) -> str:
 
 
 def _row(name: str, pass_type: type[ModulePass]) -> str:
-    """One line: the name, what the pass does, its options with their defaults, other names."""
+    """Return one line: the name, the summary, the options with their defaults, the aliases."""
     more: list[str] = []
     if options := _options(pass_type):
         more.append("{" + " ".join(_written_option(option) for option in options) + "}")
@@ -118,7 +118,7 @@ def _default(field: dataclasses.Field[Any]) -> str | None:
 
 
 def _option_helps(pass_type: type[ModulePass]) -> dict[str, str]:
-    """The docstrings below the fields of a pass, which only its source has."""
+    """Return the docstrings below the fields of a pass, which exist only in its source."""
     helps: dict[str, str] = {}
     for owner in reversed(pass_type.__mro__):
         try:

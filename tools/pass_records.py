@@ -1,4 +1,4 @@
-"""What is written down while passes run: IR in files, statistics, actions, what failed."""
+"""Observers that record a pass run: IR files, statistics, an action log, a reproducer."""
 
 from __future__ import annotations
 
@@ -28,38 +28,38 @@ HEAVY_LINE = "===" + "-" * 73 + "===\n"
 
 
 def heading(title: str) -> str:
-    """The heading of a report, as MLIR has it."""
+    """Return the heading of a report in MLIR's style."""
     return f"{HEAVY_LINE}{f'... {title} ...':^79}".rstrip() + f"\n{HEAVY_LINE}"
 
 
 def root_of(operation: Operation) -> Operation:
-    """The operation around all others that an operation is in."""
+    """Return the outermost operation around an operation."""
     while (parent := operation.parent_op()) is not None:
         operation = parent
     return operation
 
 
 class IrTree:
-    """Files of IR, in a folder for each operation that passes run on, as `mlir-opt` names them."""
+    """Files of IR in one folder per operation that passes run on, named as by `mlir-opt`."""
 
     def __init__(self, folder: str) -> None:
         self._root = Path(folder)
         self._counts: list[dict[str, int]] = [{}]
         self._outer: list[int] = []
-        """The numbers of the pipelines around."""
+        """The numbers of the enclosing pipelines."""
 
     def enter(self) -> None:
-        """A nested pipeline begins, which counts as one pass."""
+        """Enter a nested pipeline, which counts as one pass."""
         self._outer.append(self._counts[-1].get("", 0))
         self._counts.append({})
 
     def leave(self) -> None:
-        """A nested pipeline ends."""
+        """Leave a nested pipeline."""
         self._counts.pop()
         self._counts[-1][""] = self._outer.pop() + 1
 
     def write(self, name: str, operation: Operation, text: str) -> None:
-        """Write the IR before or after a pass of that name. Raises UsageError if that cannot be."""
+        """Write the IR before or after a pass. Raises UsageError if it cannot be written."""
         folder = self._folder(operation)
         number = self._counts[-1].get(self._key(operation), 0)
         path = folder / f"{'_'.join(map(str, [*self._outer, number]))}_{name}.mlir"
@@ -71,7 +71,7 @@ class IrTree:
             file.write(f"{text}\n".encode())
 
     def count(self, operation: Operation) -> None:
-        """A pass on an operation is over."""
+        """Count a pass that has finished on an operation."""
         key, counts = self._key(operation), self._counts[-1]
         counts[key] = counts.get(key, 0) + 1
 
@@ -92,7 +92,7 @@ class IrTree:
 
 
 class PassStatistics(QuietObserver):
-    """How many operations each pass found and left."""
+    """The number of operations before and after each pass."""
 
     def __init__(self, display: str) -> None:
         self._display = display
@@ -101,25 +101,25 @@ class PassStatistics(QuietObserver):
         self._before = 0
 
     def before(self, current: ModulePass, operation: Operation) -> None:
-        """Count the operations."""
+        """Count the operations before the pass."""
         self._before = _size(operation)
 
     def after(self, current: ModulePass, operation: Operation) -> None:
-        """Count the operations again."""
+        """Count the operations after the pass."""
         row = type(current).__name__, self._depth, self._before, _size(operation)
         self._rows.append(row)
 
     def enter(self, anchor: str) -> None:
-        """Passes of a nested pipeline are indented."""
+        """Indent the passes of a nested pipeline."""
         self._rows.append((f"'{anchor}' Pipeline", self._depth, -1, -1))
         self._depth += 1
 
     def leave(self, anchor: str) -> None:
-        """The nested pipeline ends."""
+        """End the indentation of a nested pipeline."""
         self._depth -= 1
 
     def report(self, stream: TextIO) -> None:
-        """Write all that was counted: pass by pass, or summed up and sorted by name."""
+        """Write the counts by pass, or summed up and sorted by name."""
         stream.write(heading("Pass statistics report"))
         rows = self._rows if self._display == "pipeline" else self._summed()
         for name, depth, found, left in rows:
@@ -143,14 +143,14 @@ def _size(operation: Operation) -> int:
 
 
 class ActionLog(QuietObserver):
-    """A line when a pass begins, and one when it is over."""
+    """Logs a line when a pass begins and one when it ends."""
 
     def __init__(self, write: Callable[[str], object], places: tuple[str, ...]) -> None:
         self._write = write
         self._places = places
 
     def before(self, current: ModulePass, operation: Operation) -> None:
-        """Say which pass begins on what."""
+        """Log the beginning of a pass."""
         if self._is_logged(operation):
             self._write(
                 f"[thread {threading.current_thread().name}] begins Action `pass-execution` running"
@@ -158,7 +158,7 @@ class ActionLog(QuietObserver):
             )
 
     def after(self, current: ModulePass, operation: Operation) -> None:
-        """Say that a pass is over."""
+        """Log the end of a pass."""
         if self._is_logged(operation):
             thread = threading.current_thread().name
             self._write(f"[thread {thread}] completed `pass-execution`\n")
@@ -169,23 +169,23 @@ class ActionLog(QuietObserver):
 
 
 class ActionProfile(QuietObserver):
-    """Passes as events of a trace, for viewers such as Perfetto and chrome://tracing."""
+    """Records passes as trace events for Perfetto or chrome://tracing."""
 
     def __init__(self) -> None:
         self._events: list[dict[str, object]] = []
 
     def before(self, current: ModulePass, operation: Operation) -> None:
-        """A pass begins."""
+        """Record the beginning of a pass."""
         name, place = type(current).__name__, operation_name(operation)
         what = f"`pass-execution` running `{name}` on Operation `{place}`"
         self._event("B", args={"desc": what, "pass": current.name})
 
     def after(self, current: ModulePass, operation: Operation) -> None:
-        """A pass is over."""
+        """Record the end of a pass."""
         self._event("E")
 
     def failed(self, current: ModulePass, operation: Operation) -> None:
-        """A pass is over."""
+        """Record the end of a failed pass."""
         self._event("E")
 
     def _event(self, phase: str, **more: object) -> None:
@@ -194,27 +194,27 @@ class ActionProfile(QuietObserver):
         self._events.append({**event, "tid": thread, "ts": time.perf_counter_ns() // 1000, **more})
 
     def text(self) -> str:
-        """All events as JSON."""
+        """Return all events as JSON."""
         events = ",\n".join(map(json.dumps, self._events))
         return f"[{events}]\n"
 
 
 @dataclass
 class LastPass(QuietObserver):
-    """The pass that ran last, and the program before it: what a failure needs to happen again."""
+    """The last pass that started and the program before it, for a local reproducer."""
 
     program: str = ""
     pipeline: str = ""
 
     def before(self, current: ModulePass, operation: Operation) -> None:
-        """Take the program down."""
+        """Store the program before the pass."""
         root = root_of(operation)
         self.program = print_operation(root if isinstance(root, ModuleOp) else operation)
         self.pipeline = describe_steps([current])
 
 
 def write_text(path: str, text: str, stderr: TextIO) -> None:
-    """Write a record to a file, or to standard error for `-`. Raises UsageError."""
+    """Write text to a file, or to standard error for `-`. Raises UsageError."""
     if path == "-":
         stderr.write(text)
         return

@@ -1,9 +1,10 @@
-"""Dialects and passes of other packages: found by name when a program or a command line names one.
+"""Dialects and passes of other packages, found when a program or a command line names one.
 
-A package lists its dialects under the entry point group `mesh_opt.dialects`, each under its own
-name, and so brings its own targets and encoding solvers (`examples/third_party`). Or it
-lists all that it has for xDSL under `xdsl.universe`, as for `xdsl-opt`. Nothing is looked up
-before an unknown name is met: looking costs as much as a small program.
+A package lists its dialects under the entry point group `mesh_opt.dialects`, each under the
+dialect's name. This can include its own targets and encoding solvers (`examples/third_party`).
+Alternatively it lists everything that it has for xDSL under `xdsl.universe`, as for `xdsl-opt`.
+Entry points are read only for an unknown name, because reading them takes as long as processing a
+small program.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ Factory = Callable[[], type[ModulePass]]
 
 
 class PluginContext(Context):
-    """A context that asks installed packages for dialects that it has not registered."""
+    """A context that looks up unregistered dialects in installed packages."""
 
     def get_optional_attr(self, name: str) -> type[Attribute] | None:
-        """An attribute class by name."""
+        """Return an attribute class by name."""
         self._register_plugin_of(name)
         return super().get_optional_attr(name)
 
     def get_optional_type(self, name: str) -> type[TypeAttribute] | None:
-        """A type class by name."""
+        """Return a type class by name."""
         self._register_plugin_of(name)
         return super().get_optional_type(name)
 
@@ -50,7 +51,7 @@ class PluginContext(Context):
         return known
 
     def _register_plugin_of(self, name: str) -> bool:
-        """Register the dialect of a name if a package has it. Whether it is new."""
+        """Register the dialect of a name if a package has it; return whether it did."""
         dialect, dot, _ = name.partition(".")
         if not dot or dialect in self.registered_dialect_names or dialect in without_plugin:
             return False
@@ -68,7 +69,7 @@ class PluginContext(Context):
 
 
 def load_dialects(context: Context, names: Sequence[str]) -> None:
-    """Load the dialects that are named `module:NAME`. Raises UsageError for one that is none."""
+    """Load the dialects named `module:NAME`. Raises UsageError for a name that is no dialect."""
     for name in names:
         dialect = _named(name, "--load-dialect-plugin")
         if not isinstance(dialect, Dialect):
@@ -79,9 +80,10 @@ def load_dialects(context: Context, names: Sequence[str]) -> None:
 
 
 def loaded_passes(arguments: Sequence[str]) -> dict[str, Factory]:
-    """The passes that arguments load; names of passes must be known before all else is read.
+    """Return the passes that the arguments load, by name.
 
-    Raises UsageError for one that is none.
+    Pass names must be known before the other arguments are parsed. Raises UsageError for a name
+    that is no pass.
     """
     option = "--load-pass-plugin"
     given = [word for word in arguments if word.startswith(f"{option}=")]
@@ -95,7 +97,7 @@ def loaded_passes(arguments: Sequence[str]) -> dict[str, Factory]:
 
 
 def _named(name: str, option: str) -> Any:
-    """What `module:NAME` stands for; modules are looked up in the current folder, too."""
+    """Import `module:NAME`; modules in the current folder are found, too. Raises UsageError."""
     import sys
     from importlib import import_module
 
@@ -111,13 +113,13 @@ def _named(name: str, option: str) -> Any:
 
 
 without_plugin: set[str] = set()
-"""Dialects that no package has: asked for once in a process."""
+"""The dialects that no package has, so that each is looked up once per process."""
 
 
 def _dialect_factory(dialect: str) -> Callable[[], Dialect] | None:
-    """What imports a dialect of another package, if one has it.
+    """Return a function that imports a dialect of another package; `None` if no package has it.
 
-    Raises UsageError if that is not known, since a package breaks down.
+    Raises UsageError if a package fails to load.
     """
     from importlib.metadata import entry_points
 
@@ -130,7 +132,7 @@ def _dialect_factory(dialect: str) -> Callable[[], Dialect] | None:
 
 
 def _load(entry: EntryPoint) -> Any:
-    """What an entry point names. Raises UsageError for a package that breaks down."""
+    """Load an entry point. Raises UsageError if the package fails."""
     try:
         return entry.load()
     except Exception as error:
@@ -142,7 +144,7 @@ def _load(entry: EntryPoint) -> Any:
 
 @lru_cache(maxsize=1)
 def universes() -> tuple[Universe, ...]:
-    """What other packages have for xDSL. Raises UsageError for a package that breaks down."""
+    """Return the universes of other packages. Raises UsageError if a package fails to load."""
     from importlib.metadata import entry_points
 
     from xdsl.universe import Universe
@@ -161,14 +163,14 @@ def universes() -> tuple[Universe, ...]:
 
 
 def is_extended() -> bool:
-    """Whether another package has dialects or passes for this one."""
+    """Return whether another package adds dialects or passes."""
     from importlib.metadata import entry_points
 
     return bool(entry_points(group=ENTRY_POINT_GROUP)) or bool(universes())
 
 
 class PassesOfAll(Mapping[str, Factory]):
-    """Passes by name: those that are given, and then those of other packages."""
+    """Passes by name: the given ones, then those of other packages."""
 
     def __init__(self, known: Mapping[str, Factory]) -> None:
         self._known = known

@@ -1,4 +1,4 @@
-"""What takes long is told on a terminal: one line, which goes when there is something to print."""
+"""Show long-running activities on a terminal, in one line that disappears before other output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TextIO, cast
 from ..ir.activity import activities_to
 
 QUIET_SECONDS = 2.0
-"""What is over sooner needs no word."""
+"""Activities during the first seconds of the process are not shown."""
 
 _INTERVAL = 0.1
 _TURN = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -20,7 +20,7 @@ _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """Shows what goes on in a tool that has been at work for longer than `quiet` seconds."""
+    """Shows the current activity once the tool has run for longer than `quiet` seconds."""
 
     def __init__(self, stream: TextIO, quiet: float = QUIET_SECONDS) -> None:
         self._stream = stream
@@ -28,20 +28,20 @@ class Progress:
         self._quiet = quiet
         self._lock = threading.Lock()
         self._open: list[str] = []
-        """What goes on; the last one is shown."""
+        """The activities in progress; the last one is shown."""
         self._is_shown = False
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
 
     def begin(self, what: str) -> None:
-        """Something begins."""
+        """Begin to show an activity."""
         with self._lock:
             self._open.append(what)
             if not self._thread.is_alive() and not self._is_over.is_set():
                 self._thread.start()
 
     def end(self, what: str) -> None:
-        """It is over, whichever thread it was on."""
+        """Stop showing an activity, on whichever thread it ran."""
         with self._lock:
             self._open.reverse()
             self._open.remove(what)
@@ -50,12 +50,12 @@ class Progress:
                 self._hide()
 
     def hide(self) -> None:
-        """Take the line away, since something else is to be printed."""
+        """Remove the line before other output."""
         with self._lock:
             self._hide()
 
     def close(self) -> None:
-        """Show nothing any more."""
+        """Stop showing activities."""
         self._is_over.set()
         self.hide()
 
@@ -88,7 +88,7 @@ def _columns(stream: TextIO) -> int:
 
 
 class _Behind:
-    """A stream that takes the line away before it writes."""
+    """A stream that removes the progress line before each write."""
 
     def __init__(self, stream: TextIO, progress: Progress) -> None:
         self._inner = stream
@@ -106,7 +106,7 @@ class _Behind:
 def shown_progress(
     stdout: TextIO, stderr: TextIO, quiet: float = QUIET_SECONDS
 ) -> Generator[tuple[TextIO, TextIO]]:
-    """The streams to write to while progress is shown; nothing is where stderr is no terminal."""
+    """Yield the streams to write to while progress is shown; only shown if stderr is a terminal."""
     if not stderr.isatty() or (os.environ.get("TERM") or "dumb") == "dumb":
         yield stdout, stderr
         return

@@ -1,4 +1,4 @@
-"""An observer of passes that does nothing."""
+"""A pass observer whose methods do nothing."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from xdsl.passes import ModulePass
 
 
 class QuietObserver:
-    """The base of observers that do something at some of these times."""
+    """Base class of observers that override only some of the methods."""
 
     def before(self, current: ModulePass, operation: Operation) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def after(self, current: ModulePass, operation: Operation) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def failed(self, current: ModulePass, operation: Operation) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def enter(self, anchor: str) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def leave(self, anchor: str) -> None:
-        """Nothing to do."""
+        """Do nothing."""

@@ -1,7 +1,7 @@
 """Files of single MPI ranks on the command line of `mesh-run`: `--input=@x.{rank}.npy`.
 
-Such a file holds the part of an argument or a result that lies on one device. A rank of several
-devices has a file for each: their numbers are those of as many ranks.
+Such a file holds one device's shard of an argument or a result. A rank with several devices has one
+file per device, and the number in a file's name is the number of the device.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def read_rank_inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
-    """The inputs of a rank as whole arrays, of which its devices' parts are set.
+    """Return a rank's inputs as global arrays in which only the shards of its devices are set.
 
     Raises UsageError.
     """
@@ -47,7 +47,7 @@ def read_rank_inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
         arrays = read_inputs([text.replace(RANK, str(device)) for text in options.input], own)
         for position, part in parts.items():
             if position not in wholes:
-                # Memory that nobody writes to is not taken from the system.
+                # The operating system allocates no memory for pages that are never written.
                 shape = types[position].shape or ()
                 wholes[position] = np.zeros(shape, arrays[position].dtype)
             wholes[position][part] = arrays[position]
@@ -57,7 +57,7 @@ def read_rank_inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
 def write_rank_results(
     options: RunOptions, function: AnyFunction, results: Sequence[Array]
 ) -> None:
-    """Write the parts of results of a rank's devices to the files that name them.
+    """Write the shards of the results on this rank's devices to their files.
 
     Raises UsageError.
     """
@@ -69,7 +69,7 @@ def write_rank_results(
 
 
 def _devices(options: RunOptions) -> range:
-    """The devices of this rank."""
+    """Return the numbers of this rank's devices."""
     count = options.devices_per_rank
     first = join_ranks().process * count
     return range(first, first + count)
@@ -91,7 +91,7 @@ def _part(sharding: Sharding | None, shape: tuple[int, ...], device: int) -> tup
     if sharding is None:
         return tuple(slice(0, size) for size in shape)
     if device >= sharding.grid.device_count():
-        # The run says that there are too many ranks.
+        # The run itself reports that there are too many ranks.
         device = 0
     return slices(all_intervals(shape, sharding)[device])
 

@@ -1,8 +1,8 @@
-"""A console script as one of many MPI ranks: all begin together, and end together.
+"""Run a console script as one of several MPI ranks that start and end together.
 
-`mpiexec -n 4 mesh-run ...` starts the script four times. MPI is initialised before anything can go
-wrong, rank 0 alone is heard, and whatever fails on any rank, be it a wrong option, ends all of
-them with one message.
+`mpiexec -n 4 mesh-run ...` starts the script four times. MPI is initialised before anything can
+fail. Only rank 0 prints. A failure on any rank, even a wrong option, ends all of them with one
+message.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from pathlib import Path
 from .console import DISK_FULL, STDOUT_CLOSED, Main, drop_output, open_streams, run_console
 
 MPI = "mpi"
-"""The backend that runs on ranks."""
+"""The name of the backend that runs on ranks."""
 
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
-"""Where launchers tell processes how many they are: MPICH and Intel MPI, Open MPI, Slurm."""
+"""Variables with the number of processes: of MPICH and Intel MPI, Open MPI, and Slurm."""
 
 END_VARIABLE = "MESH_OPT_END_OF_RANKS"
-"""The environment variable that names a file to which rank 0 writes the exit code of all: a rank
-that the system has ended does not come to that, though mpiexec may not mind."""
+"""The environment variable with the name of a file to which rank 0 writes the common exit code.
+
+If the system kills a rank, the file is not written, although mpiexec may return 0.
+"""
 
 
 def process_file(end: str | os.PathLike[str], rank: int) -> Path:
-    """The file beside the one of END_VARIABLE to which a rank writes the number of its process."""
+    """Return the file next to that of END_VARIABLE to which a rank writes its process id."""
     return Path(f"{os.fspath(end)}.{rank}")
 
 
@@ -36,15 +38,18 @@ _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
 def default_backend() -> str:
-    """What runs a program unless another backend is asked for: ranks, where there are several."""
+    """Return the default backend: `mpi` if there are several ranks, otherwise `numba`."""
     sizes = [os.environ.get(name, "") for name in SIZES]
     return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else "numba"
 
 
 def runs_on_ranks(argv: Sequence[str]) -> bool:
-    """Whether arguments, right or wrong ones, ask for the ranks of MPI, or there are several."""
+    """Return whether to run on MPI ranks: the backend is `mpi`, or there are several ranks.
+
+    The arguments may be invalid.
+    """
     if any(word.partition("=")[0] in ("--ranks", "-ranks") for word in argv):
-        # Those are started first.
+        # `--ranks` starts the ranks first.
         return False
     return MPI in (_backend(argv), default_backend())
 
@@ -59,7 +64,7 @@ def _backend(argv: Sequence[str]) -> str:
 
 
 def _disagreement(backends: Sequence[str]) -> str | None:
-    """What is wrong with ranks that do not all run with one backend: some would wait in vain."""
+    """Return an error message if the ranks use different backends: some would wait forever."""
     for rank, backend in enumerate(backends):
         if backend != backends[0]:
             return (
@@ -70,16 +75,16 @@ def _disagreement(backends: Sequence[str]) -> str | None:
 
 
 def _say_once(problem: str) -> int:
-    """Let one process say why none can begin; returns the exit code."""
+    """Let one process report why none can start; return the exit code."""
     if all(os.environ.get(name, "0") == "0" for name in _RANKS):
         sys.stderr.write(f"mesh-run: {problem}\n")
     return 1
 
 
 def run_on_ranks(main: Main) -> int:
-    """Run a tool on the process's own arguments and streams, together with all other ranks.
+    """Run a tool on the process's arguments and streams, together with all other ranks.
 
-    Returns the exit code, which is 0 only if it is on all of them.
+    Returns the exit code, which is 0 only if it is 0 on all ranks.
     """
     has_output = open_streams()
     backend = _backend(sys.argv[1:])
@@ -102,7 +107,7 @@ def run_on_ranks(main: Main) -> int:
     if problem is not None:
         return ranks.finish(1, problem)
     if backend != MPI:
-        # Each is alone, and heard.
+        # Each rank runs independently and prints.
         return ranks.finish(run_console(main), "")
     output = sys.stdout if ranks.rank == 0 else io.StringIO()
     errors = io.StringIO()
@@ -112,7 +117,7 @@ def run_on_ranks(main: Main) -> int:
         code = main(sys.argv[1:], sys.stdin, output, errors)
         output.flush()
     except BrokenPipeError:
-        # Whoever reads the output has seen enough.
+        # The reader of the output closed the pipe.
         drop_output()
         code = 1
     except OSError as problem:

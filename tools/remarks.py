@@ -1,4 +1,4 @@
-"""What `--remarks` asks for, in every tool."""
+"""The `--remarks` options of all tools."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REMARKS_HELP = (
 
 
 def check_categories(categories: Sequence[str]) -> None:
-    """Raise UsageError for a category that there is not."""
+    """Raise UsageError for an unknown category."""
     for category in categories:
         if category not in REMARKS:
             known = ", ".join(REMARKS)
@@ -31,14 +31,14 @@ def check_categories(categories: Sequence[str]) -> None:
 
 
 _MISSED = frozenset({"backend"})
-"""Categories of remarks on what could not be done; all others are on what was done."""
+"""Categories of missed optimisations in LLVM's terms; the others are "passed"."""
 
 
 def wanted_categories(listed: Sequence[str], filters: Mapping[str, str | None]) -> tuple[str, ...]:
-    """The categories that `--remarks` names, and those that regular expressions find.
+    """Return the categories listed in `--remarks` and those that match regular expressions.
 
-    `filters` are these by the name of their option behind `--remarks-`. Raises UsageError for what
-    is no category, or no regular expression.
+    `filters` are the expressions by option name after `--remarks-`. Raises UsageError for an
+    unknown category or an invalid expression.
     """
     check_categories(listed)
     found = list(listed)
@@ -54,7 +54,7 @@ def wanted_categories(listed: Sequence[str], filters: Mapping[str, str | None]) 
 
 
 def _categories_of(kind: str) -> list[str]:
-    """The categories among which a filter chooses; there are no remarks of the other kinds."""
+    """Return the categories that a filter chooses from. No remarks of other kinds exist."""
     categories = [one for one in REMARKS if one != "all"]
     if kind == "filter":
         return categories
@@ -64,7 +64,7 @@ def _categories_of(kind: str) -> list[str]:
 
 
 def remark_text(remark: Remark) -> str:
-    """A remark in YAML, as LLVM's tools for remarks read it."""
+    """Return a remark as YAML in the format of LLVM's remark tools."""
     from ..ir.attribute_access import operation_name
     from .diagnostics import place_of
 
@@ -84,14 +84,17 @@ def remark_text(remark: Remark) -> str:
 
 
 def wants(categories: Collection[str], category: str) -> bool:
-    """Whether remarks of a category are asked for."""
+    """Return whether remarks of a category are requested."""
     return "all" in categories or category in categories
 
 
 def remark_sink(
     categories: Collection[str], report: Callable[[Diagnostic], None], *, repeats: bool = False
 ) -> Callable[[Remark], None]:
-    """Reports remarks of some categories, each once: a program may be looked at again."""
+    """Return a sink that reports remarks of some categories, without duplicates unless `repeats`.
+
+    A program may be analysed more than once, with the same remarks.
+    """
     from .diagnostics import from_remark
 
     seen: set[Diagnostic] = set()
@@ -108,7 +111,7 @@ def remark_sink(
 def yaml_sink(
     categories: Collection[str], texts: list[str], *, repeats: bool = False
 ) -> Callable[[Remark], None]:
-    """Appends remarks of some categories to a list, in YAML."""
+    """Return a sink that appends remarks of some categories to a list, as YAML."""
 
     def sink(remark: Remark) -> None:
         if wants(categories, remark.category):

@@ -1,4 +1,4 @@
-"""Where diagnostics go: in colour or not, and with the notes that are wanted."""
+"""Collect and print the diagnostics of a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEVELS = {
 
 
 class Reporter:
-    """Collects the diagnostics of a run, and prints them unless they are to be checked."""
+    """Collects the diagnostics of a run, and prints them without `--verify-diagnostics`."""
 
     def __init__(self, options: Diagnostics, whole: Source, stderr: TextIO) -> None:
         self._options = options
@@ -35,11 +35,11 @@ class Reporter:
 
     @property
     def has_errors(self) -> bool:
-        """Whether any error was found so far."""
+        """Return whether any error was reported so far."""
         return any(one.severity is Severity.ERROR for one in self.diagnostics)
 
     def report(self, diagnostic: Diagnostic) -> None:
-        """Take note of a diagnostic, and print it at once unless it will be checked instead."""
+        """Record a diagnostic, and print it unless `--verify-diagnostics` will check it."""
         options = self._options
         self.diagnostics.append(diagnostic)
         if options.verify_diagnostics is not None:
@@ -51,12 +51,12 @@ class Reporter:
         self._stderr.write(render(diagnostic, [self._whole], color=self.color))
 
     def refuse(self, failure: OperationError) -> None:
-        """Report what a pass or the verifier refuses."""
+        """Report an OperationError of a pass or the verifier, with all errors attached to it."""
         for each in (failure, *failure.others):
             self.error_at(each.operation, from_operation_error(each), each)
 
     def error_at(self, operation: Operation, diagnostic: Diagnostic, cause: Exception) -> None:
-        """Report an error at an operation, with the notes that are asked for."""
+        """Report an error at an operation, with the additional notes that the options request."""
         notes = [*diagnostic.notes]
         if self._options.mlir_print_op_on_diagnostic:
             style = PrintStyle(generic=True, aliases=False)

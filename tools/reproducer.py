@@ -1,4 +1,4 @@
-"""Files that run a failing pipeline again, in MLIR's form: the input and the pipeline."""
+"""Reproducers in MLIR's format: an input program with the pipeline to run on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PIPELINE = re.compile(r'mlir_reproducer:\s*\{[^}]*?pipeline:\s*"((?:[^"\\]|\\.)
 
 
 def write_reproducer(program: str, pipeline: str, path: str | None = None) -> str:
-    """Write a program and its pipeline to a file, a new temporary one without a path.
+    """Write a program and its pipeline to a file; without a path to a new temporary file.
 
     Returns the path. Raises UsageError if the file cannot be written.
     """
@@ -39,7 +39,7 @@ def write_reproducer(program: str, pipeline: str, path: str | None = None) -> st
 
 
 def stored_pipeline(text: str) -> str | None:
-    """The pipeline that a reproducer carries; None if the text carries none."""
+    """Return the pipeline stored in a reproducer; `None` if the text has none."""
     for metadata in _METADATA.finditer(text):
         match = _PIPELINE.search(metadata.group(1))
         if match is not None:

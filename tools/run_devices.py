@@ -1,4 +1,4 @@
-"""Devices on the command line of `mesh-run`: which kinds there are, and which a program names."""
+"""Devices on the command line of `mesh-run`: device kinds, devices in a program, grid shapes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GRIDS = ("sdy.mesh", "shard.grid")
 
 
 def check_kinds(kinds: Sequence[str]) -> None:
-    """Check the kinds of devices that a user names. Raises UsageError."""
+    """Raise UsageError for an unknown device kind."""
     known = sorted(name for names in DRIVERS.values() for name in names)
     for kind in kinds:
         if kind not in known:
@@ -34,9 +34,9 @@ def check_kinds(kinds: Sequence[str]) -> None:
 
 
 def pipeline_to_devices(module: ModuleOp) -> str:
-    """What brings a program onto the devices that it names; empty if there is nothing to do.
+    """Return the pipeline that assigns a program to the devices that it names; may be empty.
 
-    A program whose grid names them is partitioned first.
+    A program whose grid names the devices is partitioned first.
     """
     operations = tuple(module.body.block.ops)
     if not device_globals(module) or any(
@@ -48,7 +48,7 @@ def pipeline_to_devices(module: ModuleOp) -> str:
 
 
 def list_devices(module: ModuleOp) -> str:
-    """The devices that a program names, one a line: its name, its kind, and its targets."""
+    """Return one line per device that a program names: its name, kind and targets."""
     lines = [
         f"@{name}: {' or '.join(_described(attribute(op, 'initial_value')))}\n"
         for name, op in device_globals(module).items()
@@ -82,9 +82,9 @@ def _described(value: Attribute | None) -> Iterator[str]:
 
 
 def given_grid(shape: tuple[int, ...], function: Function) -> Grid:
-    """The grid that `--grid-shape` gives extents to: the function's, or the module's only one.
+    """Return the grid of a function, or else of its module, with the extents of `--grid-shape`.
 
-    Raises UsageError for extents that do not fit it.
+    Raises UsageError if the extents do not fit the grid.
     """
     declared = function.grid or _only_grid(function.program.module)
     extents = declared.shape
@@ -101,7 +101,7 @@ def given_grid(shape: tuple[int, ...], function: Function) -> Grid:
 
 
 def _only_grid(module: ModuleOp) -> Grid:
-    """The grid of a module whose functions do not tell: kernels have copies of it."""
+    """Return the only grid of a module, of which kernels may have copies. Raises UsageError."""
     grids = [op for op in module.walk() if operation_name(op) == "shard.grid"]
     found = {symbol_name(grid): grid_value(grid) for grid in grids}
     if len(found) != 1:

@@ -1,4 +1,4 @@
-"""Reading values of `mesh-run` from its arguments and from NumPy's files."""
+"""Read input and expected values of `mesh-run` from arguments and NumPy files."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from .value_text import MAXIMAL_INPUT, MAXIMAL_RANK, TextError, describe, parse_
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What values of the command line are for."""
+    """The purpose of values on the command line."""
 
     option: str
     noun: str
-    """What one of them is called."""
+    """The word for one value in messages."""
 
 
 INPUT = Role("--input", "input")
 EXPECTED = Role("--expected_output", "result")
 IGNORED = "(ignored)"
-"""What is expected of a result that may be anything."""
+"""The expected value of a result that is not compared."""
 
 
 def read_values(
     texts: Sequence[str], types: Sequence[ValueType], role: Role = INPUT
 ) -> list[Array | None]:
-    """The values that options mean, for types from the first on; `None` for `(ignored)`.
+    """Read the values of options for the given types, in order; `None` for `(ignored)`.
 
-    Raises UsageError that names the option at fault.
+    Raises UsageError that names the invalid option.
     """
     arrays: list[Array | None] = []
     for text in texts:
@@ -66,12 +66,12 @@ def read_values(
 
 
 def read_inputs(texts: Sequence[str], types: Sequence[ValueType]) -> list[Array]:
-    """The inputs that the options mean, for arguments of these types from the first on."""
+    """Read the inputs of options for the given argument types, in order. Raises UsageError."""
     return [array for array in read_values(texts, types) if array is not None]
 
 
 def read_value(text: str, expected: ValueType, role: str) -> Array:
-    """A value from its text. Raises UsageError that names the role that it was given for."""
+    """Read a value from its text. Raises UsageError that names its role."""
     try:
         head, at, path = text.partition("=@")
         if at:
@@ -96,7 +96,7 @@ _NUMBERED = re.compile(r"(in|input|arg|arr)_?(\d+)")
 def _read_file(
     text: str, types: Sequence[ValueType], arrays: list[Array | None], role: Role
 ) -> None:
-    """Append the arrays of an .npy file, however many there are, or of an .npz."""
+    """Append the arrays of an `.npy` file, which may have several, or of an archive."""
     path, key = _file_and_key(text[1:])
     wanted = len(types) - len(arrays)
     try:
@@ -121,11 +121,11 @@ def _read_file(
 
 
 WEIGHTS = (".safetensors", ".irpa")
-"""Suffixes of files whose arrays are mapped: only what is looked at is read."""
+"""Suffixes of files whose arrays are memory-mapped, so that only accessed pages are read."""
 
 
 def _file_and_key(text: str) -> tuple[str, str]:
-    """`weights.npz:key` as the name of the file and the key, which may be missing."""
+    """Split `weights.npz:key` into the file name and the key, which may be empty."""
     for suffix in (".npz", *WEIGHTS):
         path, colon, key = text.partition(f"{suffix}:")
         if colon:
@@ -152,7 +152,7 @@ def _from_archive(
 
 
 def _loaded(stored: StoredArray, expected: ValueType, role: str) -> Array:
-    """An array of a file, which is only read if it is of the type. Raises InputError."""
+    """Read an array of a file after checking its type. Raises InputError."""
     own = expected.dtype
     shape = expected.shape
     if stored.element == BYTES and shape is not None and min(shape, default=0) >= 0:
@@ -168,11 +168,11 @@ def _loaded(stored: StoredArray, expected: ValueType, role: str) -> Array:
 
 
 _MOST_MISSING = 4
-"""Inputs that are written out where they are missing."""
+"""The maximum number of missing inputs listed in a message."""
 
 
 def missing_inputs(types: Sequence[ValueType], given: int) -> str:
-    """What a function of these types says where only so many inputs are given."""
+    """Return the end of the message for a function that is given too few inputs."""
     wanted = types[given:][:_MOST_MISSING]
     missing = " ".join(f"--input={describe(each)}=..." for each in wanted)
     more = " ..." if len(types) - given > _MOST_MISSING else ""
@@ -184,10 +184,10 @@ def missing_inputs(types: Sequence[ValueType], given: int) -> str:
 
 
 def random_inputs(seed: int, types: Sequence[ValueType], given: int, extent: int) -> list[Array]:
-    """Random values for the arguments from number `given` on; the same for the same seed.
+    """Return random values for the arguments from number `given` on, determined by the seed.
 
-    What argument i gets does not depend on how many are given. Raises UsageError for more
-    elements than can be held.
+    The value of argument i does not depend on `given`. Raises UsageError for arrays that are too
+    large.
     """
     arrays: list[Array] = []
     for position in range(given, len(types)):

@@ -1,9 +1,9 @@
-"""Runs the RUN lines of a test file inside this process, which is some twenty times faster.
+"""Run the RUN lines of a lit test inside this process, about twenty times faster.
 
-`mesh-opt`, `mesh-run`, `filecheck`, `not` and `cat` are called as functions; any other program is
-started as a process. What is understood of shell syntax: `|`, `&&`, `;`, quotes, `<`, `>`, `>>`,
-`2>`, `2>&1`, `NAME=value` before a command, and lit's substitutions `%s %S %p %t %T %basename_t
-%%` . A line goes on after a backslash.
+`mesh-opt`, `mesh-run`, `filecheck`, `not` and `cat` are called as functions; other programs are
+started as processes. Supported shell syntax: `|`, `&&`, `;`, quotes, `<`, `>`, `>>`, `2>`, `2>&1`,
+`NAME=value` before a command, and lit's substitutions `%s %S %p %t %T %basename_t %%`. A backslash
+continues a line.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Tool = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
 
 _RUN = re.compile(r"\bRUN:\s?(.*)$", re.MULTILINE)
 _NOT_IN_SHELL = 'not() { "$@"; test $? -eq 1; }'
-"""LLVM's `not`, which few machines have: passes if a command fails, but not if it crashes."""
+"""LLVM's `not`, which few machines have: succeeds if a command fails without crashing."""
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a test went: whether it passed, and the whole story if not."""
+    """The result of a test; the report describes a failure."""
 
     passed: bool
     report: str
@@ -39,7 +39,7 @@ class Outcome:
 
 @dataclass
 class _Command:
-    """One command of a pipeline, with its redirections."""
+    """One command of a shell pipeline with its redirections."""
 
     words: list[str] = field(default_factory=list[str])
     environment: dict[str, str] = field(default_factory=dict[str, str])
@@ -48,13 +48,13 @@ class _Command:
     output_appends: bool = False
     error_path: str | None = None
     errors_to_output: bool = False
-    """Errors follow the output: `2>&1` behind a `>` or without one."""
+    """Standard error goes where standard output goes: `2>&1` after a `>` or without one."""
     errors_to_pipe: bool = False
-    """Errors go on and the output to its file: `2>&1` before a `>`."""
+    """Standard error goes to the pipe and output to a file: `2>&1` before a `>`."""
 
 
 def run_script(path: Path) -> list[str]:
-    """The RUN lines of a test file, joined where a backslash continues them."""
+    """Return the RUN lines of a test file, with continued lines joined."""
     lines: list[str] = []
     continued = False
     for match in _RUN.finditer(path.read_text(encoding="utf-8")):
@@ -70,7 +70,7 @@ def run_script(path: Path) -> list[str]:
 
 
 def substitutions(path: Path, temporary: Path) -> dict[str, str]:
-    """What lit's names stand for in the RUN lines of a test; `temporary` is a folder of its own."""
+    """Return lit's substitutions for a test; `temporary` is its own folder."""
     stem = temporary / f"{path.name}.tmp"
     return {
         "%%": "%",
@@ -84,13 +84,13 @@ def substitutions(path: Path, temporary: Path) -> dict[str, str]:
 
 
 def substitute(line: str, names: Mapping[str, str]) -> str:
-    """A RUN line with lit's names replaced, each once."""
+    """Replace lit's substitutions in a RUN line, each once."""
     pattern = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     return re.sub(rf"({pattern})(?![A-Za-z_])|%%", lambda match: names[match.group(0)], line)
 
 
 def run_test(path: Path, temporary: Path, *, shell: bool = False) -> Outcome:
-    """Run all RUN lines of a test file, up to the first that fails."""
+    """Run the RUN lines of a test file up to the first failure."""
     lines = run_script(path)
     if not lines:
         return Outcome(False, f"{path}: no RUN line")
@@ -123,7 +123,7 @@ def _run_line_in_shell(line: str, folder: Path) -> tuple[int, str, str]:
 
 
 def _search_path() -> str:
-    """Where programs are looked for: first beside the Python that runs the tests."""
+    """Return the search path for programs, starting with the folder of the running Python."""
     return f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 
 
@@ -141,7 +141,7 @@ def _run_line(line: str, folder: Path) -> tuple[int, str, str]:
 
 
 def _parse_line(line: str) -> list[tuple[str, list[_Command]]]:
-    """Pipelines with the operator before each: `;` for the first."""
+    """Return pipelines, each with the operator before it (`;` for the first)."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -175,7 +175,7 @@ def _parse_line(line: str) -> list[tuple[str, list[_Command]]]:
 
 
 def _split_redirections(tokens: list[str]) -> list[str]:
-    """Put `2`, `>&`, `1` back together: the shell lexer takes them apart."""
+    """Rejoin `2`, `>&`, `1`, which the shell lexer separates."""
     joined: list[str] = []
     index = 0
     while index < len(tokens):
@@ -194,7 +194,7 @@ def _split_redirections(tokens: list[str]) -> list[str]:
 
 
 def _run_pipeline(commands: Sequence[_Command], folder: Path) -> tuple[int, str, str]:
-    """Run commands one after the other, each on what the one before wrote."""
+    """Run commands one after another, each with the previous one's output as input."""
     text, errors, code = "", "", 0
     for command in commands:
         if command.input_path is not None:
@@ -234,7 +234,7 @@ def _run_command(command: _Command, text: str, folder: Path) -> tuple[int, str, 
         output = stdout.getvalue()
         errors = "" if stderr is stdout else stderr.getvalue()
     if expect_failure:
-        # A crash is no failure that a test may expect.
+        # `not` does not accept a crash as a failure.
         code = 0 if code == 1 else 1
     return code, output, errors
 

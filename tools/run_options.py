@@ -25,10 +25,10 @@ from .remarks import REMARKS_HELP, check_categories
 from .shared_options import Pipelines, Printing, Watching
 
 BACKENDS = ("interpreter", "numba", "mpi")
-"""What programs can be run with."""
+"""The available backends."""
 
 RANK = "{rank}"
-"""What stands for the number of an MPI rank in the name of a file."""
+"""The placeholder of an MPI rank's number in file names."""
 
 INTRODUCTION = """\
 mesh-run: runs a function of an MLIR program on the CPU.
@@ -210,18 +210,18 @@ class Native:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(Printing, Watching, Pipelines, Simulation, Native, Execution, Values, Information):
-    """What `mesh-run` was asked to do."""
+    """The parsed command line."""
 
     file: str = positional("-")
 
     @property
     def pipeline(self) -> str:
-        """The passes to run first."""
+        """Return the pipeline to run first; may be empty."""
         return next(iter(self.written_pipelines), "")
 
     @property
     def extents(self) -> tuple[int, ...] | None:
-        """The extents of `--grid-shape`. Raises UsageError for text that is no shape."""
+        """Return the extents of `--grid-shape`. Raises UsageError for invalid text."""
         if self.grid_shape is None:
             return None
         words = self.grid_shape.split("x")
@@ -231,12 +231,12 @@ class RunOptions(Printing, Watching, Pipelines, Simulation, Native, Execution, V
 
 
 def help_of_options(options: RunOptions) -> str:
-    """What `--help` or `--help-list` prints."""
+    """Return the output of `--help` or `--help-list`."""
     return help_text(RunOptions, INTRODUCTION, grouped=options.help)
 
 
 def parse_command_line(argv: Sequence[str]) -> RunOptions:
-    """The options in the arguments behind the tool's name. Raises UsageError."""
+    """Parse the arguments after the tool's name. Raises UsageError."""
     options, _ = parse_arguments(RunOptions, argv, {})
     if len(options.written_pipelines) > 1:
         raise UsageError("passes are asked for in more than one way: use one pipeline")
@@ -270,11 +270,11 @@ _OF_CALLS = (
     "trace",
     "trace_host",
 )
-"""Options about calls of a function on its backend, and their results."""
+"""Options that concern calls of a function on its backend, and their results."""
 
 
 def _refuse_idle_options(options: RunOptions) -> None:
-    """Raise UsageError for an option that another one leaves nothing to do."""
+    """Raise UsageError for an option that another option makes meaningless."""
     if options.simulate:
         why, idle = "--simulate runs nothing", (*_OF_CALLS, "per_device")
     elif options.per_device:
@@ -287,7 +287,7 @@ def _refuse_idle_options(options: RunOptions) -> None:
 
 
 def check_options(options: RunOptions) -> None:
-    """Raise UsageError for options that make no sense together."""
+    """Raise UsageError for options that conflict or lack another option."""
     if options.backend not in BACKENDS:
         raise UsageError(
             f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"

@@ -1,4 +1,4 @@
-"""Results of `mesh-run`: printed, written to files, and compared with what is expected."""
+"""Print, write and compare the results of `mesh-run`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def check_outputs(function: AnyFunction, options: RunOptions) -> None:
-    """Look before a run at what could not be written after it. Raises UsageError."""
+    """Check before a run that its outputs can be written. Raises UsageError."""
     count = len(function.types.results)
     if is_archive(options.output):
         check_folder(options.output[0].lstrip("@+"))
@@ -44,7 +44,7 @@ def check_outputs(function: AnyFunction, options: RunOptions) -> None:
 
 
 def _check_array_file(text: str) -> None:
-    """Look at where one result is to go. Raises UsageError."""
+    """Check the file of one result. Raises UsageError."""
     if text.endswith(".npz"):
         raise UsageError(
             f"--output={text}: an .npz file holds whole results, and is the only output; write"
@@ -55,8 +55,10 @@ def _check_array_file(text: str) -> None:
 
 
 def check_given(function: AnyFunction, results: Sequence[object], options: RunOptions) -> None:
-    """Look whether a run has given what is asked for: one that a checkpoint has ended already gives
-    the state alone. Raises UsageError."""
+    """Check that a run produced all requested results. Raises UsageError.
+
+    If a checkpoint already covers all steps, only the state is available.
+    """
     count, given = len(function.types.results), len(results)
     wanted = [number for number, text in enumerate(options.output) if text]
     wanted += [number for number, text in enumerate(options.expected_output) if text != IGNORED]
@@ -69,7 +71,7 @@ def check_given(function: AnyFunction, results: Sequence[object], options: RunOp
 
 
 def is_archive(outputs: Sequence[str]) -> bool:
-    """Whether all results go to one file."""
+    """Return whether all results go to one `.npz` file."""
     return len(outputs) == 1 and outputs[0].endswith(".npz") and RANK not in outputs[0]
 
 
@@ -79,7 +81,7 @@ def write_results(
     options: RunOptions,
     stdout: TextIO,
 ) -> None:
-    """Print results, or write them where `--output` says, which `check_outputs` has looked at.
+    """Print the results, or write them as `--output` says, after `check_outputs`.
 
     Raises UsageError for a file that cannot be written.
     """
@@ -96,7 +98,7 @@ def write_results(
         return
     for index, text in enumerate(options.output):
         if RANK in text:
-            # Each rank writes its own part.
+            # Each rank writes its own shard.
             continue
         if text.startswith(("@", "+")):
             write_array(text[1:], results[index], append=text.startswith("+"))
@@ -111,7 +113,7 @@ def write_results(
 
 
 def write_array(path: str, array: Array, *, append: bool) -> None:
-    """Write an array to an .npy file, or behind what is there already."""
+    """Write an array to an `.npy` or `.bin` file, or append it. Raises UsageError."""
     with open_output(path, append=append) as file:
         if path.endswith(".bin"):
             file.write(np.ascontiguousarray(array).tobytes())
@@ -120,14 +122,14 @@ def write_array(path: str, array: Array, *, append: bool) -> None:
 
 
 def write_archive(path: str, arrays: Sequence[Array]) -> None:
-    """Write all results to an .npz file as out0, out1, ..."""
+    """Write all results to an `.npz` file as out0, out1, ... Raises UsageError."""
     with open_output(path) as file:
         named: dict[str, Any] = {f"out{index}": array for index, array in enumerate(arrays)}
         np.savez(file, **named)
 
 
 def write_statistics(found: Sequence[DeviceStatistics], stdout: TextIO) -> None:
-    """Print what each device did and held; nothing is found if no native code ran."""
+    """Print the memory use and work of each device; the list is empty if no native code ran."""
     for each in found:
         memory = each.memory
         process = None if each.process is None else f"process {each.process}"
@@ -150,7 +152,10 @@ def compare_expected(
     options: RunOptions,
     stdout: TextIO,
 ) -> bool:
-    """Compare with `--expected_output`, and print where results differ. Raises UsageError."""
+    """Compare results with `--expected_output` and print differences; return whether they agree.
+
+    Raises UsageError.
+    """
     agrees = True
     rounding = function.rounding()
     for index, expected in enumerate(
@@ -188,11 +193,12 @@ def compare_reference(
     options: RunOptions,
     stdout: TextIO,
 ) -> bool:
-    """Compare with what the reference interpreter made of the program before partitioning.
+    """Compare results with those of the reference interpreter before the passes.
 
-    `rounding` has the least precise float type on the way to each result.
+    `rounding` is the least precise float type in the computation of each result. Prints the
+    verdicts, and returns whether all results agree.
     """
-    # It imports xDSL, which saved programs run without.
+    # This module imports xDSL, which saved programs do not need.
     from ..runtime.abi.values import count_undefined, is_number
 
     agrees = True

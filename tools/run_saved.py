@@ -16,7 +16,7 @@ SUFFIX = ".meshprog"
 
 
 def is_saved(path: str) -> bool:
-    """Whether a file is, by its name or its beginning, a saved program."""
+    """Return whether a file is a saved program, by its suffix or its first bytes."""
     if path == "-" or path.endswith(SUFFIX):
         return path != "-"
     try:
@@ -27,7 +27,10 @@ def is_saved(path: str) -> bool:
 
 
 def load_program(options: RunOptions, stderr: TextIO) -> LoadedProgram:
-    """The program of a file. Raises UsageError, and SavedFileError for a damaged file."""
+    """Load a saved program.
+
+    Raises UsageError for options that it does not support, and SavedFileError for a damaged file.
+    """
     from ..saved_programs import load
 
     if options.pipeline:
@@ -57,7 +60,7 @@ def load_program(options: RunOptions, stderr: TextIO) -> LoadedProgram:
 
 
 def needs_compiler(options: RunOptions) -> bool:
-    """Whether options ask for what native code alone does not do."""
+    """Return whether the options need more than the saved native code."""
     return bool(
         options.backend not in ("numba", MPI)
         or options.check is not None

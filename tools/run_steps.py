@@ -1,4 +1,4 @@
-"""Runs of `mesh-run`: one call or many steps, with checkpoints and a timeline."""
+"""Runs of `mesh-run`: one call or several steps, with checkpoints and a timeline."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ def run_as_asked(
     inputs: Sequence[Array],
     is_heard: bool,
 ) -> list[Array]:
-    """What a function gives, after so many steps as are asked for; one of several ranks, the one
-    that `is_heard`, writes checkpoints. Raises UsageError for files that cannot be written."""
+    """Run a function for the requested number of steps and return the results.
+
+    On several ranks only the one with `is_heard` writes files. Raises UsageError for files that
+    cannot be written.
+    """
     if options.trace is None and options.report is None:
         return _results(options, function, inputs, is_heard)
     program = function.program

@@ -1,4 +1,4 @@
-"""Groups of options that `mesh-opt` and `mesh-run` share."""
+"""Option groups shared by `mesh-opt` and `mesh-run`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Pipelines:
 
     @property
     def written_pipelines(self) -> list[str]:
-        """The pipelines that are written out, of which there may be one."""
+        """Return the given pipelines; more than one is an error."""
         return [text for text in (self.pass_pipeline, self.passes) if text is not None]
 
 
@@ -61,7 +61,7 @@ class Watching:
 
     @property
     def watches_passes(self) -> bool:
-        """Whether anything is to be done before or after single passes."""
+        """Return whether any option needs an observer of passes."""
         return bool(
             self.verify_each
             or self.mlir_timing
@@ -77,7 +77,7 @@ class Watching:
         )
 
     def check_pass_names(self, pass_names: Mapping[str, object]) -> None:
-        """Raise UsageError if the IR is to be printed around a pass that there is not."""
+        """Raise UsageError if the IR is to be printed around an unknown pass."""
         for option in ("mlir_print_ir_before", "mlir_print_ir_after"):
             for name in getattr(self, option):
                 if name not in pass_names:
@@ -111,7 +111,7 @@ class Printing:
     )
 
     def style(self) -> PrintStyle:
-        """How IR is printed."""
+        """Return the print style that the options select."""
         from ..ir.text.print_style import PrintStyle
 
         return PrintStyle(

@@ -1,4 +1,4 @@
-"""`mesh-run --ranks=N`: starts the MPI ranks by itself, and passes on what they say."""
+"""`mesh-run --ranks=N`: start the MPI ranks and forward their output."""
 
 from __future__ import annotations
 
@@ -26,19 +26,18 @@ OPTIONS = ("--ranks", "-ranks")
 _PR_SET_PDEATHSIG = 1
 
 PATIENCE = 30.0
-"""Seconds after which a launcher that has started no rank is named."""
+"""Seconds without a started rank after which the launcher is reported as stuck."""
 
 _RULER = "=" * 60
-"""How MPICH begins what it says of processes that have died."""
+"""The first line of MPICH's message about a dead process."""
 
 
 def start_ranks(
     count: int, argv: Sequence[str], stdout: TextIO, stderr: TextIO, devices: int = 1
 ) -> int:
-    """Run mesh-run with some arguments on so many ranks, each of so many devices; returns the exit
-    code.
+    """Run mesh-run with these arguments on `count` ranks with `devices` devices each.
 
-    Raises UsageError where there is no MPI.
+    Returns the exit code. Raises UsageError if MPI is missing or this process is a rank itself.
     """
     if any(os.environ.get(name, "").isdecimal() for name in SIZES):
         raise UsageError(f"--ranks={count} starts ranks, but this process is one already")
@@ -60,14 +59,14 @@ def start_ranks(
 
 
 def _rank_text(rank: int, devices: int) -> str:
-    """A rank with its devices."""
+    """Return a description of a rank with its devices."""
     first = rank * devices
     of = f"device {first}" if devices == 1 else f"devices {first} to {first + devices - 1}"
     return f"rank {rank} ({of})"
 
 
 class _Watch:
-    """Watches the processes of ranks, on Linux: whether they begin, and who ends first."""
+    """Watches the processes of the ranks on Linux: whether they start, and which ends first."""
 
     def __init__(self, end: Path, count: int, stderr: TextIO) -> None:
         self._stderr = stderr
@@ -79,7 +78,7 @@ class _Watch:
             self._thread.start()
 
     def stop(self) -> int | None:
-        """The rank that ended before all others, if one was seen to."""
+        """Stop watching; return the rank that ended before all others, if exactly one was seen."""
         self._is_over = True
         if self._thread.ident is not None:
             self._thread.join()
@@ -91,7 +90,7 @@ class _Watch:
         try:
             while not self._first and not self._is_over:
                 for file in [each for each in files if each.exists()]:
-                    # A file that is not written yet is looked at again.
+                    # An empty file is not written yet and is read again.
                     if text := file.read_text():
                         ranks[os.pidfd_open(int(text))] = files[file]
                         poll.register(next(reversed(ranks)), select.POLLIN)
@@ -104,7 +103,7 @@ class _Watch:
                         f" `mpiexec -n {len(files)} hostname` end? It is still waited for\n"
                     )
         except OSError:
-            # It has ended already, or the system has no such files.
+            # The process has ended already, or the system has no process file descriptors.
             return
         finally:
             for each in ranks:
@@ -118,10 +117,13 @@ def _run(
     stderr: TextIO,
     heard: tuple[list[str], list[str]],
 ) -> int:
-    """Run mpiexec; returns its exit code, and what was said of errors and of deaths."""
+    """Run mpiexec and return its exit code.
+
+    `heard` receives the lines of standard error and MPICH's reasons for dead processes.
+    """
     said, deaths = heard
     if current_thread() is main_thread():
-        # The `finally` below ends the ranks.
+        # The `finally` below terminates the ranks.
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     process = subprocess.Popen(
         command,
@@ -131,7 +133,7 @@ def _run(
         text=True,
         errors="replace",
         env={**os.environ, **variables},
-        # No thread has been started that could hold a lock.
+        # No other thread exists that could hold a lock during the fork.
         preexec_fn=_end_with_parent,  # noqa: PLW1509
     )
     assert process.stdout is not None and process.stderr is not None
@@ -151,13 +153,13 @@ def _run(
 
 
 def _end_with_parent() -> None:
-    """Let Linux end this process when its parent is killed."""
+    """Make Linux terminate this process when its parent dies."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def find_launcher(count: int) -> str:
-    """The mpiexec of this Python's environment, or one on the PATH. Raises UsageError."""
+    """Return the mpiexec of this Python's environment or on the PATH. Raises UsageError."""
     install = "pip install 'mesh-opt[mpi]' installs MPICH and mpi4py"
     if find_spec("mpi4py") is None:
         raise UsageError(f"--ranks={count} needs mpi4py, which is not installed: {install}")
@@ -172,7 +174,7 @@ def find_launcher(count: int) -> str:
 
 
 def without_option(argv: Sequence[str]) -> list[str]:
-    """Arguments without `--ranks` and `--backend`."""
+    """Return the arguments without `--ranks` and `--backend`."""
     found: list[str] = []
     rest = iter(argv)
     for word in rest:
@@ -185,7 +187,7 @@ def without_option(argv: Sequence[str]) -> list[str]:
 
 
 def _pass_output(source: IO[str], target: TextIO, deaths: list[str]) -> None:
-    """Pass on what ranks print, but not what MPICH adds when they die."""
+    """Forward the output of the ranks, without MPICH's messages about dead processes."""
     blank = ""
     for line in source:
         if line.startswith(_RULER):
@@ -200,7 +202,7 @@ def _pass_output(source: IO[str], target: TextIO, deaths: list[str]) -> None:
             target.write(blank + line + following)
             blank = ""
         elif line == "\n":
-            # MPICH begins with one.
+            # MPICH's message starts with an empty line.
             blank += line
             continue
         else:

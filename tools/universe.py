@@ -1,10 +1,10 @@
-"""What plain `xdsl-opt` gets from us, through the entry point group `xdsl.universe`.
+"""The dialects and passes for plain `xdsl-opt`, via the entry point group `xdsl.universe`.
 
-xDSL refuses two universes that define one name. It has a partial `shard` dialect of its own: all
-universes are loaded before that check, so ours takes the place of xDSL's entry in xDSL's table. A
-name of another package, such as the `stablehlo` of xdsl-jax, stays that package's: our passes tell
-operations by their names. Nothing heavy may be imported here: every start of `xdsl-opt` loads this
-module three times.
+xDSL rejects two universes that define the same name. It has a partial `shard` dialect of its own.
+All universes are loaded before that check, so this module replaces the entry in xDSL's table. Names
+of other packages, such as the `stablehlo` of xdsl-jax, are left to those packages, since passes
+here identify operations by name. Nothing slow may be imported here: every start of `xdsl-opt` loads
+this module three times.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Arrays as `iree-run-module` writes them, `2x3xf32=[1 2 3][4 5 6]`, in both directions.
+"""Read and write arrays in the format of `iree-run-module`: `2x3xf32=[1 2 3][4 5 6]`.
 
-What is written is what IREE 3.13's tool writes, with one exception: complex numbers, of which it
-shows the bytes, are written as numbers. What is read is more: `f32=2` for scalars, `complex<f32>`.
+The output is that of IREE 3.13, except that complex numbers, which IREE prints as bytes, are
+printed as numbers. The input format has extensions: `f32=2` for scalars, `complex<f32>`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ..runtime.abi.arrays import Array, integer_value, shape_fits, shape_phrase
 from ..runtime.abi.value_types import ValueType
 
 MAXIMAL_RANK = 64
-"""Dimensions of a NumPy array."""
+"""The maximum rank of a NumPy array."""
 
 MAXIMAL_INPUT = 1 << 34
-"""Elements of an input beyond which its shape is a mistake."""
+"""The maximum number of elements of an input; a larger shape must be a mistake."""
 
 MAXIMAL_ELEMENTS = 1024
-"""How many elements of an array are written unless the user asks for another number."""
+"""The default maximum number of printed elements of an array."""
 
 
 class TextError(ValueError):
-    """Text that is no value, or not one of the type that is expected."""
+    """Text that is not a value, or not one of the expected type."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ class TextError(ValueError):
 def format_result(
     index: int, array: Array, value_type: ValueType, maximum: int = MAXIMAL_ELEMENTS
 ) -> str:
-    """A result as it is announced: scalars on one line, tensors on a line of their own."""
+    """Return a result as printed: scalars on one line, tensors on a line of their own."""
     if not value_type.holds_numbers:
         return f"result[{index}]: {value_type}"
     if value_type.container and value_type.shape is not None:
@@ -47,7 +47,7 @@ def format_result(
 
 
 def format_scalar(array: Array, value_type: ValueType) -> str:
-    """A scalar; integers narrower than 32 bits are passed as i32, and index as i64."""
+    """Return a scalar as text; integers below 32 bits are printed as i32, and index as i64."""
     width = value_type.integer_width
     name = type_name(value_type)
     if width is not None and width < 32:
@@ -56,7 +56,7 @@ def format_scalar(array: Array, value_type: ValueType) -> str:
 
 
 def format_array(array: Array, value_type: ValueType, maximum: int = MAXIMAL_ELEMENTS) -> str:
-    """An array with its shape and type; after `maximum` elements there are only dots."""
+    """Return an array with its shape and type; elements after `maximum` are elided."""
     name = "x".join([*map(str, array.shape), type_name(value_type)])
     parts: list[str] = []
     _write(array, value_type, maximum, parts)
@@ -64,12 +64,12 @@ def format_array(array: Array, value_type: ValueType, maximum: int = MAXIMAL_ELE
 
 
 def type_name(value_type: ValueType) -> str:
-    """The element type as the tools spell it."""
+    """Return the element type in the tools' spelling."""
     return "i64" if value_type.element == "index" else value_type.element
 
 
 def _write(array: Array, scalar: ValueType, left: int, parts: list[str]) -> int:
-    """Append the text of an array; returns how many elements may still be written."""
+    """Append the text of an array; return how many more elements may be printed."""
     if array.ndim == 0:
         parts.append(_element(array, scalar) if left else "...")
         return max(left - 1, 0)
@@ -114,10 +114,10 @@ _SEPARATORS = re.compile(r"[\s,\[\]]+")
 
 
 def parse_value(text: str, expected: ValueType) -> Array:
-    """The array that a text such as `2x3xf32=1,2,3,4,5,6` or `3.5` means.
+    """Parse a value such as `2x3xf32=1,2,3,4,5,6` or `3.5`.
 
-    One element stands for all; none mean zeros. Raises TextError if the text is malformed or
-    does not mean a value of the expected type.
+    A single element is a splat; no elements mean zeros. Raises TextError if the text is malformed
+    or not of the expected type.
     """
     shape, values = _parse_type(text, expected)
     words = [word for word in _SEPARATORS.split(values) if word]
@@ -133,9 +133,9 @@ def parse_value(text: str, expected: ValueType) -> Array:
 
 
 def parse_raw(head: str, expected: ValueType, size: int, read: Callable[[], bytes]) -> Array:
-    """The array of a type such as `2x3xf32` whose elements are raw little-endian bytes.
+    """Read an array with a type such as `2x3xf32` from raw little-endian bytes.
 
-    There are `size` of them, which are only read if they are as many as the type takes.
+    The file has `size` bytes, which are read only if the type has this size. Raises TextError.
     """
     shape, values = _parse_type(head, expected)
     dtype = expected.dtype
@@ -147,7 +147,10 @@ def parse_raw(head: str, expected: ValueType, size: int, read: Callable[[], byte
 
 
 def _parse_type(text: str, expected: ValueType) -> tuple[tuple[int, ...], str]:
-    """The shape that a text says its value has, which must fit the type, and its elements."""
+    """Return the shape, checked against the expected type, and the text of the elements.
+
+    Raises TextError.
+    """
     shape, name, values = _parts(text)
     if name not in (None, type_name(expected), expected.element):
         raise TextError(f"is of type {name}, expected {describe(expected)}")
@@ -165,7 +168,7 @@ def _parse_type(text: str, expected: ValueType) -> tuple[tuple[int, ...], str]:
 
 
 def _parts(text: str) -> tuple[tuple[int, ...], str | None, str]:
-    """Shape, element type and elements of a text; a bare number has no type."""
+    """Split a text into shape, element type and elements; a bare number has no type."""
     head, equals, values = text.strip().partition("=")
     match = _TYPE.fullmatch(head.strip())
     if match is not None:
@@ -195,7 +198,7 @@ def _parse_element(word: str, scalar: ValueType) -> Any:
 
 
 def describe(value_type: ValueType) -> str:
-    """A type as the tools spell it: `2x?xf32`."""
+    """Return a type in the tools' spelling: `2x?xf32`."""
     shape = value_type.shape or ()
     name = type_name(value_type)
     return "x".join([*("?" if extent < 0 else str(extent) for extent in shape), name])

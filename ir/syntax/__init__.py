@@ -1,1 +1,1 @@
-"""The formats and directives that drive how operations are read and printed."""
+"""Declarative assembly formats: formats and directives that parse and print operations."""

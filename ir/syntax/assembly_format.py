@@ -1,22 +1,24 @@
-"""Operation syntax as data: a format in the notation of MLIR's `assemblyFormat` reads and writes.
+"""Assembly formats: one string in the notation of MLIR's `assemblyFormat` parses and prints an op.
 
-An operation says how it looks when printed:
+Example:
 
     SYNTAX = " $source[$offset] : type($source){$source_size}( to($target))? attr-dict"
 
 * `$name` is an operand, a list of operands, an attribute, or a region; `@$name` is a symbol.
-* `type($a)` is the type of an operand or result, or the one in a property. `type($a, $b)` is the
-  one type that both have.
-* `(...)?` is there if its anchor is: the first name in it, or the one that is marked, `$name^`.
-  A unit attribute has no text of its own: `( uninitialized$uninitialized)?`.
-* ` attr-dict`, ` attr-dict-with-keyword` are all attributes that the rest does not print.
-* A word before `($name)` may be a directive (`@directive`). All else stands for itself.
+* `type($a)` is the type of an operand or result, or the type in a property. `type($a, $b)` is one
+  type that both have.
+* `(...)?` is an optional group. It is printed if its anchor is present: the name marked `$name^`,
+  or else the first name in it. A unit attribute is written as literal text before its name,
+  which has no text of its own: `( uninitialized$uninitialized)?`.
+* ` attr-dict` and ` attr-dict-with-keyword` are the attributes that nothing else prints.
+* `word($name)` may be a directive (see `directive`). All other text is literal.
 
-Types that the format leaves out are the only ones that the definition allows. What a format cannot
-say is an object with the methods of `Directive`, in a tuple of formats and objects.
+A value whose type the format does not mention has the only type that the op definition allows. What
+a format cannot express is an object with the methods of `Directive`, in a tuple of formats and
+objects.
 
-A format is compiled when the first operation of its kind is read or written, since most programs
-use few kinds. xDSL's `assembly_format`, which is compiled at import, costs ten times as much.
+A format is compiled when the first op of its class is parsed or printed, since most programs use
+few op classes. xDSL compiles its `assembly_format` at import, which takes ten times as long.
 """
 
 from __future__ import annotations
@@ -40,22 +42,22 @@ _TOKEN = re.compile(r"->|[\w.]+|[^\w\s]")
 
 @lru_cache(maxsize=1024)
 def tokens(text: str) -> tuple[str, ...]:
-    """A literal text as the words and punctuation marks that it is read by."""
+    """Split literal text into the words and punctuation tokens to parse."""
     return tuple(_TOKEN.findall(text))
 
 
 def parse_text(parser: AttrParser, text: str) -> None:
-    """Read a literal text; an error says which token was expected."""
+    """Read literal text. Raises ParseError that names the expected token."""
     for token in tokens(text):
         if token[0].isalpha() or token[0] == "_":
             parser.parse_keyword(token)
         else:
-            # xDSL types punctuation as a Literal; the texts are ours.
+            # xDSL's parameter type is a Literal of punctuation; `token` is always punctuation here.
             parser.parse_punctuation(token)  # pyright: ignore[reportArgumentType]
 
 
 def parse_optional_text(parser: AttrParser, text: str) -> bool:
-    """Read a literal text if its first token is there."""
+    """Read literal text if its first token comes next, and return whether it did."""
     first, *rest = tokens(text)
     if first[0].isalpha() or first[0] == "_":
         found = parser.parse_optional_keyword(first) is not None
@@ -72,29 +74,31 @@ def parse_optional_text(parser: AttrParser, text: str) -> bool:
 
 @dataclass(slots=True)
 class Parsed:
-    """What has been read of an operation so far, by the names of its definition."""
+    """The parts of an operation parsed so far, by their names in the op definition."""
 
     operands: dict[str, list[UnresolvedOperand]] = field(
         default_factory=dict[str, list[UnresolvedOperand]]
     )
     types: dict[str, list[Attribute]] = field(default_factory=dict[str, list[Attribute]])
-    """Types of operands and results; some have types that go without saying."""
+    """The types of operands and results that the text contains."""
     uniform_types: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
-    """The one type of all operands of a name, however many there are."""
+    """The common type of all operands of a name, regardless of their number."""
     attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
-    """Properties and other attributes."""
+    """Properties and discardable attributes."""
     regions: dict[str, Region] = field(default_factory=dict[str, Region])
     region_lists: dict[str, list[Region]] = field(default_factory=dict[str, list[Region]])
-    """Regions of names that stand for several."""
+    """The regions of variadic region names."""
 
 
 class Directive(Protocol):
-    """One piece of an operation's syntax.
+    """One element of an assembly format.
 
-    A directive may also have `verify(operation)`, which raises VerifyException for what no text
-    can mean, `fits(operation) -> bool`: whether what it prints reads as the same again, and
-    `printed_attributes`, the names of attributes that it prints. One that can begin an optional
-    group has `parse_optional(parser, parsed) -> bool`.
+    A directive may have these optional members:
+
+    * `verify(operation)` raises VerifyException for an operation that the syntax cannot express.
+    * `fits(operation) -> bool` returns whether the printed text parses to the same operation.
+    * `printed_attributes` holds the names of the attributes that it prints.
+    * `parse_optional(parser, parsed) -> bool` is required to begin an optional group.
     """
 
     def parse(self, parser: Parser, parsed: Parsed) -> None: ...
@@ -103,7 +107,7 @@ class Directive(Protocol):
 
 
 class PrintsProperty:
-    """A base of directives that print the property `name`."""
+    """Base of directives that print the property `name`."""
 
     __slots__ = ()
     name: str
@@ -114,19 +118,19 @@ class PrintsProperty:
 
 
 Pieces = tuple["str | Directive", ...]
-"""Literal texts and directives: a compiled format."""
+"""A compiled format: literal texts and directives."""
 
 Syntax = str | Pieces
-"""A format, or several with directives between them."""
+"""A format, or a tuple of formats and directives."""
 
 MakeDirective = Callable[..., Directive]
 DIRECTIVES: dict[str, MakeDirective] = {}
 
 
 def directive(word: str) -> Callable[[MakeDirective], MakeDirective]:
-    """Register what `word($a, $b)` in a format means: `$` and `@$` are names that stand alone.
+    """Register the directive `word($a, $b)` of formats; `$` and `@$` are prefixes of a name.
 
-    A class is called with the names, a function with the operation's definition before them.
+    A class is called with the names; a function gets the op definition before the names.
     """
 
     def register(make: MakeDirective) -> MakeDirective:
@@ -141,7 +145,7 @@ def directive(word: str) -> Callable[[MakeDirective], MakeDirective]:
 
 
 class FormattedOperation(Protocol):
-    """A class of operations that has a format."""
+    """An op class with an assembly format."""
 
     SYNTAX: ClassVar[Syntax]
 
@@ -163,13 +167,13 @@ _PIECE = re.compile(
 
 @dataclass(slots=True)
 class _Group:
-    """Pieces between parentheses."""
+    """The contents of parentheses in a format."""
 
     pieces: list[str | Directive] = field(default_factory=list["str | Directive"])
     anchor: str = ""
 
     def add(self, *pieces: str | Directive) -> None:
-        """Append pieces; texts that follow one another become one."""
+        """Append pieces; merge adjacent literal texts."""
         for piece in pieces:
             if isinstance(piece, str) and self.pieces and isinstance(self.pieces[-1], str):
                 self.pieces[-1] += piece
@@ -177,13 +181,16 @@ class _Group:
                 self.pieces.append(piece)
 
     def optional(self) -> Optional:
-        """The group as pieces that are there or not together."""
+        """Return the group as an optional group."""
         named = (getattr(piece, "name", "") for piece in self.pieces)
         return Optional(tuple(self.pieces), self.anchor or next(filter(None, named)))
 
 
 def compile_format(definition: OpDef, text: str) -> Pieces:
-    """The pieces of one format for an operation of that definition."""
+    """Compile a format for an op definition.
+
+    Raises ValueError for a name that the definition does not have.
+    """
     groups = [_Group()]
     position = 0
     while (match := _PIECE.match(text, position)) is not None:
@@ -209,7 +216,7 @@ def compile_format(definition: OpDef, text: str) -> Pieces:
             groups[-1].add("(", *group.pieces, ")")
         else:
             group.add(match[0])
-    # A parenthesis may be closed in another format of the operation.
+    # A parenthesis may be closed in a later format of the same op.
     first, *rest = groups
     for group in rest:
         first.add("(", *group.pieces)
@@ -218,7 +225,7 @@ def compile_format(definition: OpDef, text: str) -> Pieces:
 
 @lru_cache(maxsize=1024)
 def pieces_of(cls: type[FormattedOperation]) -> Pieces:
-    """The compiled syntax of a kind of operation."""
+    """Return the compiled format of an op class."""
     definition = cls.get_irdl_definition()
     pieces: list[str | Directive] = []
     for piece in (cls.SYNTAX,) if isinstance(cls.SYNTAX, str) else cls.SYNTAX:
@@ -228,7 +235,7 @@ def pieces_of(cls: type[FormattedOperation]) -> Pieces:
 
 @lru_cache(maxsize=1024)
 def printed_attributes_of(pieces: Pieces) -> frozenset[str]:
-    """Names of attributes that the syntax itself prints."""
+    """Return the names of the attributes that a format prints, apart from `attr-dict`."""
     names: set[str] = set()
     for piece in pieces:
         names |= set(getattr(piece, "printed_attributes", ()))
@@ -238,7 +245,7 @@ def printed_attributes_of(pieces: Pieces) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def methods_of(pieces: Pieces, name: str) -> tuple[Callable[[Operation], bool | None], ...]:
-    """The methods of that name of all directives that have it, also of those in options."""
+    """Return the methods of that name of all directives, including nested directives."""
     found: list[Callable[[Operation], bool | None]] = []
     for piece in pieces:
         if (method := getattr(piece, name, None)) is not None:
@@ -248,7 +255,7 @@ def methods_of(pieces: Pieces, name: str) -> tuple[Callable[[Operation], bool | 
 
 
 def parse_pieces(parser: Parser, parsed: Parsed, pieces: Pieces) -> None:
-    """Read texts and directives in order."""
+    """Parse literal texts and directives in order."""
     for piece in pieces:
         if isinstance(piece, str):
             parse_text(parser, piece)
@@ -257,7 +264,7 @@ def parse_pieces(parser: Parser, parsed: Parsed, pieces: Pieces) -> None:
 
 
 def print_pieces(printer: Printer, operation: Operation, pieces: Pieces) -> None:
-    """Write texts and directives in order."""
+    """Print literal texts and directives in order."""
     for piece in pieces:
         if isinstance(piece, str):
             printer.print_string(piece)
@@ -268,7 +275,7 @@ def print_pieces(printer: Printer, operation: Operation, pieces: Pieces) -> None
 def unmentioned_attributes(
     operation: Operation, mentioned: Collection[str]
 ) -> dict[str, Attribute]:
-    """The attributes, properties first, that a syntax does not print by itself."""
+    """Return the properties and attributes that a format does not print itself."""
     return {
         name: attribute
         for name, attribute in (operation.properties | operation.attributes).items()
@@ -277,7 +284,7 @@ def unmentioned_attributes(
 
 
 def is_plain(operation: Operation | None) -> bool:
-    """Whether an operation is nothing but its name, so that a reader can put it back."""
+    """Return whether an operation is nothing but its name, so that a parser can restore it."""
     return operation is not None and not (
         operation.operands
         or operation.results
@@ -289,7 +296,7 @@ def is_plain(operation: Operation | None) -> bool:
 
 
 def values(operation: Operation, name: str) -> tuple[SSAValue, ...]:
-    """The operands or results that a definition calls `name`, however many it allows."""
+    """Return the operands or results of that name in the definition, as a tuple."""
     found = getattr(operation, name, None)
     if found is None:
         return ()
@@ -298,14 +305,14 @@ def values(operation: Operation, name: str) -> tuple[SSAValue, ...]:
     return tuple(cast(Sequence[SSAValue], found))
 
 
-# What a format has besides names and words
+# Parts of a format besides names and words
 
 
 @dataclass(frozen=True, slots=True)
 class Optional:
-    """Pieces that are there or not together.
+    """An optional group: pieces that are present or absent together.
 
-    A reader knows by the first piece with a text, a printer by what `anchor` names.
+    The parser decides by the first piece with text, the printer by the presence of `anchor`.
     """
 
     pieces: Pieces
@@ -328,7 +335,7 @@ class Optional:
             print_pieces(printer, operation, self.pieces)
 
     def fits(self, operation: Operation) -> bool:
-        """Nothing that the pieces print may be there where their anchor is not."""
+        """Return false if a piece has something to print while the anchor is absent."""
         names = (getattr(piece, "name", "") for piece in self.pieces)
         return self.is_present(operation) or not any(
             name and (operation.get_attr_or_prop(name) is not None or values(operation, name))
@@ -346,10 +353,10 @@ ATTRIBUTES_PRINTED_NEVER = frozenset({"operandSegmentSizes", "resultSegmentSizes
 
 @dataclass(frozen=True, slots=True)
 class AttributeDictionary:
-    """`{a = 1}` or nothing: every attribute that the rest of the syntax does not print."""
+    """`{a = 1}` or nothing: the attributes that no other part of the format prints."""
 
     keyword: bool = False
-    """Whether the word `attributes` comes first."""
+    """Whether the word `attributes` precedes it."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         if self.keyword:

@@ -1,9 +1,12 @@
-"""Syntax of attributes and types as data, in the notation of operations (`assembly_format.py`).
+"""Declarative syntax of attributes and types, in the notation of `assembly_format.py`.
+
+Example:
 
     FORMAT = "<$backend:string, $format:string(, $configuration)?>"
 
-`$name` is a parameter in its usual notation, `$name:kind` one of `KINDS`. `(...)?` is there unless
-its parameter is `NoneAttr`, and begins with a punctuation mark. All else stands for itself.
+`$name` is a parameter in generic syntax, `$name:kind` one in the syntax of a kind in `KINDS`.
+`(...)?` is an optional group: it is absent if its parameter is `NoneAttr`, and it must begin with
+punctuation. All other text is literal.
 """
 
 from __future__ import annotations
@@ -22,11 +25,11 @@ from .assembly_format import parse_optional_text, parse_text
 from .structs import parse_struct, print_struct
 
 Kind = tuple[Callable[[AttrParser], Attribute], Callable[[Printer, Attribute], None]]
-"""How a parameter is read, and how it is printed."""
+"""The parser and the printer of a parameter."""
 
 
 def print_number(printer: Printer, number: Attribute) -> None:
-    """An integer without its type."""
+    """Print an integer without its type."""
     printer.print_int(cast(IntegerAttr, number).value.data)
 
 
@@ -60,7 +63,7 @@ KINDS: Mapping[str, Kind] = {
 _PIECE = re.compile(r"\((?P<group>[^()]*)\)\?|\$(?P<name>\w+)(:(?P<kind>\w+))?|(?P<text>[^$(]+|\()")
 
 Piece = str | tuple[str, str] | list["Piece"]
-"""A text, a parameter and its kind, or a group."""
+"""A literal text, a parameter name with its kind, or an optional group."""
 
 
 @lru_cache
@@ -76,7 +79,7 @@ def _pieces(text: str) -> list[Piece]:
 
 
 class FormattedAttribute(ParametrizedAttribute):
-    """An attribute or type whose parameters are read and printed by its `FORMAT`."""
+    """An attribute or type whose parameters are parsed and printed by its `FORMAT`."""
 
     FORMAT: ClassVar[str]
 
@@ -117,10 +120,10 @@ class FormattedAttribute(ParametrizedAttribute):
 
 
 class FieldsAttribute(ParametrizedAttribute):
-    """An attribute of fields with names, `<a = 1, b = "text">`, each of which may be absent."""
+    """An attribute with named fields, `<a = 1, b = "text">`, each of which may be absent."""
 
     FIELDS: ClassVar[Mapping[str, Kind]]
-    """What each parameter is called, and its kind."""
+    """The name and kind of each parameter."""
     REQUIRED: ClassVar[Sequence[str]] = ()
 
     @classmethod

@@ -1,6 +1,6 @@
-"""What names and words in a format stand for: values, types, attributes and regions.
+"""Directives for values, types, attributes and regions.
 
-Further down are objects for syntax that several dialects share, and structs of attributes.
+The second half contains directives shared by several dialects.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ INDEX = IndexType()
 
 
 def _is_list(definition: OpDef, name: str) -> bool:
-    """Whether a name stands for a list of operands or results."""
+    """Return whether a name is a variadic operand or result."""
     found = dict([*definition.operands, *definition.results])[name]
     return isinstance(found, VariadicDef) and not isinstance(found, OptionalDef)
 
 
 def property_classes(definition: OpDef, name: str) -> set[type[Attribute]]:
-    """The classes of attributes that a property may be, as far as its definition says."""
+    """Return the attribute classes that a property's constraint allows, if it names any."""
     found = (definition.properties | definition.attributes)[name]
     return found.constr.get_bases() or set()
 
 
 def dialect_attribute_class(classes: set[type[Attribute]]) -> type[ParametrizedAttribute] | None:
-    """The one class that a property may be, if it has parameters and belongs to a dialect."""
+    """Return the only allowed class if it is a parametrized dialect attribute, else `None`."""
     found = next(iter(classes)) if len(classes) == 1 else Attribute
     if issubclass(found, ParametrizedAttribute) and "." in found.name:
         return found
@@ -51,7 +51,7 @@ def dialect_attribute_class(classes: set[type[Attribute]]) -> type[ParametrizedA
 
 @directive("bare")
 def _bare(definition: OpDef, name: str) -> Directive:
-    """`bare($a)`: what an attribute of a dialect has behind its name, as `<...>`."""
+    """`bare($a)`: a dialect attribute without its name, as `<...>`."""
     (cls,) = property_classes(definition, name)
     if issubclass(cls, ParametrizedAttribute):
         return DialectAttributeValue(name, cls, bare=True)
@@ -60,7 +60,7 @@ def _bare(definition: OpDef, name: str) -> Directive:
 
 @directive("stripped")
 def _stripped(definition: OpDef, name: str) -> Directive:
-    """`stripped($a)`: an alias of an attribute, else what it has behind its name."""
+    """`stripped($a)`: the alias of an attribute, or else the attribute without its name."""
     (cls,) = property_classes(definition, name)
     return DialectAttributeValue(name, cast("type[ParametrizedAttribute]", cls), stripped=True)
 
@@ -94,7 +94,7 @@ def _type(definition: OpDef, name: str, *also: str) -> Directive:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """`%value`."""
+    """One operand: `%value`."""
 
     name: str
 
@@ -113,7 +113,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """`%a, %b`, perhaps none."""
+    """A possibly empty list of operands: `%a, %b`."""
 
     name: str
 
@@ -132,13 +132,13 @@ class Operands:
 
 
 def same_types(operation: Operation, name: str, others: Sequence[str]) -> bool:
-    """Whether values that are printed with one list of types have these types."""
+    """Return whether the values of all names have the same list of types."""
     types = [value.type for value in values(operation, name)]
     return all([value.type for value in values(operation, other)] == types for other in others)
 
 
 def verify_same_type(operation: Operation, names: Sequence[str]) -> None:
-    """Verify that values that are printed with one type have it. Raises VerifyException."""
+    """Raise VerifyException unless the values of all names have one type."""
     types = {value.type for name in names for value in values(operation, name)}
     if len(types) > 1:
         found = " and ".join(sorted(map(str, types)))
@@ -147,12 +147,12 @@ def verify_same_type(operation: Operation, names: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """The type of one operand or result, and of others that have the same."""
+    """The type of one operand or result; `also` and `lists` name values of the same type."""
 
     name: str
     also: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
-    """Names of several values each, of which all have this type."""
+    """Variadic names; all of their values have this type."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         type_ = parser.parse_type()
@@ -175,13 +175,13 @@ class Type:
         verify_same_type(operation, (self.name, *self.also, *self.lists))
 
     def type_of(self, operation: Operation) -> Attribute:
-        """The type that is printed."""
+        """Return the type to print."""
         return cast(SSAValue, getattr(operation, self.name)).type
 
 
 @dataclass(frozen=True, slots=True)
 class Types:
-    """The types of several operands or results: `T, U`, perhaps none; `also` names others."""
+    """The types of a variadic operand or result, `T, U`; `also` names others of these types."""
 
     name: str
     also: tuple[str, ...] = ()
@@ -215,7 +215,7 @@ def _functional_type(definition: OpDef, *names: str) -> Directive:
 
 @dataclass(frozen=True, slots=True)
 class FunctionalType:
-    """`(T, U) -> V`: the types of operands and of the one result, which comes last."""
+    """The types of operands and one result, whose name comes last: `(T, U) -> V`."""
 
     names: tuple[str, ...]
 
@@ -237,7 +237,7 @@ class FunctionalType:
 
 @dataclass(frozen=True, slots=True)
 class AttributeValue(PrintsProperty):
-    """A property in its usual notation."""
+    """A property in generic syntax."""
 
     name: str
 
@@ -251,13 +251,13 @@ class AttributeValue(PrintsProperty):
 
 @dataclass(frozen=True, slots=True)
 class DialectAttributeValue(AttributeValue):
-    """`#dialect.name<...>`, or `<...>` alone, since the property is always of that class."""
+    """A property of a fixed dialect class: `#dialect.name<...>`, or `<...>` alone."""
 
     cls: type[ParametrizedAttribute]
     bare: bool = False
-    """Whether the name is left out when it is printed."""
+    """Whether to print it without its name."""
     stripped: bool = False
-    """Whether it is left out unless there is an alias."""
+    """Whether to print it without its name if it has no alias."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         parsed.attributes[self.name] = parse_dialect_attribute(parser, self.cls)
@@ -273,14 +273,14 @@ class DialectAttributeValue(AttributeValue):
 
 
 def parse_dialect_attribute(parser: AttrParser, cls: type[ParametrizedAttribute]) -> Attribute:
-    """Read an attribute with or without its name."""
+    """Read an attribute of class `cls`, with or without its name."""
     found = parser.parse_optional_attribute()
     return cls.new(cls.parse_parameters(parser)) if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
 class WrappedValue(AttributeValue):
-    """What a property that wraps one value has behind its name, since it is of that class."""
+    """A property of a fixed `Data` class, without its name."""
 
     cls: type[Data[object]]
 
@@ -293,7 +293,7 @@ class WrappedValue(AttributeValue):
 
 @dataclass(frozen=True, slots=True)
 class StringValue(AttributeValue):
-    """`"text"` in a string property."""
+    """A string property: `"text"`."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         parsed.attributes[self.name] = StringAttr(parser.parse_str_literal())
@@ -307,7 +307,7 @@ class StringValue(AttributeValue):
 
 @dataclass(frozen=True, slots=True)
 class Flag(PrintsProperty):
-    """A unit property, which the words around it stand for."""
+    """A unit property; the literal text around it marks its presence."""
 
     name: str
 
@@ -316,12 +316,12 @@ class Flag(PrintsProperty):
         parsed.attributes[self.name] = UnitAttr()
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        """Nothing is to be printed."""
+        """Print nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Implied(PrintsProperty):
-    """No text: a property that has this value wherever the operation has its own syntax."""
+    """A property without text. It has this value in every operation with the custom form."""
 
     name: str
     value: Attribute
@@ -331,7 +331,7 @@ class Implied(PrintsProperty):
         parsed.attributes.setdefault(self.name, self.value)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        """Nothing is to be printed."""
+        """Print nothing."""
 
     def fits(self, operation: Operation) -> bool:
         return operation.get_attr_or_prop(self.name) == self.value
@@ -339,7 +339,7 @@ class Implied(PrintsProperty):
 
 @dataclass(frozen=True, slots=True)
 class TypeProperty(PrintsProperty):
-    """A type that is kept in a property, as the tensor type that a resource stands for."""
+    """A property that holds a type, such as the tensor type that a resource represents."""
 
     name: str
 
@@ -354,7 +354,7 @@ class TypeProperty(PrintsProperty):
 
 
 def verify_type(name: str, attribute: Attribute | None) -> None:
-    """Verify that a property, if it is there, is a type. Raises VerifyException."""
+    """Raise VerifyException if a property is present but not a type."""
     if attribute is not None and not isinstance(attribute, TypeAttribute):
         raise VerifyException(f"expected a type as '{name}', found {attribute}")
 
@@ -366,7 +366,7 @@ class WorkgroupCountRegion:
     name: str
     keyword: str = "workgroups"
     device: Attribute | None = None
-    """What it takes in front of the workload."""
+    """The type of the argument that precedes the workload, if any."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         if parser.parse_optional_keyword(self.keyword) is None:
@@ -415,7 +415,7 @@ class WorkgroupCountRegion:
 
 
 def verify_returned(region: Region, types: Sequence[Attribute], message: str) -> None:
-    """Verify that what a region ends with gives these types. Raises VerifyException."""
+    """Raise VerifyException with `message` unless every exit of a region returns these types."""
     for block in region.blocks:
         last = block.last_op
         if last is None or (not last.successors and list(last.operand_types) != list(types)):
@@ -424,7 +424,7 @@ def verify_returned(region: Region, types: Sequence[Attribute], message: str) ->
 
 @dataclass(frozen=True, slots=True)
 class RegionBody:
-    """`{...}`; with `terminator` false, a last operation without operands is not printed."""
+    """`{...}`; with `terminator=False`, a plain terminator (see `is_plain`) is not printed."""
 
     name: str
     terminator: bool = True

@@ -1,4 +1,4 @@
-"""What stands in the headers of operations with regions: names that are bound, and types."""
+"""Parse and print the headers of operations with regions: argument bindings and types."""
 
 from __future__ import annotations
 

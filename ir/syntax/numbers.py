@@ -1,4 +1,4 @@
-"""What numbers in a format stand for: properties, and lists with operands in the place of some."""
+"""Directives for integer properties and mixed static and dynamic lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .assembly_format import INDEX, Directive, Parsed, PrintsProperty, directive
 
 @dataclass(frozen=True, slots=True)
 class IntegerValue(PrintsProperty):
-    """`0`: an integer property without its type, at least 0."""
+    """A non-negative integer property without its type, such as `0`."""
 
     name: str
     type: IntegerType | IndexType
@@ -41,14 +41,14 @@ class IntegerValue(PrintsProperty):
 
 @directive("index")
 def _index(definition: OpDef, name: str) -> Directive:
-    """`index($a)`: a number of type index."""
+    """`index($a)`: an integer of type index."""
     del definition
     return IntegerValue(name, INDEX)
 
 
 @directive("int")
 def _int(definition: OpDef, name: str) -> Directive:
-    """`int($a)`: a number of type i64."""
+    """`int($a)`: an integer of type i64."""
     del definition
     return IntegerValue(name, i64)
 
@@ -56,7 +56,7 @@ def _int(definition: OpDef, name: str) -> Directive:
 @directive("numbers")
 @dataclass(frozen=True, slots=True)
 class Numbers(PrintsProperty):
-    """`[1, 0]`: a property that is an array of i64."""
+    """A property that is an array of i64: `[1, 0]`."""
 
     name: str
 
@@ -73,7 +73,7 @@ class Numbers(PrintsProperty):
 @directive("dynamic-list")
 @dataclass(frozen=True, slots=True)
 class IndexList:
-    """`[0, %n]`: numbers in one property, operands in the place of those that are dynamic."""
+    """A mixed list `[0, %n]`: static numbers in a property, operands for dynamic entries."""
 
     name: str
     numbers: str
@@ -98,6 +98,6 @@ class IndexList:
 
 @directive("dynamic-tuple")
 def _dynamic_tuple(definition: OpDef, name: str, numbers: str) -> Directive:
-    """`dynamic-tuple($operands, $numbers)`: `(0, %n)`."""
+    """`dynamic-tuple($operands, $numbers)`: a mixed list in parentheses, `(0, %n)`."""
     del definition
     return IndexList(name, numbers, Parser.Delimiter.PAREN)

@@ -1,4 +1,4 @@
-"""Operations that are read and written by a format."""
+"""The base class of operations with an assembly format, and construction of parsed operations."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from .resource_directives import DynamicSizes, ShapedTypes
 
 
 class SyntaxOperation(IRDLOperation):
-    """An operation that is read and written by its `SYNTAX`.
+    """An operation that is parsed and printed by its `SYNTAX`.
 
-    Verifiers of its subclasses call this one's first.
+    Subclasses that override `verify_` call this class's first.
     """
 
     SYNTAX: ClassVar[Syntax] = ""
@@ -60,7 +60,7 @@ class SyntaxOperation(IRDLOperation):
             verify(self)
 
     def prints_generically(self) -> bool:
-        """Whether the syntax would lose something of this operation."""
+        """Return whether the custom form would lose information."""
         pieces = pieces_of(type(self))
         if not all(fits(self) for fits in methods_of(pieces, "fits")):
             return True
@@ -71,7 +71,7 @@ class SyntaxOperation(IRDLOperation):
         if not dictionaries:
             nested = (getattr(piece, "pieces", ()) for piece in pieces)
             return not any(piece in DICTIONARIES for inner in nested for piece in inner)
-        # `{` behind a type would be read as its sizes.
+        # `{` after a type would be parsed as dynamic sizes.
         before = pieces[dictionaries[0] - 1]
         if isinstance(before, ShapedTypes):
             before = before.pieces[-1]
@@ -83,7 +83,10 @@ OperationT = TypeVar("OperationT", bound=IRDLOperation)
 
 
 def build(cls: type[OperationT], parser: Parser, parsed: Parsed) -> OperationT:
-    """The operation that has been read. An error is raised for operands of other types."""
+    """Create the operation from its parsed parts.
+
+    Raises ParseError if operands are used with other types elsewhere.
+    """
     definition = cls.get_irdl_definition()
     position = parser.pos
     operands: list[SSAValue] = []
@@ -119,7 +122,10 @@ def build(cls: type[OperationT], parser: Parser, parsed: Parsed) -> OperationT:
 
 @lru_cache(maxsize=1024)
 def implied_type(cls: type[IRDLOperation], name: str) -> Attribute:
-    """The type of a value whose type the text leaves out: the only one it may have."""
+    """Return the type of a value that the text omits: the only one that its constraint allows.
+
+    Index is the default if the constraint does not fix one type.
+    """
     definition = cls.get_irdl_definition()
     constraint = dict([*definition.operands, *definition.results])[name].constr
     if isinstance(constraint, RangeLengthConstraint):
@@ -131,7 +137,7 @@ def implied_type(cls: type[IRDLOperation], name: str) -> Attribute:
 def split_attributes(
     definition: OpDef, attributes: dict[str, Attribute]
 ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
-    """Attributes as the definition keeps them: its properties, then the others."""
+    """Split parsed attributes into (properties of the definition, discardable attributes)."""
     properties = {n: a for n, a in attributes.items() if n in definition.properties}
     others = {n: a for n, a in attributes.items() if n not in definition.properties}
     return properties, others

@@ -1,4 +1,4 @@
-"""Lists that are written entry by entry, as `[(%a : T)[%n], (%b : U)[%m]]`."""
+"""A directive for lists written entry by entry, such as `[(%a : T)[%n], (%b : U)[%m]]`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .resource_directives import operand_key, verify_columns
 
 
 class _Entry:
-    """One entry of an operation's lists: stands for an operation with single values."""
+    """One entry of an operation's lists, presented as an operation with single values."""
 
     def __init__(self, operation: Operation, columns: Sequence[str], index: int) -> None:
         self._operation = operation
@@ -35,10 +35,10 @@ class _Entry:
 
 @dataclass(eq=False)
 class Repeated:
-    """Lists of values of one length, and properties that are arrays of that length.
+    """Lists of values of equal length, and array properties of that length.
 
-    `entry` is the syntax of one entry, as if each list were a single value. Values that are in no
-    list, such as a scope in front of every key, are the same in every entry.
+    `entry` is the syntax of one entry, as if each list were a single value. Values outside of
+    `columns`, such as the scope before each key, must be the same in every entry.
     """
 
     entry: Pieces
@@ -91,7 +91,7 @@ class Repeated:
                 )
 
     def _shared(self, entry: Parsed) -> dict[str, list[tuple[str, int]] | list[Attribute]]:
-        """The values of an entry that are in no list, and their types."""
+        """Return the values of an entry that are outside of `columns`, and their types."""
         keys = {n: [*map(operand_key, operands)] for n, operands in entry.operands.items()}
         found = [*keys.items(), *((f"type of {n}", types) for n, types in entry.types.items())]
         return {n: each for n, each in found if n.removeprefix("type of ") not in self.columns}

@@ -1,7 +1,8 @@
-"""Directives that the stream, flow, hal and util dialects share: affinities, sizes, ties.
+"""Directives shared by the stream, flow, hal and util dialects: sizes and ties.
 
-`T{%size}` is a resource and its bytes, `tensor<?x4xf32>{%n}` a tensor and its dynamic sizes,
-`%arg0 as T{%size}` a result that is stored in the place of an operand.
+`T{%size}` is a resource type with its size in bytes, `tensor<?x4xf32>{%n}` a tensor type with its
+dynamic dimension sizes, and `%arg0 as T{%size}` a result that is tied to an operand, i.e. stored in
+its place.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ UNTIED = -1
 @directive("tied")
 @dataclass(frozen=True, slots=True)
 class TiedOperand:
-    """`%target as`: the operand in whose place a result is stored. A text may leave it out."""
+    """The operand that the result is tied to: `%target as`. It may be absent when parsed."""
 
     operand: str
 
@@ -56,16 +57,16 @@ class TiedOperand:
 
 
 def operand_key(operand: UnresolvedOperand) -> tuple[str, int]:
-    """What tells one use of a name from another: `%a#1` is not `%a`."""
+    """Return the identity of an operand reference: `%a#1` differs from `%a`."""
     return operand.operand_name, operand.index
 
 
 @directive("sized")
 @dataclass(frozen=True, slots=True)
 class SizedTypes:
-    """`T{%size}, U{%size}`: the types of several resources with their sizes.
+    """The types of several resources with their sizes: `T{%size}, U{%size}`.
 
-    `results` names results that have the same types.
+    `results` names results with the same types.
     """
 
     name: str
@@ -102,7 +103,7 @@ class SizedTypes:
 
 @dataclass(frozen=True, slots=True)
 class DynamicSizes:
-    """`{%m, %n}` behind the type of a value or property: a size for each dynamic dimension."""
+    """`{%m, %n}` after the type of a value or property: the sizes of its dynamic dimensions."""
 
     name: str
     shaped: str
@@ -126,20 +127,20 @@ class DynamicSizes:
 
 @directive("dims")
 def _dims(definition: OpDef, sizes: str, name: str) -> Directive:
-    """`dims($dims, $a)`: the sizes that the type of `a` leaves open."""
+    """`dims($dims, $a)`: the sizes of the dynamic dimensions of `a`."""
     del definition
     return DynamicSizes(sizes, name)
 
 
 @directive("shaped")
 def _shaped(definition: OpDef, sizes: str, name: str, *also: str) -> Directive:
-    """`shaped($dims, $a, $b)`: the one type of `a` and `b`, with the sizes that it leaves open."""
+    """`shaped($dims, $a, $b)`: the common type of `a` and `b` with its dynamic dimension sizes."""
     return ShapedTypes((DIRECTIVES["type"](definition, name, *also), DynamicSizes(sizes, name)))
 
 
 @dataclass(frozen=True, slots=True)
 class ShapedTypes:
-    """`tensor<?x4xf32>{%n}`."""
+    """A type with its dynamic dimension sizes: `tensor<?x4xf32>{%n}`."""
 
     pieces: tuple[Directive, DynamicSizes]
 
@@ -153,7 +154,7 @@ class ShapedTypes:
 @directive("parameter")
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`%scope::%key[%offset]`: where in a file contents are; the scope may be absent."""
+    """`%scope::%key[%offset]`: a position in a parameter file; the scope is optional."""
 
     scope: str
     key: str
@@ -179,7 +180,7 @@ class Parameter:
 
 
 def verify_columns(operation: Operation, *names: str) -> None:
-    """Verify that lists of values, of which each entry has one, are equally long."""
+    """Raise VerifyException unless the lists of values of these names have equal lengths."""
     counts = [len(values(operation, name)) for name in names]
     if len(set(counts)) > 1:
         found = ", ".join(f"{count} {name}" for count, name in zip(counts, names, strict=True))
@@ -187,7 +188,7 @@ def verify_columns(operation: Operation, *names: str) -> None:
 
 
 def parse_dimensions(parser: Parser) -> list[UnresolvedOperand]:
-    """`{%m, %n}`, or nothing."""
+    """Read `{%m, %n}` or nothing."""
     return (
         parser.parse_optional_comma_separated_list(
             parser.Delimiter.BRACES, parser.parse_unresolved_operand
@@ -197,25 +198,25 @@ def parse_dimensions(parser: Parser) -> list[UnresolvedOperand]:
 
 
 def print_dimensions(printer: Printer, dimensions: Sequence[SSAValue]) -> None:
-    """The inverse of `parse_dimensions`."""
+    """Print `{%m, %n}`, or nothing if there are no dimensions."""
     if dimensions:
         with printer.in_braces():
             printer.print_list(dimensions, printer.print_ssa_value)
 
 
 class ValueForm(Enum):
-    """How the type of an operand or result is written in a function type with ties."""
+    """How types of operands and results are written in a function type with ties."""
 
     PLAIN = auto()
-    """`T`."""
+    """The type alone: `T`."""
     RESOURCE = auto()
-    """`!stream.resource<*>{%size}`, other types plain."""
+    """A resource with its size, `!stream.resource<*>{%size}`; other types alone."""
     SHAPED = auto()
-    """`tensor<?x4xf32>{%n}`, with the sizes of dynamic dimensions."""
+    """A shaped type with its dynamic dimension sizes: `tensor<?x4xf32>{%n}`."""
 
 
 def dynamic_dimensions(type_: Attribute) -> int:
-    """How many dimensions of a type are known at run time only."""
+    """Return the number of dynamic dimensions of a type; 0 if it has no shape."""
     if isinstance(type_, ShapedType):
         return sum(size == DYNAMIC_INDEX for size in type_.get_shape())
     shape = getattr(type_, "shape", None)
@@ -233,7 +234,7 @@ def _sizes_of(type_: Attribute, form: ValueForm) -> int:
 
 
 def parse_sizes(parser: Parser, form: ValueForm, type_: Attribute) -> list[UnresolvedOperand]:
-    """Read as many sizes as a type has. Raises ParseError for another number."""
+    """Read the sizes of a type. Raises ParseError if there are more or fewer than it needs."""
     expected = _sizes_of(type_, form)
     position = parser.pos
     found = parse_dimensions(parser)
@@ -244,10 +245,10 @@ def parse_sizes(parser: Parser, form: ValueForm, type_: Attribute) -> list[Unres
 
 @dataclass(frozen=True, slots=True)
 class TiedFunctionType:
-    """`(T{%s}, index) -> (%arg0{%s}, U{%t})`: types, sizes and ties of operands and results.
+    """Types, sizes and ties of operands and results: `(T{%s}, index) -> (%arg0{%s}, U{%t})`.
 
-    Ties are kept in the property `tied_operands`: for each result the index among `operands`
-    that it is stored in, or -1.
+    Ties are stored in the property `tied_operands`: for each result the index in `operands` of the
+    operand that it is tied to, or -1.
     """
 
     form: ValueForm
@@ -256,7 +257,7 @@ class TiedFunctionType:
     results: str
     result_sizes: str
     parenthesized: bool = False
-    """Whether results are always in parentheses."""
+    """Whether a single result is in parentheses, too."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("tied_operands",)
 
@@ -276,7 +277,7 @@ class TiedFunctionType:
         self.parse_results(parser, parsed)
 
     def parse_results(self, parser: Parser, parsed: Parsed) -> None:
-        """What follows the arrow."""
+        """Read the part after the arrow."""
         names = [operand_key(operand) for operand in parsed.operands.get(self.operands, ())]
         operand_types = parsed.types.get(self.operands, [])
         types: list[Attribute] = []
@@ -311,7 +312,7 @@ class TiedFunctionType:
         self.print_results(printer, operation)
 
     def print_results(self, printer: Printer, operation: Operation) -> None:
-        """What follows the arrow."""
+        """Print the part after the arrow."""
         operands = values(operation, self.operands)
         results = values(operation, self.results)
         sizes = iter(values(operation, self.result_sizes))
@@ -349,7 +350,7 @@ class TiedFunctionType:
 
 @dataclass(frozen=True, slots=True)
 class TiedResultTypes(TiedFunctionType):
-    """`(T{%s}, U)`: what a function type has after its arrow."""
+    """The result part of a `TiedFunctionType`: `(T{%s}, U)`."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         self.parse_results(parser, parsed)
@@ -361,7 +362,7 @@ class TiedResultTypes(TiedFunctionType):
 @directive("result-types")
 @dataclass(frozen=True, slots=True)
 class ResultTypes:
-    """`T`, `(T, U)` or `()`: the types of results."""
+    """The types of results: `T`, `(T, U)` or `()`."""
 
     name: str
 
@@ -375,7 +376,10 @@ class ResultTypes:
 
 
 def parse_tie(parser: Parser, names: Sequence[tuple[str, int]]) -> int:
-    """The operand that a result is tied to, `%arg0`, as an index into `names`, or -1."""
+    """Read the operand that a result is tied to, and return its index in `names`, or -1 if none.
+
+    Raises ParseError if it is not an operand.
+    """
     position = parser.pos
     tied = parser.parse_optional_unresolved_operand()
     if tied is None:
@@ -386,18 +390,18 @@ def parse_tie(parser: Parser, names: Sequence[tuple[str, int]]) -> int:
 
 
 def set_ties(parsed: Parsed, ties: Sequence[int]) -> None:
-    """Keep ties as IREE does: always, and -1 for none."""
+    """Store ties as IREE does: for every operation with results, with -1 for an untied result."""
     if ties:
         parsed.attributes["tied_operands"] = tied_operands(ties)
 
 
 def tied_operands(ties: Sequence[int]) -> ArrayAttr[IntegerAttr[IndexType]]:
-    """The property that says which operand each result is stored in."""
+    """Return the property that stores the operand index of each result, or -1."""
     return ArrayAttr(IntegerAttr(tie, INDEX) for tie in ties)
 
 
 def ties_of(operation: Operation, results: int) -> tuple[int, ...]:
-    """For each result the operand it is stored in, or -1."""
+    """Return the index of the operand that each result is tied to, or -1."""
     attribute = operation.get_attr_or_prop("tied_operands")
     if not isinstance(attribute, ArrayAttr):
         return (UNTIED,) * results
@@ -406,7 +410,7 @@ def ties_of(operation: Operation, results: int) -> tuple[int, ...]:
 
 
 def verify_ties(operation: Operation, operands: int, results: int) -> None:
-    """Verify that each result has a tie, to an operand that there is."""
+    """Raise VerifyException unless each result has a valid tie."""
     ties = ties_of(operation, results)
     if len(ties) != results:
         raise VerifyException(f"{results} results, but ties of {len(ties)}")
@@ -416,12 +420,12 @@ def verify_ties(operation: Operation, operands: int, results: int) -> None:
 
 
 def ties_fit(operation: Operation, results: int) -> bool:
-    """Whether the ties are there just as they would be read."""
+    """Return whether the property is present exactly when the parser would set it."""
     return (operation.get_attr_or_prop("tied_operands") is not None) == bool(results)
 
 
 def parse_results(parser: Parser, parse_one: Callable[[], None]) -> None:
-    """Read `T`, `(T, U)`, `()` or, as IREE does too, `T, U`."""
+    """Read `T`, `(T, U)`, `()` or, as IREE does, `T, U`."""
     if parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parse_one) is None:
         parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_one)
 
@@ -432,7 +436,7 @@ ItemT = TypeVar("ItemT")
 def print_results(
     printer: Printer, items: Sequence[ItemT], print_one: Callable[[ItemT], None], *, always: bool
 ) -> None:
-    """`T`, or `(T, U)`, or `()`."""
+    """Print `T`, `(T, U)` or `()`; with `always`, a single item is in parentheses, too."""
     if len(items) == 1 and not always:
         print_one(items[0])
         return

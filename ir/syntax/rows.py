@@ -1,11 +1,13 @@
-"""Operations in one row each: a name, what goes in and comes out, and a format.
+"""Define an operation in one row: name, operands, results, properties, regions and format.
+
+Example:
 
     row = Rows("hal", {"buffer": BufferType()})
     row("buffer.load", "source:buffer offset -> value:any", "<$source : type($source)>[...] ...")
 
-For operations without methods of their own. `name:kind` is an operand or result, of type index if
-it names no kind and the rows have no other default, `name:kind/kind` one of either; `kind?` is one
-that may be absent, `kind*` a list. Behind `|` stand properties, behind a second `|` regions.
+Rows are for operations without methods of their own. `name:kind` is an operand or result. The
+default kind is index unless the rows set another one. `name:kind/kind` is one of several types,
+`kind?` an optional value, `kind*` a variadic one. Properties follow `|`, regions a second `|`.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ from .assembly_format import Syntax
 from .operations import SyntaxOperation
 
 Kind = Attribute | type[Attribute] | AttrConstraint
-"""An attribute stands for itself, a class for all of its attributes."""
+"""An attribute matches itself, a class all of its attributes."""
 
 _SIGNLESS = ParamAttrConstraint(IntegerType, (AnyAttr(), Signedness.SIGNLESS.constr()))
 SIGNLESS = BaseAttr(IndexType) | _SIGNLESS
@@ -114,12 +116,12 @@ _PROPERTIES = {"": PropertyDef, "?": OptPropertyDef}
 
 
 Entries = list[tuple[str, AttrConstraint, str]]
-"""Names, what they may be, and their marks: `?`, `*` or nothing."""
+"""Names with their constraints and marks: `?`, `*` or nothing."""
 
 
 @dataclass(eq=False)
 class Row:
-    """What is known of an operation before the first of its kind is met."""
+    """The definition of an operation as text. It is parsed when the op class is first used."""
 
     rows: Rows
     name: str
@@ -128,7 +130,7 @@ class Row:
     same_sizes: bool
 
     def define(self, traits: OpTraits) -> OpDef:
-        """Read the row."""
+        """Parse the row into an op definition."""
         values, _, rest = self.values.partition("|")
         properties, _, regions = rest.partition("|")
         operands, _, results = values.partition("->")
@@ -153,7 +155,7 @@ class Row:
 
 
 class RowOperation(IRDLOperation):
-    """An operation of a row, whose definition is made when the first of its kind is met."""
+    """An operation defined by a row. Its definition is created when the class is first used."""
 
     ROW: ClassVar[Row]
     _definition: ClassVar[OpDef | None] = None
@@ -175,10 +177,10 @@ class RowOperation(IRDLOperation):
 
 
 class Rows:
-    """Makes operations of one dialect, whose types have short names."""
+    """Creates the operation classes of one dialect, with short names for types."""
 
     def __init__(self, dialect: str, kinds: Mapping[str, Kind], default: str = "index") -> None:
-        """`default` is the kind of what names none."""
+        """Set the dialect and its kinds. `default` is the kind of names without one."""
         self._dialect = dialect
         self._default = default
         self._kinds = {**COMMON, **kinds}
@@ -195,11 +197,13 @@ class Rows:
         base: type[IRDLOperation] | None = None,
         doc: str = "",
     ) -> type[RowOperation]:
-        """Make the operation `name`. `doc` is its docstring, `base` reads and prints it by hand.
-        Without a syntax and a base it is read and printed generically.
+        """Create the operation class `name`.
 
-        `verify` raises VerifyException for what the kinds of values cannot say. With `same_sizes`
-        several lists of operands are equally long, instead of having their lengths in a property.
+        `doc` is its docstring; `base` provides handwritten parsing and printing. Without a syntax
+        and a base, only the generic form exists.
+
+        `verify` raises VerifyException for what the kinds cannot express. With `same_sizes`,
+        several variadic operands have equal lengths; otherwise a property stores their lengths.
         """
         full_name = f"{self._dialect}.{name}"
         namespace: dict[str, object] = {
@@ -217,7 +221,7 @@ class Rows:
         return cast("type[RowOperation]", type(class_name, bases, namespace))
 
     def entries(self, text: str) -> Entries:
-        """What the words of a part of a row stand for."""
+        """Parse the entries of one part of a row."""
         found: Entries = []
         for word in text.split():
             mark = word[-1] if word[-1] in "?*" else ""
@@ -233,7 +237,7 @@ def _lists(entries: Entries) -> int:
 
 @dataclass(frozen=True)
 class OneOf(AttrConstraint[Attribute]):
-    """One of several types; those of `AnyOf` may not be of one class."""
+    """A constraint to one of several types, which may be of one class, unlike those of `AnyOf`."""
 
     types: tuple[Attribute, ...]
 

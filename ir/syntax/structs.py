@@ -1,4 +1,4 @@
-"""Attributes and properties that are written as fields: `<alignment = 64, mime_type = "text">`."""
+"""Struct syntax of attributes and properties: `<alignment = 64, mime_type = "text">`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ ParseField = Callable[[AttrParser], Attribute]
 def parse_struct(
     parser: AttrParser, fields: Mapping[str, ParseField], required: Sequence[str] = ()
 ) -> dict[str, Attribute]:
-    """Read `<key = value, ...>` with keys in any order. Raises ParseError for a missing key."""
+    """Read `<key = value, ...>` with keys in any order.
+
+    Raises ParseError for an unknown, repeated or missing key.
+    """
     parser.parse_punctuation("<")
     found = parse_fields(parser, fields)
     for key in required:
@@ -32,7 +35,7 @@ def parse_struct(
 
 
 def parse_fields(parser: AttrParser, fields: Mapping[str, ParseField]) -> dict[str, Attribute]:
-    """Read what follows `<`. Raises ParseError for an unknown or repeated key."""
+    """Read the fields after `<`, and `>`. Raises ParseError for an unknown or repeated key."""
     found: dict[str, Attribute] = {}
     if parser.parse_optional_punctuation(">") is None:
         while True:
@@ -51,7 +54,10 @@ def parse_fields(parser: AttrParser, fields: Mapping[str, ParseField]) -> dict[s
 def print_struct(
     printer: Printer, fields: Sequence[tuple[str, Callable[[], None] | Attribute | None]]
 ) -> None:
-    """Write keys in order. A value is an attribute, a function that prints it, or absent."""
+    """Print fields in order.
+
+    A value is an attribute, a function that prints it, or `None` if the field is absent.
+    """
 
     def print_field(pair: tuple[str, Callable[[], None] | Attribute | None]) -> None:
         key, value = pair
@@ -80,12 +86,12 @@ class OneParameter(ParametrizedAttribute):
 
 @directive("struct")
 def _struct(definition: OpDef, *names: str) -> Directive:
-    """`struct($a, $b)`: ` <a = 1, b = "text">` with those that are there, or nothing."""
+    """`struct($a, $b)`: the properties that are present, ` <a = 1, b = "text">`, or nothing."""
     return PropertyStruct(tuple((name, _field(definition, name)) for name in names))
 
 
 def _field(definition: OpDef, name: str) -> ParseField:
-    """How a property is read behind its name."""
+    """Return the parser of a property's value."""
     classes = property_classes(definition, name)
     cls = dialect_attribute_class(classes)
     if cls is not None:
@@ -94,7 +100,7 @@ def _field(definition: OpDef, name: str) -> ParseField:
 
 
 def _number(parser: AttrParser) -> Attribute:
-    """`64`, of type index, or `1 : i8`."""
+    """Read `64`, which has type index, or `1 : i8`."""
     number = parser.parse_integer(allow_boolean=False)
     if parser.parse_optional_punctuation(":") is None:
         return IntegerAttr(number, INDEX)
@@ -107,7 +113,7 @@ def _number(parser: AttrParser) -> Attribute:
 
 @dataclass(eq=False)
 class PropertyStruct:
-    """Properties that are written as fields, each if it is there."""
+    """Properties written as fields of a struct, each if it is present."""
 
     fields: tuple[tuple[str, ParseField], ...]
 
@@ -127,7 +133,7 @@ class PropertyStruct:
 
 
 def _shown(printer: Printer, attribute: Attribute | None) -> Callable[[], None] | Attribute | None:
-    """What `print_struct` is given for a property: numbers of type index go without it."""
+    """Return a property's value for `print_struct`; index integers print without type."""
     if not isinstance(attribute, IntegerAttr):
         return attribute
     number = cast("IntegerAttr[IntegerType | IndexType]", attribute)

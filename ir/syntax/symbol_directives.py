@@ -1,4 +1,4 @@
-"""What names in a format stand for where they are symbols: references, visibility, entry points."""
+"""Directives for symbols: references, visibility and entry points of dispatches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _symbol(definition: OpDef, name: str) -> Directive:
 
 @dataclass(frozen=True, slots=True)
 class Symbol(PrintsProperty):
-    """`@name`, kept as a string property, or as a reference."""
+    """A symbol name `@name`, stored as a string or as a reference."""
 
     name: str
     reference: bool
@@ -47,13 +47,13 @@ class Symbol(PrintsProperty):
 
 
 def parse_visibility(parser: Parser) -> StringAttr:
-    """Read the visibility of a symbol, which is public where the text does not say."""
+    """Read a symbol's visibility; the default is public."""
     return StringAttr(parser.parse_optional_keyword_in(VISIBILITY) or "public")
 
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """` private`, ` public` or ` nested`; a symbol without one is public, and printed so."""
+    """` private`, ` public` or ` nested`. The default is public, which is printed explicitly."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("sym_visibility",)
 
@@ -69,7 +69,7 @@ class Visibility:
 
 @dataclass(frozen=True, slots=True)
 class EntryPoints:
-    """`@executable::@export`, or several in braces, in the property `entry_points`."""
+    """The property `entry_points`: `@executable::@export`, or several of them in braces."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("entry_points",)
 
@@ -106,7 +106,7 @@ class EntryPoints:
 
 
 def exports_of(dispatch: Operation) -> Iterator[tuple[SymbolRefAttr, Operation]]:
-    """What a dispatch may run, as far as the module around it has it: symbols in symbols."""
+    """Yield the entry points of a dispatch with their exports, for those that can be resolved."""
     points = cast("ArrayAttr[SymbolRefAttr]", dispatch.get_attr_or_prop("entry_points"))
     for point in points:
         found = find_symbol(dispatch, point.root_reference.data)

@@ -1,4 +1,4 @@
-"""Values in an operation's text that carry their types: `dense<1.0> : tensor<4xf32>`."""
+"""Directives for values that carry their types: `dense<1.0> : tensor<4xf32>`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .assembly_format import Parsed, values
 
 
 def type_carried_by(attribute: Attribute | None) -> Attribute | None:
-    """The type that the text of an attribute ends with, if it ends with one."""
+    """Return the type at the end of an attribute's text; `None` if it has none."""
     own = attribute.get_type() if isinstance(attribute, TypedAttribute) else None
     return own if own is not None else getattr(attribute, "type", None)
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantValue:
-    """`dense<1.0> : tensor<4xf32>`: the property `value`, whose type the result has."""
+    """The property `value`, such as `dense<1.0> : tensor<4xf32>`; its type is the result type."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("value",)
 

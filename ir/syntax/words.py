@@ -1,4 +1,4 @@
-"""Attributes that are written as one word: out of a list, `true` or `false`."""
+"""Attributes and directives for values written as one keyword."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ WordT = TypeVar("WordT", bound=str)
 
 
 class WordAttribute(Data[WordT]):
-    """Base of the attributes that are one of some words: `#linalg.iterator_type<parallel>`."""
+    """Base of attributes with one keyword of a fixed set: `#linalg.iterator_type<parallel>`."""
 
     WORDS: ClassVar[Sequence[Any]]
 
     @classmethod
     def parse_word(cls, parser: AttrParser) -> Self:
-        """Read one of the words alone."""
+        """Read one of the keywords, without brackets. Raises ParseError for any other token."""
         for word in cls.WORDS:
             if parser.parse_optional_keyword(word) is not None:
                 return cls(word)
@@ -39,7 +39,7 @@ class WordAttribute(Data[WordT]):
 
 
 class OpaqueWordAttribute(OpaqueSyntaxAttribute, WordAttribute[str]):
-    """Base of those that are written behind their name: `#stablehlo<precision HIGH>`."""
+    """Base of such attributes in opaque syntax: `#stablehlo<precision HIGH>`."""
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> str:
@@ -51,12 +51,12 @@ class OpaqueWordAttribute(OpaqueSyntaxAttribute, WordAttribute[str]):
 
 @dataclass(eq=False)
 class Choice(PrintsProperty):
-    """A word that is kept as its place in a list."""
+    """A keyword that is stored as an i32: its index in `words` plus `first`."""
 
     name: str
     words: Sequence[str]
     first: int = 0
-    """The number of the first word."""
+    """The number of the first keyword."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         place = self.words.index(parser.parse_keyword_in(self.words))
@@ -67,7 +67,7 @@ class Choice(PrintsProperty):
         printer.print_string(self.words[number.value.data - self.first])
 
     def fits(self, operation: Operation) -> bool:
-        """Whether the number stands for a word."""
+        """Return whether the number corresponds to a keyword."""
         places = range(self.first, self.first + len(self.words))
         number = operation.get_attr_or_prop(self.name)
         return number in [IntegerAttr(place, i32) for place in places]
@@ -76,7 +76,7 @@ class Choice(PrintsProperty):
 @directive("bool")
 @dataclass(frozen=True, slots=True)
 class Boolean(PrintsProperty):
-    """`true` or `false`: a property of type i1."""
+    """A property of type i1: `true` or `false`."""
 
     name: str
 
@@ -88,6 +88,6 @@ class Boolean(PrintsProperty):
         printer.print_string("true" if number.value.data else "false")
 
     def fits(self, operation: Operation) -> bool:
-        """Whether the property is a truth value."""
+        """Return whether the property is of type i1."""
         number = cast("IntegerAttr | None", operation.get_attr_or_prop(self.name))
         return number is None or number == IntegerAttr(number.value.data, i1)

@@ -1,1 +1,1 @@
-"""Text to IR and IR to text."""
+"""Read IR from text and print IR as text."""

@@ -1,4 +1,7 @@
-"""Affine maps and sets as MLIR writes them: signs, parentheses, blanks, and any divisor."""
+"""Read and print affine maps and sets in MLIR's syntax.
+
+xDSL lacks semi-affine expressions and prints signs and parentheses differently.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,9 @@ DIVISIONS = {
 
 
 class SemiAffineParser(AffineParser):
-    """Also reads `s0 ceildiv s1` and `d0 * s0`, which xDSL does not.
+    """An affine parser that also reads semi-affine `s0 ceildiv s1` and `d0 * s0`, unlike xDSL's.
 
-    Any expression may divide; of two factors one has no dimensions.
+    Any expression may be a divisor. One factor of a product must be free of dimensions.
     """
 
     def _create_binop_expr(self, lhs: AffineExpr, rhs: AffineExpr, binop: MLIRToken) -> AffineExpr:
@@ -44,7 +47,7 @@ def _has_dimension(expression: AffineExpr) -> bool:
 
 
 def affine_text(attribute: Attribute) -> str | None:
-    """The text of an affine map or set; None for any other attribute."""
+    """Return the text of an affine map or set; `None` for any other attribute."""
     if isinstance(attribute, AffineMapAttr):
         affine_map = attribute.data
         results = ", ".join(map(_expression, affine_map.results))
@@ -95,7 +98,10 @@ _OPERATORS = {
 
 
 def _sum(expression: AffineExpr) -> str:
-    """All terms of a sum; of long ones, which grow to the left, without recursion."""
+    """Return the terms of a sum as text.
+
+    Sums nest to the left. Iteration avoids deep recursion for long ones.
+    """
     terms: list[str] = []
     while isinstance(expression, AffineBinaryOpExpr) and expression.kind is AffineBinaryOpKind.Add:
         terms.append(_signed_term(expression.rhs))

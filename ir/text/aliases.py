@@ -1,4 +1,7 @@
-"""Aliases of attributes and types, `"""
+"""Aliases of attributes and types in printed IR, such as `#map` or `#encoding1`.
+
+The choice of attributes and the names are those of MLIR and IREE.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from xdsl.ir import Attribute
 from ..attribute_access import parts_of
 
 _LARGEST_INLINE_TUPLE = 16
-"""Longer tuple types have an alias, as in MLIR."""
+"""Tuple types with more elements get an alias, as in MLIR."""
 
 
 def alias_name(attribute: Attribute) -> str | None:
-    """The name, without a number, that an attribute or type is abbreviated to; None: it is not."""
+    """Return the alias of an attribute or type, without a number; `None` if it has no alias."""
     name = _NAMES.get(attribute.name)
     return name(attribute) if name is not None else None
 
@@ -47,7 +50,7 @@ def _string(attribute: Attribute, field: str) -> str:
 
 
 def _identifier(text: str) -> str:
-    """IREE's fragment of a symbol's name: one `_` for each byte that is no letter or digit."""
+    """Return IREE's form of a string in a symbol name: `_` for each byte but letters and digits."""
     return re.sub(rb"[^a-z0-9_]", b"_", text.lower().encode()).decode()
 
 
@@ -67,18 +70,18 @@ _NAMES: dict[str, Callable[[Attribute], str | None]] = {
     "iree_encoding.unknown": _always("encoding"),
     "tuple": _tuple,
 }
-"""By the name of an attribute or type."""
+"""Functions that choose the alias, by attribute or type name."""
 
 
 class AliasSizes:
-    """Counts attributes; what is shared is looked at once and counted as often as it stands."""
+    """Counts nested attributes. Shared ones are visited once but counted at each occurrence."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Attribute, int]] = {}
-        """By identity, with the attribute itself, so that no other gets its identity."""
+        """Attribute and count by `id`. Keeping the attribute alive keeps its `id` unique."""
 
     def size(self, attribute: Attribute) -> int:
-        """The number of attributes that an attribute consists of, itself included."""
+        """Return the number of attributes that an attribute consists of, including itself."""
         known = self._known.get(id(attribute))
         if known is None:
             count = 1 + sum(self.size(part) for part in parts_of(attribute))
@@ -87,10 +90,10 @@ class AliasSizes:
 
 
 LOCATION = "loc"
-"""The name of aliases of locations, which are defined below the text: others would hide it."""
+"""The alias of locations. They are defined after the IR, because they would obscure it above."""
 
 _MARK = "\ud800"
-"""Encloses the index of an alias in unfinished text: text that was read as UTF-8 cannot hold it."""
+"""Delimits the index of an alias in unfinished text. Text decoded from UTF-8 cannot contain it."""
 
 _MARKED = re.compile(f"{_MARK}([0-9]+){_MARK}")
 
@@ -99,15 +102,15 @@ _MARKED = re.compile(f"{_MARK}([0-9]+){_MARK}")
 class _Alias:
     name: str
     definition: str
-    """The text of the attribute or type, with marks."""
+    """The text of the attribute or type, with marks in place of nested aliases."""
     depth: int
     is_type: bool
 
 
 class AliasDefinitions:
-    """The aliases of one text.
+    """The alias definitions of one text.
 
-    Their names are known only when all have been met, so the text has marks until it is finished.
+    Names are assigned once all aliases are known, so the text contains marks until `finish`.
     """
 
     def __init__(self) -> None:
@@ -115,7 +118,7 @@ class AliasDefinitions:
         self._marks: dict[str, str] = {}
 
     def mark(self, name: str, definition: str, *, depth: int, is_type: bool) -> str:
-        """What to print for an attribute or type with this text."""
+        """Return the mark to print in place of an attribute or type with this text."""
         mark = self._marks.get(definition)
         if mark is None:
             mark = f"{_MARK}{len(self._aliases)}{_MARK}"
@@ -124,7 +127,7 @@ class AliasDefinitions:
         return mark
 
     def finish(self, text: str) -> str:
-        """The definitions, one a line, and the text with names for marks."""
+        """Return the definitions, one per line, and the text, with names in place of marks."""
         if not self._aliases:
             return text
         order = sorted(

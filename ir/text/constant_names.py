@@ -1,4 +1,4 @@
-"""Names of constants, which `mlir-opt` makes of their values: `%c2`, `%c2_i64`, `%true`, `%cst`."""
+"""Value names that `mlir-opt` generates for constants: `%c2`, `%c2_i64`, `%true`, `%cst`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _GENERATED = re.compile(r"c-?[0-9]+(_(i|si|ui)[0-9]+)?|true|false|cst")
 
 
 def constant_name(value: SSAValue) -> str | None:
-    """The name of a constant that has none in the text, or one such as `mlir-opt` makes.
+    """Return the generated name of a constant that has no name or a generated one.
 
-    It says what the value is, and stays true when a pass changes that. None for constants with
+    The name follows the value, also after a pass changes it. Returns `None` for constants with
     names that a person chose, such as `%zero`, and for other values.
     """
     if not isinstance(value, OpResult) or value.op.name != "arith.constant":
@@ -26,7 +26,7 @@ def constant_name(value: SSAValue) -> str | None:
 
 
 def _name_of(constant: Operation) -> str:
-    """`c2` of index, `c2_i64`, `true`, and `cst` of all that are no integers."""
+    """Return `c2` for index, `c2_i64`, `true`, and `cst` for constants that are not integers."""
     value = attribute(constant, "value")
     if not isinstance(value, IntegerAttr):
         return "cst"

@@ -1,4 +1,4 @@
-"""`dense<...>`: its elements as numbers, as bits and as hexadecimal data."""
+"""The elements of `dense<...>`: decimal numbers, hexadecimal bits and hexadecimal data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from xdsl.utils.lexer import Span
 LITERAL = re.compile(
     r"<\s*+(?P<numbers>\[[\s0-9.,eE+\[\]-]*+|-?[0-9][0-9.eE+-]*+|true|false)\s*+>\s*+:"
 )
-"""A literal of plain numbers, from its `<` to the colon before its type."""
+"""A literal of decimal numbers, from its `<` to the colon before its type."""
 
 _EXPONENT_OF_INTEGER = re.compile(r"(?<![0-9.])[0-9]++[eE]")
 """`1e5` is a number in JSON, but not in MLIR."""
@@ -35,9 +35,9 @@ Number = int | float
 
 
 def read_numbers(text: str) -> tuple[list[Number], list[int]] | None:
-    """The numbers of a literal in order, and the lengths of its nested lists, `[]` for one number.
+    """Return the numbers of a literal in order, and its shape (`[]` for a single number).
 
-    None for what is not made of rectangular lists of decimal numbers.
+    Returns `None` unless the literal consists of rectangular nested lists of decimal numbers.
     """
     if _EXPONENT_OF_INTEGER.search(text) is not None:
         return None
@@ -63,7 +63,7 @@ def read_numbers(text: str) -> tuple[list[Number], list[int]] | None:
 def pack_numbers(
     values: list[Number], shape: list[int], literal_type: RankedStructure[Any]
 ) -> DenseIntOrFPElementsAttr | None:
-    """The constant of a type with these elements; None if they do not fit it plainly."""
+    """Return the constant with these elements; `None` if they need xDSL's general parser."""
     type_shape = list(literal_type.get_shape())
     if not values or (shape and shape != type_shape):
         return None
@@ -79,7 +79,7 @@ def pack_numbers(
 
 
 def representable(number: float, element: AnyFloat) -> float:
-    """A number, or the infinity that it is rounded to in a type."""
+    """Return the number, or the infinity that it rounds to in an element type."""
     try:
         element.pack([number])
     except OverflowError:
@@ -117,7 +117,7 @@ def _pack_integers(values: list[Number], element: IntegerType) -> bytes | None:
 
 
 def _in_signed_range(values: list[int], width: int) -> bool:
-    """Whether all values are what xDSL normalises them to, without asking it one by one."""
+    """Return whether xDSL's normalisation would leave all values unchanged."""
     return -(1 << (width - 1)) <= min(values) and max(values) < 1 << (width - 1)
 
 
@@ -125,16 +125,19 @@ Element = int | float | tuple[int, int] | tuple[float, float]
 
 
 class Bits(int):
-    """A part of a complex number that is written as bits."""
+    """A part of a complex number that is written as hexadecimal bits."""
 
 
 class BitsElement(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
-    """A hexadecimal element: for float types, and complex ones of these, it is their bits."""
+    """A hexadecimal element. For float types, and complex types of them, it holds the bits."""
 
     def to_type(
         self, parser: AttrParser, type: AnyFloat | IntegerType | IndexType | ComplexType
     ) -> Element:
-        """The value of this element in a tensor of a type."""
+        """Return the value of this element in a tensor of element type `type`.
+
+        Raises ParseError if the bits are out of range.
+        """
         if isinstance(type, AnyFloat) and isinstance(self.value, int):
             return _from_bits(parser, self.span, type, [self.value])[0]
         if isinstance(type, ComplexType) and isinstance(type.element_type, AnyFloat):
@@ -164,7 +167,7 @@ def _from_bits(
 
 
 _SAME_BYTES = (8, 16, 32, 64)
-"""Widths of integers that are stored alike."""
+"""The integer widths that MLIR and xDSL store in the same way."""
 
 
 def _width(element: Attribute) -> int | None:
@@ -172,7 +175,7 @@ def _width(element: Attribute) -> int | None:
 
 
 def from_stored(data: bytes, literal_type: RankedStructure[Any]) -> bytes | None:
-    """What xDSL keeps for the bytes that MLIR keeps; None if they are too few or too many."""
+    """Convert the raw bytes of MLIR to those of xDSL; `None` if the size is wrong."""
     element: Any = literal_type.element_type
     count = math.prod(literal_type.get_shape())
     width = _width(element)
@@ -183,7 +186,7 @@ def from_stored(data: bytes, literal_type: RankedStructure[Any]) -> bytes | None
         return data if len(data) == size * count else None
     numbers = _numbers(data, width, count)
     if numbers is None:
-        # xDSL's own printer writes what it keeps: four bytes for each i24.
+        # xDSL's own printer writes its own storage, such as four bytes for each i24.
         if len(data) != element.compile_time_size * count:
             return None
         numbers = [number & (1 << width) - 1 for number in element.unpack(data, count)]
@@ -204,7 +207,10 @@ def _numbers(data: bytes, width: int, count: int) -> Sequence[int] | None:
 
 
 def to_stored(constant: DenseIntOrFPElementsAttr[Any]) -> bytes | None:
-    """The bytes that MLIR keeps of a constant; None where its versions differ in that."""
+    """Return the raw bytes of a constant as MLIR stores it.
+
+    Returns `None` for `i1`, which MLIR's versions store in different ways.
+    """
     element: Any = constant.get_element_type()
     width = _width(element)
     if width is None or width in _SAME_BYTES:

@@ -1,7 +1,7 @@
-"""A lexer for MLIR text: one regular expression finds a token with the blanks before it.
+"""A lexer for MLIR text: one regular expression matches a token and the blanks before it.
 
-It produces the token kinds of xDSL's `MLIRLexer` and stands in for it. Positions become `Span`
-objects only where a parser asks for one, which is a small part of all tokens.
+It produces the token kinds of xDSL's `MLIRLexer` and replaces it. `Span` objects are created only
+when a parser asks for one, which is for a small part of all tokens.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TOKEN = re.compile(
 _BLANKS = re.compile(r"(?:[ \t\r\n\v\f]|//[^\n\r]*)*+")
 
 _KINDS: list[MLIRTokenKind | None] = [None] * (_TOKEN.groups + 1)
-"""The kind of token that a group of `_TOKEN` stands for; None for punctuation, told by text."""
+"""The token kind of each group of `_TOKEN`; `None` for punctuation, where the text decides."""
 for _name, _index in _TOKEN.groupindex.items():
     if _name != "PUNCTUATION":
         _KINDS[_index] = MLIRTokenKind[{"INTEGER_HEX": "INTEGER_LIT"}.get(_name, _name)]
@@ -59,11 +59,11 @@ _UNFINISHED = {
     "^": "expected a name after '^'",
     "%": "expected a name after '%'",
 }
-"""What to say about a character that starts a token which then does not come."""
+"""Messages for a character that starts a token which is then malformed."""
 
 
 class SourceToken(TextToken):
-    """A token that knows its text and makes its span when asked."""
+    """A token that stores its text and creates its span on demand."""
 
     __slots__ = ("_end", "_source", "_start", "kind", "text")
 
@@ -78,27 +78,27 @@ class SourceToken(TextToken):
 
     @property
     def span(self) -> Span[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Where the token is; a string literal's span can tell its contents."""
+        """Return the span of the token; for a string literal, one that can decode the contents."""
         if self.kind in (MLIRTokenKind.STRING_LIT, MLIRTokenKind.BYTES_LIT):
             return StringLiteral(self._start, self._end, self._source)
         return Span(self._start, self._end, self._source)
 
     @property
     def start(self) -> int:
-        """The offset of the token's first character."""
+        """Return the offset of the token's first character."""
         return self._start
 
     @property
     def end(self) -> int:
-        """The offset just after the token."""
+        """Return the offset after the token's last character."""
         return self._end
 
 
 class SourceLexer(MLIRLexer):
-    """xDSL's lexer interface over one regular expression."""
+    """xDSL's lexer interface, implemented with one regular expression."""
 
     def lex(self) -> SourceToken:
-        """The next token. Raises ParseError at a character that starts none."""
+        """Return the next token. Raises ParseError at a character that starts no token."""
         source = self.input
         match = _TOKEN.match(source.content, self.pos)
         if match is None:
@@ -111,8 +111,8 @@ class SourceLexer(MLIRLexer):
         if kind is None:
             kind = _PUNCTUATION[text]
         elif kind is MLIRTokenKind.STRING_LIT and "\\" in text:
-            # Escaped bytes are text if they can be. xDSL says so too, but asks for ASCII, and
-            # then reads a name that it printed with escapes as something else.
+            # Escaped bytes form a string if they are valid UTF-8. xDSL only accepts ASCII here, and
+            # thus reads names that it printed with escapes as byte literals.
             try:
                 StringLiteral(start, end, source).bytes_contents.decode("utf-8")
             except UnicodeDecodeError:

@@ -1,4 +1,7 @@
-"""Constants, locations, indices and resources: spellings of MLIR that xDSL lacks or misreads."""
+"""Parse constants, locations, shapes, affine maps and resources.
+
+xDSL lacks some of MLIR's spellings of these, or misreads them.
+"""
 
 from __future__ import annotations
 
@@ -60,11 +63,11 @@ _RESOURCE = re.compile(r'([\w$.-]++)\s*+:\s*+"(0x[^"]*+)"')
 
 
 _handles: WeakValueDictionary[tuple[str, str], StringAttr] = WeakValueDictionary()
-"""The names of resources by dialect and key: all attributes of one have the same object."""
+"""The handle attribute of each resource, by dialect and key. All uses share one object."""
 
 
 class ResourceParser(QuickParser):
-    """The part of the parser that reads them."""
+    """The part of the parser that reads resources."""
 
     source: Source
 
@@ -77,11 +80,11 @@ class ResourceParser(QuickParser):
     def _parse_dialect_resource_handle(
         self, dialect_name: str, interface: OpAsmDialectInterface
     ) -> str:
-        """The key under which a resource that the text names is stored.
+        """Read the name of a resource and return the key under which it is stored.
 
-        The store is one for the whole process: another file's resource of this name keeps its
-        data, and the same data keeps its name. What is read here is dropped with the parser and
-        the last attribute that has the name.
+        The store is global to the process. If another file's resource has the same name but
+        different data, the new one is renamed; equal data shares the entry. A resource that was
+        read here is removed with the parser and the last attribute that refers to it.
         """
         name = self.parse_identifier(" for resource handle")
         key = self._resource_keys.get((dialect_name, name))
@@ -106,7 +109,7 @@ class ResourceParser(QuickParser):
 
     @cached_property
     def _resource_texts(self) -> dict[str, str]:
-        """The data that the end of the file gives resources, read once for all of them."""
+        """Return the text of each resource in the file's metadata, read once for all of them."""
         start = self.source.content.rfind("{-#")
         entries = _RESOURCE.finditer(self.source.content, start) if start >= 0 else ()
         texts: dict[str, str] = {}
@@ -115,7 +118,7 @@ class ResourceParser(QuickParser):
         return texts
 
     def _parse_external_resources(self) -> None:
-        """Keep `{name: {key: "text"}}`: how a reproducer carries its pipeline."""
+        """Keep the metadata `{name: {key: "text"}}`, which holds a reproducer's pipeline."""
 
         def parse_entry() -> tuple[str, str]:
             key = self.parse_identifier()
@@ -138,22 +141,22 @@ class ResourceParser(QuickParser):
 _BITS = ("0x", "0X")
 
 _ABOUT_THE_WHOLE = ("a constant has", "Expected at least one", "Shape mismatch")
-"""How messages begin that are about a constant and not about an element of it."""
+"""Prefixes of error messages that concern a constant as a whole and not one element."""
 
 
 _ELEMENTS = IntegerType | IndexType | AnyFloat | ComplexType
-"""The element types of constants."""
+"""The valid element types of constants."""
 
 
 class LiteralParser(ResourceParser):
-    """The part of the parser that reads them."""
+    """The part of the parser that reads constants, numbers, shapes, affine maps and locations."""
 
     # Dense and sparse constants
 
     def parse_dense_int_or_fp_elements_attr(
         self, type: RankedStructure[AnyDenseElement] | None
     ) -> DenseIntOrFPElementsAttr:
-        """Read `<...> : type` behind `dense`; what is wrong with it as a whole is said there."""
+        """Read `<...> : type` after `dense`; report errors of the whole constant at its start."""
         start = self._start_of_word("dense")
         with self._placing_errors(start):
             if type is None and self._next_is_text():
@@ -192,7 +195,7 @@ class LiteralParser(ResourceParser):
         return super()._parse_optional_builtin_parametrized_attr()
 
     def _parse_sparse(self, start: int) -> DenseIntOrFPElementsAttr:
-        """Read `<indices, values> : type` behind `sparse` as the dense constant that it is."""
+        """Read `<indices, values> : type` after `sparse` into the equivalent dense constant."""
         self.parse_punctuation("<", " in sparse attribute")
         indices: tuple[list[AttrParser._TensorLiteralElement], list[int]] = ([], [0])
         values = indices
@@ -221,7 +224,7 @@ class LiteralParser(ResourceParser):
 
     def _parse_dense_literal_type(self) -> RankedStructure[Any]:
         position = self.pos
-        # xDSL's own makes the constraint anew for each literal, half of the time of a short one.
+        # xDSL's own method builds the constraint for each literal, half of the time of a short one.
         found: Any = self.expect(self.parse_optional_type, "expected the type of a constant")
         if not (
             isinstance(found, TensorType | VectorType | MemRefType)
@@ -246,7 +249,7 @@ class LiteralParser(ResourceParser):
         return element
 
     def _parse_optional_complex(self) -> Any:
-        """Read `(1.0, 0x7FC00000)`, whose parts may be written in different ways."""
+        """Read `(1.0, 0x7FC00000)`, whose parts may have different spellings."""
         if self._current_token.kind is not MLIRTokenKind.L_PAREN:
             return None
         opening = self._consume_token().span
@@ -264,7 +267,7 @@ class LiteralParser(ResourceParser):
     # Numbers
 
     def parse_optional_builtin_int_or_float_attr(self) -> IntegerAttr | FloatAttr | None:
-        """Read a number and its type, if there is one."""
+        """Read a number with its optional type, if there is one."""
         start = self.pos
         with self._placing_errors(start, ("Integer value",)):
             return self._parse_optional_number(start)
@@ -291,7 +294,7 @@ class LiteralParser(ResourceParser):
             self.raise_error("Invalid type given for integer or float attribute.", position)
 
     def _require_known_bits(self, element: Attribute, position: int) -> None:
-        """Refuse constants of floats whose bits xDSL does not know."""
+        """Raise ParseError for a float type whose bits xDSL does not know."""
         if isinstance(element, AnyFloat):
             try:
                 _ = element.compile_time_size
@@ -318,7 +321,7 @@ class LiteralParser(ResourceParser):
     # Shapes
 
     def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
-        """A dimension of a shape, which MLIR stores in 64 bits."""
+        """Read a dimension of a shape. Raises ParseError if it exceeds 64 bits, as in MLIR."""
         start = self.pos
         size = super().parse_shape_dimension(allow_dynamic)
         if size >= 1 << 63:
@@ -326,7 +329,7 @@ class LiteralParser(ResourceParser):
         return size
 
     def parse_shape(self) -> tuple[list[int] | None, Attribute]:
-        """A ranked shape, or `*xf32`, whose rank is not known."""
+        """Read a ranked shape, or `*xf32` for an unranked one (`None` for the dimensions)."""
         if self.parse_optional_punctuation("*") is None:
             return self.parse_ranked_shape()
         found = self._current_token.text
@@ -339,7 +342,7 @@ class LiteralParser(ResourceParser):
         return None, element
 
     def parse_ranked_shape(self) -> tuple[list[int], Attribute]:
-        """Dimensions and the type of elements: `2x?xf32`."""
+        """Read dimensions and an element type, such as `2x?xf32`."""
         dimensions = self.parse_dimension_list()
         found = self._current_token.text
         if dimensions and self._parse_optional_shape_delimiter() is None:
@@ -366,7 +369,7 @@ class LiteralParser(ResourceParser):
         return read
 
     def _check_expressions(self, expressions: Sequence[AffineExpr], start: int) -> None:
-        """Refuse those that are too deep, and divisions by zero or less, which MLIR reads."""
+        """Raise ParseError for too deep expressions, and for divisors <= 0, which MLIR accepts."""
         level, depth = expressions, 0
         while operators := [each for each in level if isinstance(each, AffineBinaryOpExpr)]:
             level = [side for each in operators for side in (each.lhs, each.rhs)]
@@ -385,7 +388,7 @@ class LiteralParser(ResourceParser):
                 self.raise_error(message, start, self.pos)
 
     def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
-        """Read `[%i + 1, %j]`: values are dimensions, as in MLIR, where xDSL has symbols."""
+        """Read `[%i + 1, %j]`. Values become dimensions, as in MLIR; xDSL makes them symbols."""
         start = self.pos
         found, values = super().parse_affine_map_of_ssa_ids()
         self._check_expressions(found.results, start)
@@ -399,7 +402,7 @@ class LiteralParser(ResourceParser):
         if token.kind is not MLIRTokenKind.BARE_IDENT or token.text != "fused":
             location = super()._parse_location()
             if isinstance(location, FileLineColLoc) and self.parse_optional_keyword("to"):
-                # Of a range, `to 4:7` or `to :7`, the beginning is kept.
+                # Only the start of a range (`to 4:7` or `to :7`) is kept.
                 self.parse_optional_integer(allow_boolean=False, allow_negative=False)
                 self.parse_punctuation(":")
                 self.parse_integer(allow_boolean=False, allow_negative=False)
@@ -415,7 +418,7 @@ class LiteralParser(ResourceParser):
     # Places of errors
 
     def _start_of_word(self, word: str) -> int:
-        """Where the word stands that was read just now."""
+        """Return the offset of the word that was read last."""
         start = self.source.content.rfind(word, 0, self.pos)
         return start if start >= 0 else self.pos
 
@@ -423,7 +426,7 @@ class LiteralParser(ResourceParser):
     def _placing_errors(
         self, start: int, about: tuple[str, ...] = _ABOUT_THE_WHOLE
     ) -> Generator[None]:
-        """Move errors that begin so to the start of what they are about."""
+        """Report errors whose messages start with a prefix in `about` at `start` instead."""
         try:
             yield
         except (ParseError, VerifyException) as error:
@@ -434,7 +437,7 @@ class LiteralParser(ResourceParser):
 
 
 def _places(numbers: Sequence[int], found: Sequence[int], shape: Sequence[int]) -> list[int] | None:
-    """Positions in the flat data of a list of indices; None if they are not such of the shape."""
+    """Return the linear positions of a list of indices; `None` if they do not fit the shape."""
     rank = len(shape)
     if (len(found) == 1 and rank == 1) or not found:
         rows = [[number] for number in numbers]

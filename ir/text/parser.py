@@ -1,13 +1,13 @@
-"""Text to IR: xDSL's parser, made quicker, with a location on every operation.
+"""Parse MLIR text: a faster version of xDSL's parser with a location on every operation.
 
-What it adds to xDSL's `Parser`:
+Additions to xDSL's `Parser`:
 
 * a lexer of one regular expression, and types parsed once per spelling and file;
-* `operation.location` is file:line:col of the operation's name unless the text says `loc(...)`;
+* `operation.location` is file:line:col of the operation's name unless the text has `loc(...)`;
 * an undefined value is reported at its first use, an unknown operation at its name;
-* isolated regions are scopes of their own, as in MLIR, and entering a region costs nothing;
-* a limit on nesting, so that hostile text gets an error and not a crash;
-* whatever else goes wrong while reading becomes a located `ParseError`.
+* isolated regions are separate scopes, as in MLIR, and entering a region costs nothing;
+* nesting is limited, so hostile text causes an error and not a crash;
+* any other exception while parsing becomes a `ParseError` with a location.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from .unknown_names import unknown_attribute, unknown_operation
 from .xdsl_compat.func_syntax import PARSERS, UNKNOWN_PROPERTIES
 
 _TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*+(?:<(?:[^<>\"-]++|<[^<>\"-]*+>)*+>)?", re.ASCII)
-"""The text of most types. Where it ends elsewhere than the parser does, nothing is remembered."""
+"""The text of most types. A type is cached only if the parser consumes exactly this text."""
 
 _INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
 
@@ -66,21 +66,23 @@ _CLOSERS = frozenset((MLIRTokenKind.CARET_IDENT, MLIRTokenKind.R_BRACE))
 
 
 AFTER_READING: dict[str, Callable[[ModuleOp], None]] = {}
-"""What is done to a module that has been read with a dialect, by the dialect's name: forms of older
-versions become those of today. Raises OperationError."""
+"""Hooks for modules that use a dialect, by dialect name. They upgrade old forms of its operations.
+
+A hook raises OperationError if it cannot upgrade an operation.
+"""
 
 
 def parse_module(context: Context, source: Source, *, implicit_module: bool = True) -> ModuleOp:
-    """Read a module; operations that stand alone are put into one.
+    """Parse a module; top-level operations without one are wrapped in an implicit module.
 
-    Raises ParseError with a span in `source` for whatever is wrong with the text.
+    Raises ParseError with a span in `source` for any error in the text.
     """
     with without_garbage_collection(), deep_recursion():
         return SourceParser(context, source).parse_whole_module(implicit_module)
 
 
 class _Aliases(dict[str, Attribute]):
-    """Alias name to attribute; location aliases, which MLIR defines after use, come on demand."""
+    """Attributes by alias. Location aliases, defined after their uses, are read on demand."""
 
     def __init__(self, parser: SourceParser) -> None:
         super().__init__()
@@ -108,12 +110,12 @@ class _Aliases(dict[str, Attribute]):
         return True
 
     def defined(self, name: str) -> bool:
-        """Whether a definition of the alias has been read, by its turn or on demand."""
+        """Return whether the definition of the alias has been read, in order or on demand."""
         return super().__contains__(name)
 
 
 class SourceParser(ScopeParser):
-    """The parser described above. One parser reads one source once."""
+    """The parser of this module. One parser reads one source once."""
 
     source: Source
 
@@ -132,7 +134,7 @@ class SourceParser(ScopeParser):
     # Whole files
 
     def parse_whole_module(self, implicit_module: bool = True) -> ModuleOp:
-        """Read to the end of the source."""
+        """Read the whole source. Raises ParseError for any error in the text."""
         try:
             operations = self._parse_top_level()
             self._reject_undefined_values()
@@ -153,15 +155,15 @@ class SourceParser(ScopeParser):
                     AFTER_READING[dialect.name](module)
 
     def _as_parse_error(self, error: Exception) -> ParseError:
-        """What is wrong with the text.
+        """Convert an exception to a ParseError at the current operation.
 
-        xDSL's parsing code, and constructors called from it, tell of bad input in many ways. The
-        text is at fault in nearly all of them.
+        xDSL's parsing code and the constructors that it calls raise many kinds of exceptions on bad
+        input. Nearly all of them are caused by the text.
         """
         start = self._operation_start if self._operation_start is not None else self.pos
         message = str(error).strip() or type(error).__name__
         if isinstance(error, UnicodeEncodeError):
-            # A byte that is no UTF-8 was read as a lone surrogate.
+            # A byte that is not UTF-8 was decoded to a lone surrogate.
             start = self.source.content.find(error.object[error.start])
             message = f"byte {ord(error.object[error.start]) & 0xFF:#x} is not UTF-8"
         elif isinstance(error, OperationError):
@@ -216,7 +218,7 @@ class SourceParser(ScopeParser):
         aliases[name] = self.parse_attribute()
 
     def parse_location_at(self, offset: int) -> LocationAttr:
-        """Read the inside of a `loc(...)` elsewhere in the text, and come back."""
+        """Read the contents of a `loc(...)` elsewhere in the text, then return to this position."""
         here = self._current_token
         position = self.lexer.pos
         self._resume_from(offset)
@@ -316,7 +318,7 @@ class SourceParser(ScopeParser):
             raise ParseError(Span(start, start, self.source), message) from failure
 
     def _location(self, offset: int) -> LocationAttr:
-        """A `FileLineColLoc`, put together without xDSL's check of its three parameters."""
+        """Return a `FileLineColLoc`, created without xDSL's check of its three parameters."""
         line, column = self.source.line_and_column(offset)
         location = FileLineColLoc.__new__(FileLineColLoc)
         object.__setattr__(location, "filename", self._file_name)
@@ -325,7 +327,7 @@ class SourceParser(ScopeParser):
         return location
 
     def _offset(self, location: LocationAttr) -> int:
-        """Where an operation is in this text: at its start if it is said to be elsewhere."""
+        """Return the offset of a location in this source; 0 if it is not in this source."""
         source = self.source
         if isinstance(location, FileLineColLoc) and location.filename.data == source.name:
             line = location.line.data - source.first_line
@@ -344,7 +346,7 @@ class SourceParser(ScopeParser):
     def parse_optional_region(
         self, arguments: Iterable[Parser.Argument] | None = None
     ) -> Region | None:
-        """Read `{ ... }` if there is one; `arguments` become those of the entry block."""
+        """Read `{ ... }` if there is one; `arguments` become the arguments of the entry block."""
         if self.parse_optional_punctuation("{") is None:
             return None
         self._enter()
@@ -367,7 +369,7 @@ class SourceParser(ScopeParser):
         return region
 
     def parse_optional_argument(self, expect_type: bool = True) -> Any:
-        """Read `%name: type loc(...)` or, without a type, `%name`, if it comes next."""
+        """Read `%name: type loc(...)`, or `%name` without a type, if it comes next."""
         argument = super().parse_optional_argument(expect_type)
         if isinstance(argument, Parser.Argument):
             argument.location = self.parse_optional_location()
@@ -392,7 +394,7 @@ class SourceParser(ScopeParser):
     # Attributes and types
 
     def parse_optional_type(self) -> TypeAttribute | None:
-        """Read a type if there is one; a spelling seen before in this source is looked up."""
+        """Read a type if there is one. Spellings that occurred before in this source are cached."""
         spelling, known = self._look_up_type()
         if known is not None:
             return known
@@ -403,7 +405,7 @@ class SourceParser(ScopeParser):
         parsed = super().parse_optional_type()
         self._depth -= 1
         if parsed is not None and spelling is not None:
-            # Remembered only if the parser, too, took just this text: blanks may follow it.
+            # Cache it only if the parser consumed exactly this text and blanks after it.
             between = self.source.content[start + len(spelling) : self.pos]
             if self.pos >= start + len(spelling) and (not between or between.isspace()):
                 self._types[spelling] = parsed
@@ -420,7 +422,7 @@ class SourceParser(ScopeParser):
         return parsed
 
     def _look_up_type(self) -> tuple[str | None, TypeAttribute | None]:
-        """The spelling that may be a type here, and the type if it was read before."""
+        """Return the spelling of a type at this position, if any, and the cached type."""
         token = self._current_token
         if token.kind not in _TYPE_STARTS:
             return None, None
@@ -434,7 +436,7 @@ class SourceParser(ScopeParser):
         return spelling, known
 
     def _reject_huge_integer_type(self, spelling: str) -> None:
-        """MLIR's limit. Beyond it, the bounds of an integer alone would fill the memory."""
+        """Raise ParseError for integers wider than in MLIR, whose bounds would exhaust memory."""
         match = _INTEGER_TYPE.fullmatch(spelling)
         if match is not None and (
             len(match.group(1)) > 8 or int(match.group(1)) > MAXIMUM_INTEGER_WIDTH
@@ -444,7 +446,7 @@ class SourceParser(ScopeParser):
     # Errors
 
     def _found(self) -> str:
-        """The next token, for a message that expects another."""
+        """Return the next token as quoted text for error messages."""
         text = self._current_token.text
         return f"'{text}'" if text else "the end of the text"
 

@@ -1,4 +1,4 @@
-"""How IR is printed: the choices that `mlir-opt` has options for."""
+"""Options for printing IR, which correspond to those of `mlir-opt`."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedL
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 LISTED = 100
-"""Constants of at most so many elements are printed as lists of them, as MLIR does."""
+"""Constants with at most this many elements are printed as lists, as in MLIR."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintStyle:
-    """What a text of IR looks like."""
+    """How to print IR."""
 
     generic: bool = False
-    """The generic form of every operation."""
+    """Print every operation in its generic form."""
     locations: bool = False
     pretty_locations: bool = False
-    """Locations for people, which cannot be read again."""
+    """Print locations in a readable form that cannot be parsed."""
     name_locations: bool = False
-    """Values are called as their locations name them."""
+    """Use the names in `loc("name")` as value names."""
     aliases: bool = True
     unique_names: bool = False
-    """No two values of the text share a name, in whatever function they are."""
+    """Make value names unique in the whole text, not only within each function."""
     value_users: bool = False
-    """Comments say who uses each value."""
+    """Print the users of each value in comments."""
     skip_regions: bool = False
     elide_larger: int | None = None
-    """Constants of more elements are left out."""
+    """Elide constants with more elements."""
     elide_longer_resources: int | None = None
-    """Resources whose text is longer are left out."""
+    """Elide resources with longer text."""
     hex_larger: int = LISTED
-    """Constants of more elements are printed as bytes; -1: none are."""
+    """Print constants with more elements as hexadecimal data; -1 disables this."""
 
 
 def location_name(value: SSAValue) -> str | None:
-    """The name that the location of a value gives it, if it is one that values may have."""
+    """Return the name in the location of a value, as a valid value name, or `None`."""
     if isinstance(value, OpResult):
         location = value.op.location
     else:
@@ -51,7 +51,7 @@ def location_name(value: SSAValue) -> str | None:
 
 
 def pretty_location(location: Attribute) -> str:
-    """A location for people, as `mlir-opt --mlir-pretty-debuginfo` has it."""
+    """Return a location as `mlir-opt --mlir-pretty-debuginfo` prints it."""
     match location:
         case FileLineColLoc():
             return f"{location.filename.data}:{location.line.data}:{location.column.data}"
@@ -68,7 +68,7 @@ def pretty_location(location: Attribute) -> str:
 
 
 def argument_names(function: Operation) -> list[str]:
-    """What the arguments of a function are called in its text: `%x` is `x`."""
+    """Return the names of a function's arguments in its text, without `%`."""
     body = function.regions[0].blocks
     arguments = body[0].args if body else ()
     return [

@@ -1,4 +1,4 @@
-"""IR to text: xDSL's printer with a quicker inside, and with what it loses put back."""
+"""Print IR as text: a faster version of xDSL's printer that omits less."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from .xdsl_compat.func_syntax import PRINTERS, WITHOUT_ATTRIBUTES
 @dataclass(frozen=True, slots=True)
 class _Printed:
     attribute: Attribute
-    """Held, so that no other attribute gets its `id`."""
+    """Kept alive so that its `id` stays unique."""
     text: str
     depth: int
-    """How deep aliases nest in it, see `aliases.py`; none do in zero."""
+    """The nesting depth of aliases in the text (see `aliases.py`); 0 if there are none."""
 
 
 class ModulePrinter(Printer):
-    """Prints into a text in memory.
+    """Prints to a string in memory.
 
-    An operation may have a method `prints_generically() -> bool`: it tells that the custom form
-    would lose something of this one.
+    An operation may have a method `prints_generically() -> bool`, which returns whether its custom
+    form would lose information.
     """
 
     def __init__(self, style: PrintStyle) -> None:
@@ -69,11 +69,11 @@ class ModulePrinter(Printer):
         )
 
     def finish(self) -> str:
-        """All that was printed, after the definitions of the aliases in it."""
+        """Return the printed text, with the definitions of the aliases in it."""
         return self._aliases.finish(self._text.getvalue())
 
     def print_string(self, text: str, *, indent: int | None = None) -> None:
-        """Write a fragment; xDSL's way through `print` is only needed for line breaks."""
+        """Write text. xDSL's slower method is needed only for line breaks."""
         if "\n" in text:
             super().print_string(text, indent=indent)
         else:
@@ -83,13 +83,13 @@ class ModulePrinter(Printer):
     # Values
 
     def print_ssa_value(self, value: SSAValue) -> str:
-        """Print the name of a value, which gets one if it has none yet. Returns the name."""
+        """Print the name of a value, assigning one if it has none. Returns the name."""
         text = self.value_text(value)
         self.print_string(text)
         return text[1:]
 
     def value_text(self, value: SSAValue) -> str:
-        """The name of a value with its `%`; results of one kind of name are `%x#0`, `%x#1`."""
+        """Return the name of a value with `%`; results that share a name are `%x#0`, `%x#1`."""
         name = self._ssa_values.get(value)
         if name is None:
             if isinstance(value, OpResult) and self._is_packed(value.op):
@@ -114,7 +114,7 @@ class ModulePrinter(Printer):
         return named or constant_name(value) or value.name_hint
 
     def _is_packed(self, op: Operation) -> bool:
-        """Whether the results of an operation share one name, `%x:2`: they were not told apart."""
+        """Return whether the results share one name (`%x:2`): they all have the same name hint."""
         results = op.results
         return len(results) > 1 and len({self._hint(result) for result in results}) == 1
 
@@ -126,7 +126,7 @@ class ModulePrinter(Printer):
             super()._print_results(op)
 
     def exit_scope(self) -> None:
-        """Forget the names of an isolated operation, unless names are never used twice."""
+        """Forget the names of an isolated operation, unless names are unique in the whole text."""
         names, numbers = self._ssa_names[-1], self._next_valid_name_id[-1]
         super().exit_scope()
         if self._style.unique_names:
@@ -136,14 +136,14 @@ class ModulePrinter(Printer):
     # Operations
 
     def print_region(self, region: Region, *arguments: bool, **named: bool) -> None:
-        """Print a region, or dots if regions are left out."""
+        """Print a region, or `{...}` if regions are omitted."""
         if self._style.skip_regions:
             self.print_string("{...}")
         else:
             super().print_region(region, *arguments, **named)
 
     def print_op(self, op: Operation) -> None:
-        """Print one operation, with comments if they are wanted."""
+        """Print one operation, with comments on its users if requested."""
         comments = self._comments
         if comments is None:
             self._print_op(op)
@@ -155,7 +155,7 @@ class ModulePrinter(Printer):
         self.print_string(comments.behind(op))
 
     def _print_op(self, op: Operation) -> None:
-        """Print one operation, with the mended form where there is one."""
+        """Print one operation, in the corrected custom form if there is one."""
         if self.print_generic_format:
             self._print_generically(op)
             return
@@ -187,7 +187,7 @@ class ModulePrinter(Printer):
             self.exit_scope()
 
     def print_operation_type(self, op: Operation) -> None:
-        """Write `(T) -> U`. xDSL adds the location, which custom forms have behind all else."""
+        """Write `(T) -> U`, without the location, which xDSL adds here and not at the end."""
         self.print_function_type(op.operand_types, op.result_types)
 
     def print_op_with_default_format(self, op: Operation) -> None:
@@ -201,7 +201,7 @@ class ModulePrinter(Printer):
             self._print_place(op.location)
 
     def _print_place(self, location: LocationAttr) -> None:
-        """Print the location of an operation: of these, and no others, there are aliases."""
+        """Print the location of an operation. Only these locations have aliases."""
         style = self._style
         if style.aliases and not style.pretty_locations and not isinstance(location, UnknownLoc):
             self.print_string(f"loc({self._place(location)})")
@@ -209,7 +209,7 @@ class ModulePrinter(Printer):
             self.print_attribute(location)
 
     def print_resources(self) -> None:
-        """Print the resources that the text names, but for those that are too long."""
+        """Print the resources that the text refers to, except those that are too long."""
         longest = self._style.elide_longer_resources
         interface = Builtin.get_interface(OpAsmDialectInterface)
         if longest is not None and interface is not None:
@@ -219,14 +219,14 @@ class ModulePrinter(Printer):
         self.print_metadata((Builtin,))
 
     def number_places(self, operation: Operation) -> None:
-        """Number the aliases of locations as MLIR does: those of operations around others first."""
+        """Number location aliases in MLIR's order: enclosing operations first."""
         if self.print_debuginfo and self._style.aliases and not self._style.pretty_locations:
             for op in operation.walk():
                 if not isinstance(op.location, UnknownLoc):
                     self._place(op.location)
 
     def _place(self, location: LocationAttr) -> str:
-        """The alias of a location, defined below the text."""
+        """Return the alias of a location, which is defined after the IR."""
         known = self._places.get(id(location))
         if known is None:
             is_inside, self.printing_location = self.printing_location, False
@@ -252,7 +252,7 @@ class ModulePrinter(Printer):
         self._met_in_generic_order = False
 
     def _meet_in_generic_order(self, operation: Operation) -> None:
-        """Number aliases as MLIR does for the generic form: regions first, attributes by name."""
+        """Number aliases in MLIR's order for generic ops: regions first, attributes by name."""
         for region in operation.regions:
             for block in region.blocks:
                 self._meet(block.arg_types)
@@ -270,12 +270,12 @@ class ModulePrinter(Printer):
 
     @staticmethod
     def _loses(op: Operation) -> bool:
-        """Whether the custom form would lose something of an operation."""
+        """Return whether the custom form would lose information."""
         attributes = op.attributes
         if attributes and op.name in WITHOUT_ATTRIBUTES:
             return True
         if attributes and isinstance(op, IRDLOperation):
-            # Custom forms do not tell an attribute from the property of its name.
+            # Custom forms do not distinguish an attribute from the property of the same name.
             properties = op.get_irdl_definition().properties
             if not attributes.keys().isdisjoint((*properties, *op.properties)):
                 return True
@@ -283,9 +283,9 @@ class ModulePrinter(Printer):
         return loses is not None and loses()
 
     def print_attribute(self, attribute: Attribute) -> None:
-        """Print an attribute or type, or the alias of it.
+        """Print an attribute or type, or its alias.
 
-        Big constants are left out if the user wants that.
+        Large constants are elided if the style says so.
         """
         if self.printing_location and self._style.aliases and isinstance(attribute, LocationAttr):
             self.print_string(self._place(attribute))
@@ -297,7 +297,7 @@ class ModulePrinter(Printer):
         self.print_string(printed.text)
 
     def prints_in_full(self, attribute: Attribute) -> bool:
-        """Whether an attribute that has an alias elsewhere is printed without one."""
+        """Return whether an attribute that normally has an alias is printed without one."""
         return not self._style.aliases and alias_name(attribute) is not None
 
     def _print_first_time(self, attribute: Attribute) -> _Printed:
@@ -315,7 +315,8 @@ class ModulePrinter(Printer):
             is_type = isinstance(attribute, TypeAttribute)
             text = self._aliases.mark(name, text, depth=depth, is_type=is_type)
         printed = _Printed(attribute, text, depth)
-        # Locations are spelled otherwise within locations, and lines are indented.
+        # Do not cache locations, which are printed differently inside locations, and text with line
+        # breaks, which depends on the indentation.
         if not self.printing_location and "\n" not in text:
             self._printed[id(attribute)] = printed
         return printed
@@ -338,10 +339,10 @@ class ModulePrinter(Printer):
             super().print_attribute(attribute)
 
     def _print_dense(self, attribute: Attribute) -> bool:
-        """Write a constant if it is a dense one; xDSL loses signs of zeros, and MLIR's bytes.
+        """Print the attribute if it is a dense constant, and return whether it is.
 
-        Big constants are bytes as MLIR stores them, but for truth values: versions of MLIR store
-        these in different ways.
+        xDSL loses the sign of zeros and does not use MLIR's hexadecimal data. Large constants are
+        printed as such data, except those of `i1`, which MLIR's versions store in different ways.
         """
         if not isinstance(attribute, DenseIntOrFPElementsAttr):
             return False
@@ -364,7 +365,7 @@ class ModulePrinter(Printer):
         return True
 
     def _print_numbers(self, numbers: Sequence[Any], shape: Sequence[int], element: Any) -> None:
-        """Write `[[1, 2], [3, 4]]`."""
+        """Write nested lists: `[[1, 2], [3, 4]]`."""
         with self.in_square_brackets():
             if len(shape) == 1:
                 self.print_list(numbers, lambda number: self._print_number(number, element))
@@ -395,10 +396,10 @@ def print_operation(
     *,
     generic: bool = False,
 ) -> str:
-    """The text of an operation, without a newline at its end, after the aliases in it.
+    """Return the text of an operation, with alias definitions, without a trailing newline.
 
-    After a whole module comes the data of the resources that its constants refer to.
-    `generic` is short for the style of that name.
+    The text of a top-level module ends with the resources that its constants refer to. `generic` is
+    short for `PrintStyle(generic=True)`; it is ignored if `style` is given.
     """
     style = style or PrintStyle(generic=generic)
     printer = ModulePrinter(style)

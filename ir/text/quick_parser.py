@@ -1,8 +1,7 @@
-"""xDSL's parser with short ways through the methods that every token passes.
+"""xDSL's parser with shortcuts in the methods that run for every token.
 
-Each method here does what its namesake in xDSL does; none changes what is accepted. Together with
-the lexer and the types that are remembered by their spelling they make reading about twice as
-fast.
+The methods behave like those that they override; none changes the accepted language. Together with
+the lexer and the cache of types they make parsing about twice as fast.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from .lexer import SourceToken
 
 
 class NamedOperand(UnresolvedOperand):
-    """An operand that knows its name, and its place when asked."""
+    """An operand that stores its name and creates its span on demand."""
 
     __slots__ = ("_token", "index", "operand_name")
 
@@ -36,12 +35,12 @@ class NamedOperand(UnresolvedOperand):
 
     @property
     def span(self) -> Span:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Where the name stands."""
+        """Return the span of the name."""
         return self._token.span
 
 
 class QuickParser(Parser):
-    """The token methods of `Parser` without properties, assertions and objects on the way."""
+    """`Parser` with fast token methods: no properties, assertions or intermediate objects."""
 
     @property
     def _current_token(self) -> SourceToken:
@@ -49,7 +48,7 @@ class QuickParser(Parser):
 
     @property
     def pos(self) -> int:
-        """The offset of the next token."""
+        """Return the offset of the next token."""
         return self._parser_state.current_token.start  # pyright: ignore
 
     def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> MLIRToken:
@@ -79,7 +78,7 @@ class QuickParser(Parser):
         return token
 
     def parse_optional_characters(self, text: str) -> str | None:
-        """Read a token of exactly this text if it comes next."""
+        """Read a token with exactly this text if it comes next."""
         state = self._parser_state
         if state.current_token.text != text:
             return None
@@ -89,7 +88,7 @@ class QuickParser(Parser):
     def parse_optional_punctuation(
         self, punctuation: PunctuationSpelling
     ) -> PunctuationSpelling | None:
-        """Read a punctuation mark if it comes next."""
+        """Read a punctuation token if it comes next."""
         state = self._parser_state
         if state.current_token.kind is not KIND_BY_PUNCTUATION_SPELLING[punctuation]:
             return None
@@ -99,7 +98,7 @@ class QuickParser(Parser):
     def parse_punctuation(
         self, punctuation: PunctuationSpelling, context_msg: str = ""
     ) -> PunctuationSpelling:
-        """Read a punctuation mark, which must come next."""
+        """Read a punctuation token. Raises ParseError if it does not come next."""
         state = self._parser_state
         if state.current_token.kind is not KIND_BY_PUNCTUATION_SPELLING[punctuation]:
             self.raise_error(f"expected '{punctuation}'{context_msg}", self._current_token.span)
@@ -122,7 +121,7 @@ class QuickParser(Parser):
     def resolve_operand(
         self, operand: UnresolvedOperand, type: AttributeInvT
     ) -> SSAValue[AttributeInvT]:
-        """The value of a name. Types that are equal are mostly one object."""
+        """Return the value of a name; a faster path for types that are the same object."""
         values = self.ssa_values.get(operand.operand_name)
         if values is not None and operand.index < len(values):
             value = values[operand.index]
@@ -131,7 +130,7 @@ class QuickParser(Parser):
         return super().resolve_operand(operand, type)
 
     def parse_bound_results(self) -> list[tuple[MLIRToken, int]]:
-        """Read `%a, %b:2 =`: the names of an operation's results and how many each stands for."""
+        """Read `%a, %b:2 =`: the result names of an operation, each with its number of results."""
         results: list[tuple[MLIRToken, int]] = []
         while (token := self._parse_optional_token(MLIRTokenKind.PERCENT_IDENT)) is not None:
             size = 1
@@ -160,14 +159,14 @@ class QuickParser(Parser):
     def parse_dense_int_or_fp_elements_attr(
         self, type: RankedStructure[AnyDenseElement] | None
     ) -> DenseIntOrFPElementsAttr:
-        """Read `<...> : type` behind `dense`, plain numbers all at once."""
+        """Read `<...> : type` after `dense`; decimal numbers are parsed all at once."""
         constant = self._parse_plain_dense() if type is None else None
         if constant is not None:
             return constant
         return super().parse_dense_int_or_fp_elements_attr(type)
 
     def _parse_plain_dense(self) -> DenseIntOrFPElementsAttr | None:
-        """Read a literal of plain numbers and its type; nothing is read if it is not plain."""
+        """Read a literal of decimal numbers and its type. Reads nothing if it has another form."""
         start = self.pos
         match = LITERAL.match(self.lexer.input.content, start)
         numbers = read_numbers(match["numbers"]) if match is not None else None

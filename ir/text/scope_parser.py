@@ -1,6 +1,6 @@
-"""Names of values and blocks: what they mean where, and what is said of wrong ones.
+"""Scopes of value and block names in the parser, and errors about names.
 
-Isolated regions are scopes of their own, as in MLIR, and entering a region costs nothing.
+Isolated regions are separate scopes, as in MLIR. Entering a region costs nothing.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from .literal_parser import LiteralParser
 
 
 class ScopeParser(LiteralParser):
-    """The part of the parser that knows names."""
+    """The part of the parser that resolves names."""
 
     def __init__(self, context: Context, text: str, name: str) -> None:
         super().__init__(context, text, name)
         self._defined_names: list[str] = []
         self._definitions: dict[str, Span] = {}
-        """Where each name was defined last."""
+        """The last definition of each name."""
         self._first_uses: dict[str, Span] = {}
-        """Where values that are still to come were used first."""
+        """The first use of each value that is not yet defined."""
         self._isolated = False
 
     def resolve_operand(
         self, operand: UnresolvedOperand, type: AttributeInvT
     ) -> SSAValue[AttributeInvT]:
-        """The value of that name; a value still to come is remembered with its first use."""
+        """Return the value of a name, or a forward reference, whose first use is recorded."""
         name, index = operand.operand_name, operand.index
         values = self.ssa_values.get(name)
         if values is None:
@@ -111,13 +111,15 @@ class ScopeParser(LiteralParser):
             message = f"redefinition of block '{token.text}'"
             raise _error(token.span, message, known[1], "previously defined here")
         block = super()._parse_block()
-        # A block that was named before has no place yet.
+        # A block that was referenced before its definition has no span yet.
         self.blocks[name] = block, token.span
         return block
 
     @contextmanager
     def _scope(self) -> Generator[None]:
-        """Names defined inside are forgotten at the end; isolated regions see none from outside."""
+        """Open a scope: names defined inside end with it; isolated regions see none from
+        outside.
+        """
         outer_blocks, self.blocks = self.blocks, {}
         outer_references = self.forward_block_references
         self.forward_block_references = defaultdict(list)
@@ -143,7 +145,7 @@ class ScopeParser(LiteralParser):
         self.forward_block_references = outer_references
 
     def _hand_outwards(self, outer: dict[str, dict[int, ForwardDeclaredValue]]) -> None:
-        """Values that a region uses and does not define are to come after it, outside."""
+        """Move unresolved forward references of a region to the enclosing scope."""
         for name, references in self.forward_ssa_references.items():
             known = outer.setdefault(name, {})
             for index, value in references.items():

@@ -1,4 +1,4 @@
-"""The text of a program with fast positions: offset to line and column, and the line itself."""
+"""Source text with fast conversion of offsets to lines and columns."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from .xdsl_compat.text_classes import TextInput
 
 @dataclass(frozen=True)
 class Source(TextInput):
-    """A text to parse, with the name that diagnostics give it.
+    """A text to parse, with its name in diagnostics.
 
-    `first_line` is the number of its first line: above one where the text is a piece of a file.
+    `first_line` is the line number of its first line; it exceeds 1 if the text is a part of a file.
     """
 
     first_line: int = 1
 
     @cached_property
     def line_starts(self) -> list[int]:
-        """The offset of the first character of every line, in order."""
+        """Return the offset of the first character of every line, in order."""
         lengths = (len(line) + 1 for line in self.content.split("\n"))
         return [0, *accumulate(lengths)][:-1]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """The line number in the file and the one-based column of an offset."""
+        """Return the line number in the file and the 1-based column of an offset."""
         index = bisect_right(self.line_starts, offset) - 1
         return self.first_line + index, offset - self.line_starts[index] + 1
 
     def line_text(self, line: int) -> str | None:
-        """The text of a line by its number in the file; None if this source has no such line."""
+        """Return the line of that number in the file; `None` if it is not in this source."""
         index = line - self.first_line
         if not 0 <= index < len(self.line_starts):
             return None
@@ -46,16 +46,16 @@ class Source(TextInput):
 
 
 def read_source(path: str, stdin: TextIO | None = None) -> Source:
-    """The text of a file, or of standard input for `-` where that is allowed.
+    """Read a file; `-` reads standard input if `stdin` is given.
 
-    Raises UsageError if there is no such file, or no text in it.
+    Raises UsageError if the file cannot be read, is not text, or is an endless stream.
     """
     try:
         if path == "-" and stdin is not None:
             binary: BinaryIO | None = getattr(stdin, "buffer", None)
             if binary is None:
                 return Source(stdin.read(), "<stdin>")
-            # The lexer refuses odd bytes where they matter: they may stand in comments.
+            # The lexer rejects invalid bytes where they matter. They may occur in comments.
             return decoded_source(binary.read(), "<stdin>", "surrogateescape")
         with open(path, "rb") as file:
             is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
@@ -68,7 +68,7 @@ def read_source(path: str, stdin: TextIO | None = None) -> Source:
 
 
 def decoded_source(data: bytes, name: str, errors: str = "strict") -> Source:
-    """The text in the bytes of a file. Raises UsageError if they are none."""
+    """Decode a file. Raises UsageError for bytecode, saved programs and invalid UTF-8."""
     file = "FILE" if name == "<stdin>" else name
     if data.startswith(_BYTECODE):
         raise UsageError(f"'{name}' is MLIR bytecode, expected text: {_to_text(file, data)}")
@@ -94,7 +94,7 @@ _SAVED_PROGRAM = b"MESHPROG"
 
 
 def _to_text(path: str, data: bytes) -> str:
-    """How LLVM's tools turn a file of MLIR's bytecode into text."""
+    """Return a hint with the LLVM tool that converts a bytecode file to text."""
     if b"StableHLO" in data[:64]:
         tool = f"stablehlo-translate --deserialize {path} -o program.mlir"
     else:
@@ -103,9 +103,9 @@ def _to_text(path: str, data: bytes) -> str:
 
 
 def split_source(name: str, text: str, marker: str = "// -----") -> list[Source]:
-    """The pieces of a file between marker lines, each knowing its place in the whole.
+    """Split a file at marker lines into pieces that know their line numbers in the file.
 
-    A marker stands alone on its line, as `mlir-opt` wants it.
+    A marker must be alone on its line, as for `mlir-opt --split-input-file`.
     """
     pieces: list[Source] = []
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""Names of operations, types and attributes that no dialect has, and what may have been meant."""
+"""Error messages for unknown operations, types and attributes, with suggestions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xdsl.context import Context
 
 
 def unknown_operation(context: Context, name: str) -> str:
-    """What to say of an operation that is not there."""
+    """Return the error message for an unknown operation."""
     dialect = name.partition(".")[0]
     if "." in name and context.get_optional_dialect(dialect) is None:
         return (
@@ -21,7 +21,7 @@ def unknown_operation(context: Context, name: str) -> str:
 
 
 def unknown_attribute(context: Context, name: str, is_type: bool) -> str:
-    """What to say of a type, `shard.foo`, or an attribute that is not there."""
+    """Return the error message for an unknown type or attribute, such as `shard.foo`."""
     mark, what = ("!", "type") if is_type else ("#", "attribute")
     dialect = name.partition(".")[0]
     if context.get_optional_dialect(dialect) is None:

@@ -1,4 +1,4 @@
-"""Comments that say who uses each value, as `mlir-opt --mlir-print-value-users` has them."""
+"""Comments on the users of each value, as `mlir-opt --mlir-print-value-users` prints them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from xdsl.ir import Operation, SSAValue
 
 
 class UserComments:
-    """Words comments; `name` is what a value is called, `number` gives a name to an operation."""
+    """Creates the comments of operations.
+
+    `name` returns the name of a value, `number` a new number for an operation without results.
+    """
 
     def __init__(self, name: Callable[[SSAValue], str], number: Callable[[], str]) -> None:
         self._name = name
@@ -16,7 +19,7 @@ class UserComments:
         self._identities: dict[Operation, str] = {}
 
     def above(self, operation: Operation) -> list[str]:
-        """What stands above an operation: who uses the arguments of a block that it begins."""
+        """Return the comment lines above the first op of a block: the users of its arguments."""
         block = operation.parent
         if block is None or block.first_op is not operation:
             return []
@@ -28,7 +31,7 @@ class UserComments:
         return lines
 
     def behind(self, operation: Operation) -> str:
-        """What stands behind an operation: who uses its results, or what it is called itself."""
+        """Return the comment after an operation: the users of its results, or its own number."""
         if operation.results:
             return f" // {self._users_of_results(operation.results)}"
         if operation.operands:
@@ -50,7 +53,7 @@ class UserComments:
         return [name for user in found for name in self._identity(user)]
 
     def _identity(self, operation: Operation) -> list[str]:
-        """What an operation is called in comments: its results, or else a number of its own."""
+        """Return the names of an operation in comments: those of its results, or its number."""
         if operation.results:
             return [self._name(result) for result in operation.results]
         name = self._identities.get(operation)

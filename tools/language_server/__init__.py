@@ -1,1 +1,1 @@
-"""`mesh-lsp`: what an editor shows of a program while it is written."""
+"""`mesh-lsp`: a language server that shows editors diagnostics, types and shardings."""

@@ -1,4 +1,4 @@
-"""What is known of a text while it is written: its errors, its operations, and its names."""
+"""Analysis of a text that is being edited: its errors, operations and names."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from .positions import Positions
 from .recovering_parser import RecoveringParser
 
 WORD = re.compile(r"[%@#!^]?(?:[\w$.-]+|\"[^\"\n]*\")", re.ASCII)
-"""A name as it stands in the text, with its mark."""
+"""A name in the text with its prefix character."""
 
 MOST_BAD_CHARACTERS = 20
-"""A text that begins with more of them is none."""
+"""A text that begins with more unreadable characters is not a program."""
 
 _ALIAS = re.compile(r"^[ \t]*([#!][\w$.-]+)[ \t]*=", re.MULTILINE | re.ASCII)
 
 
 @dataclass(slots=True)
 class Piece:
-    """A text that is read by itself: a file, or what is between its lines `// -----`."""
+    """A part of a file that is parsed separately: all of it, or between `// -----` lines."""
 
     source: Source
     base: int
@@ -44,17 +44,17 @@ class Piece:
     parser: RecoveringParser
     errors: list[Diagnostic]
     broken: set[Operation] = field(default_factory=set[Operation])
-    """Isolated operations with an error in their text."""
+    """Isolated operations with a syntax error."""
     outside: str = ""
     """The text without the bodies of functions."""
     wrong: set[Operation] = field(default_factory=set[Operation])
-    """Functions in which the verifier has found something."""
+    """Functions with verifier errors."""
     is_spent: bool = False
-    """Whether the next version of the text has taken functions out of it."""
+    """Whether the analysis of the next version has taken functions out of it."""
     _places: tuple[list[int], list[tuple[int, int, SSAValue]]] | None = None
 
     def value_at(self, offset: int) -> SSAValue | None:
-        """The value whose name is at an offset of this piece."""
+        """Return the value whose name is at an offset of this piece; `None` if there is none."""
         if self._places is None:
             parser = self.parser
             found = [
@@ -74,7 +74,7 @@ class Piece:
         return None
 
     def operations_around(self, offset: int) -> list[Operation]:
-        """The operations whose text is around an offset, the innermost first."""
+        """Return the operations whose text contains an offset, innermost first."""
         around = [
             (extent.end - extent.start, operation)
             for operation, extent in self.parser.places.extents.items()
@@ -83,7 +83,7 @@ class Piece:
         return [operation for _, operation in sorted(around, key=lambda each: each[0])]
 
     def name_of(self, operation: Operation) -> Extent:
-        """Where the name of a symbol stands in the text of its operation."""
+        """Return the extent of a symbol's name in the text of its operation."""
         extent, name = self.parser.places.extents[operation], symbol_name(operation)
         found = re.compile(rf'@"?{re.escape(name or "")}"?(?![\w$.-])').search(
             self.source.content, extent.start, extent.end
@@ -92,7 +92,7 @@ class Piece:
 
 
 class Analysis:
-    """All that is known of one version of a text."""
+    """The analysis of one version of a text."""
 
     def __init__(self, text: str, pieces: list[Piece]) -> None:
         self.text = text
@@ -100,34 +100,34 @@ class Analysis:
         self._positions: dict[str, Positions] = {}
 
     def positions(self, encoding: str) -> Positions:
-        """Offsets as an editor counts them."""
+        """Return the conversion between offsets and positions in the editor's encoding."""
         if encoding not in self._positions:
             self._positions[encoding] = Positions(self.text, encoding)
         return self._positions[encoding]
 
     def piece_at(self, offset: int) -> Piece:
-        """The piece that an offset of the file is in."""
+        """Return the piece that contains an offset of the file."""
         starts = [piece.base for piece in self.pieces]
         return self.pieces[max(0, bisect_right(starts, offset) - 1)]
 
     def diagnostics(self) -> Iterator[Diagnostic]:
-        """Everything that is wrong, from the top."""
+        """Yield all diagnostics in textual order."""
         for piece in self.pieces:
             yield from sorted(piece.errors, key=_line_and_column)
 
     def offset_of(self, place: Place) -> int:
-        """The offset of a place in the file."""
+        """Return the offset of a place in the file."""
         starts = self._line_starts
         line = max(1, min(place.line, len(starts)))
         return min(starts[line - 1] + place.column - 1, len(self.text))
 
     def word_at(self, offset: int) -> tuple[int, int]:
-        """The name at an offset, or one character: what an error there is about."""
+        """Return the range of the name at an offset, or of one character, to mark an error."""
         match = WORD.match(self.text, offset)
         return offset, match.end() if match is not None else min(offset + 1, len(self.text))
 
     def word_around(self, offset: int) -> str:
-        """The name that an offset is in, or at the end of; empty if there is none."""
+        """Return the name that contains or ends at an offset; empty if there is none."""
         begin = self.text.rfind("\n", 0, offset) + 1
         end = self.text.find("\n", offset)
         line = self.text[begin : end if end >= 0 else len(self.text)]
@@ -153,9 +153,9 @@ def analyse(
     last: Analysis | None = None,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> Analysis:
-    """Look at a text; of the last analysis, pieces that are the same are taken as they are.
+    """Analyse a text; unchanged pieces of the last analysis are reused.
 
-    Raises Cancelled.
+    Raises Cancelled if `is_cancelled` returns true.
     """
     known = {_key(piece): piece for piece in last.pieces if not piece.is_spent} if last else {}
     pieces: list[Piece] = []
@@ -168,7 +168,7 @@ def analyse(
             before = last.pieces[number] if last is not None and same_place else None
             piece = _analyse_piece(source, base, context, is_cancelled, before)
         pieces.append(piece)
-        # Behind a piece its marker stands, on a line of its own.
+        # A piece is followed by its marker, on a line of its own.
         marker = text.find("\n", base + len(source.content))
         base = marker + 1 if marker >= 0 else len(text)
     return Analysis(text, pieces)
@@ -185,7 +185,7 @@ def _analyse_piece(
     is_cancelled: Callable[[], bool],
     before: Piece | None,
 ) -> Piece:
-    """Look at a text, of which functions that it had `before` are taken as they are."""
+    """Analyse one piece; unchanged functions of the previous version `before` are reused."""
     known = KnownFunctions() if before is None else KnownFunctions(before.parser.functions())
     statements = None if before is None else before.parser.statements()
     if before is not None:
@@ -196,7 +196,7 @@ def _analyse_piece(
             parser = RecoveringParser(context, text, is_cancelled, known, statements)
             break
         except ParseError as failure:
-            # Its first token cannot be read: what is behind it is read without it.
+            # The first token is invalid, and with it the parser cannot start: replace it by blanks.
             errors.append(from_parse_error(failure))
             start = failure.span.start if len(errors) < MOST_BAD_CHARACTERS else source.len
             text = replace(source, content=" " * (start + 1) + source.content[start + 1 :])
@@ -213,7 +213,7 @@ def _analyse_piece(
 
 
 def _verify(piece: Piece, module: ModuleOp, right: set[Operation]) -> None:
-    """Add what the verifier finds where all of the text was read, but in what is `right`."""
+    """Add verifier errors, except in functions with syntax errors and functions in `right`."""
     parser = piece.parser
     for failure in parser.failures:
         around = piece.operations_around(failure.span.start)
@@ -222,7 +222,7 @@ def _verify(piece: Piece, module: ModuleOp, right: set[Operation]) -> None:
             for each in around
             if each.has_trait(IsolatedFromAbove, value_if_unregistered=False)
         )
-    # Of what a module lost nobody knows what it was.
+    # A module with syntax errors is verified, too; errors that name its lost symbols are dropped.
     skipped = right | {each for each in piece.broken if not isinstance(each, ModuleOp)}
     lost = {f"@{name}" for name in parser.lost_symbols} | {
         f"'{name}'" for name in parser.lost_symbols
@@ -234,7 +234,7 @@ def _verify(piece: Piece, module: ModuleOp, right: set[Operation]) -> None:
             if not any(name in diagnostic.message for name in lost):
                 piece.errors.append(diagnostic)
     except Exception:
-        # Half of a program may be wrong in ways that no verifier expects.
+        # An incomplete program may be wrong in ways that no verifier expects.
         if not parser.failures:
             raise
 
@@ -248,7 +248,7 @@ def _around(operation: Operation | None) -> Iterator[Operation]:
 def symbol_definition(
     piece: Piece, offset: int, names: list[str]
 ) -> tuple[Operation, Extent] | None:
-    """The operation that `@names[0]::@names[1]...` at an offset refers to, and its name's place."""
+    """Return the operation that `@names[0]::@names[1]...` refers to, and its name's extent."""
     for table in piece.operations_around(offset):
         found = _symbol_in(table, names)
         if found is not None and found in piece.parser.places.extents:
@@ -271,7 +271,7 @@ def _symbol_in(table: Operation, names: list[str]) -> Operation | None:
 
 
 def alias_definition(piece: Piece, name: str) -> Extent | None:
-    """Where an alias such as `#map` is defined."""
+    """Return the extent of an alias's name in its definition; `None` if it is not defined."""
     for match in _ALIAS.finditer(piece.source.content):
         if match[1] == name:
             return Extent(match.start(1), match.end(1))
@@ -279,5 +279,5 @@ def alias_definition(piece: Piece, name: str) -> Extent | None:
 
 
 def alias_names(piece: Piece) -> list[str]:
-    """The aliases that a text defines."""
+    """Return the aliases that a piece defines."""
     return [match[1] for match in _ALIAS.finditer(piece.source.content)]

@@ -1,4 +1,4 @@
-"""What may be typed at some place of a text: operations, and names that are defined."""
+"""Completion at a position of a text: operations and defined names."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .analysis import Analysis, Piece, alias_names
 from .hover import documentation
 
 _OPERATION = re.compile(r'(?:^|=|\{|\}|\))[ \t]*"?([a-zA-Z_][\w.]*)?$', re.ASCII)
-"""The beginning of a line behind which an operation may be named, and what there is of it."""
+"""A line prefix after which an operation may follow, with the part typed so far."""
 
 _NAME = re.compile(r"([%@#!])([\w$.-]*)$", re.ASCII)
 
 
 class Kind(Enum):
-    """What an entry stands for."""
+    """The kind of a completion."""
 
     OPERATION = "operation"
     DIALECT = "dialect"
@@ -31,17 +31,17 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A word that may stand in place of what was typed of it."""
+    """A completion of what was typed."""
 
     label: str
     kind: Kind
     detail: str
     typed: int
-    """How many characters in front of the cursor it replaces."""
+    """The number of characters before the cursor that it replaces."""
 
 
 class Operations:
-    """The operations of all dialects by name, which are imported when they are first asked for."""
+    """The operations of all dialects by name. Dialects are imported at the first use."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -49,11 +49,11 @@ class Operations:
 
     @property
     def are_known(self) -> bool:
-        """Whether they were asked for already."""
+        """Return whether the dialects have been imported."""
         return self._known is not None
 
     def all(self) -> dict[str, str]:
-        """What each is for, by name."""
+        """Return the documentation of each operation by name."""
         if self._known is None:
             found: dict[str, str] = {}
             for name in sorted(self._context.registered_dialect_names):
@@ -61,7 +61,7 @@ class Operations:
                     operations = self._context.get_dialect(name).operations
                     found.update((op.name, documentation(op)) for op in operations)
                 except Exception:
-                    # A dialect of another package that cannot be imported hides no other.
+                    # A broken dialect of another package must not hide the others.
                     continue
             self._known = found
         return self._known
@@ -70,7 +70,7 @@ class Operations:
 def completions_at(
     text: str, offset: int, analysis: Analysis | None, operations: Operations
 ) -> list[Entry]:
-    """What may stand at an offset of a text; the analysis may be that of the text before."""
+    """Return the completions at an offset; the analysis may be of an earlier text."""
     line = text[text.rfind("\n", 0, offset) + 1 : offset]
     if "//" in line:
         return []
@@ -114,7 +114,7 @@ def _names(piece: Piece, offset: int, mark: str, typed: str) -> Iterator[Entry]:
 
 
 def _values(piece: Piece, offset: int) -> dict[str, str]:
-    """The values that are defined above an offset in the function around it, with types."""
+    """Return the values defined before an offset in the enclosing function, with their types."""
     around = piece.operations_around(offset)
     extents = [piece.parser.places.extents[op] for op in around if symbol_name(op) is not None]
     begin = extents[0].start if extents else 0

@@ -1,4 +1,4 @@
-"""Where a name at some place of a text is defined."""
+"""Find the definition of the name at a position."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ _REFERENCE = re.compile(r'@(?:"[^"\n]*"|[\w$.-]+)(?:::@(?:"[^"\n]*"|[\w$.-]+))*'
 
 
 def definition_at(analysis: Analysis, offset: int) -> Extent | None:
-    """Where the name at an offset of the file is defined: a value, symbol, alias or block."""
+    """Return the extent of the definition of the value, symbol, alias or block at an offset.
+
+    Returns `None` if it is not found.
+    """
     piece = analysis.piece_at(offset)
     found = _definition(analysis, piece, offset - piece.base)
     return None if found is None else Extent(found.start + piece.base, found.end + piece.base)
@@ -34,7 +37,7 @@ def _definition(analysis: Analysis, piece: Piece, offset: int) -> Extent | None:
 
 
 def reference_at(piece: Piece, offset: int) -> list[str]:
-    """The names of a reference `@a::@b` at an offset, up to the one that is there."""
+    """Return the names of the reference `@a::@b` at an offset, up to the name at the offset."""
     content = piece.source.content
     begin = content.rfind("\n", 0, offset) + 1
     for match in _REFERENCE.finditer(content, begin):
@@ -53,7 +56,7 @@ def _of_value(piece: Piece, offset: int, word: str) -> Extent | None:
         for start, end, values in piece.parser.places.definitions:
             if any(each is value for each in values):
                 return Extent(start, end)
-    # In a statement with an error: the last definition above is the most likely one.
+    # In a statement with a syntax error, the last definition above is the most likely one.
     name = re.escape(word)
     pattern = re.compile(rf"{name}(?![\w$.-])(?=[^=\n]*=|\s*:)", re.ASCII)
     above = list(pattern.finditer(piece.source.content, 0, offset))

@@ -1,4 +1,4 @@
-"""What is told of the name at some place of a text."""
+"""Hover information about the name at a position."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ MOST_REMARKS = 4
 def hover_at(
     analysis: Analysis, offset: int, context: Context, shardings: Callable[[Piece], Shardings]
 ) -> str | None:
-    """What is known of the name at an offset, in Markdown; `shardings` may take time."""
+    """Return information about the name at an offset, as Markdown; `None` if there is none.
+
+    `shardings` returns the shardings of a piece, which may take time.
+    """
     piece = analysis.piece_at(offset)
     word = analysis.word_around(offset)
     at = offset - piece.base
@@ -118,7 +121,7 @@ def _of_operation(
 
 
 def documentation(kind: type[Operation]) -> str:
-    """What an operation is for: the first paragraph of its own docstring."""
+    """Return the first paragraph of an operation's docstring; empty if it only repeats the name."""
     text = kind.__dict__.get("__doc__")
     first = inspect.cleandoc(text).partition("\n\n")[0] if isinstance(text, str) else ""
     return "" if first.strip("`.") == kind.name else first

@@ -1,4 +1,4 @@
-"""Functions of the last version of a text, which the next one takes where they did not change."""
+"""Reuse functions of the previous version of a text that did not change."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ FUNCTION = "func.func"
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """From where to where an operation goes in the text."""
+    """The range of an operation in the text, as offsets."""
 
     start: int
     end: int
 
     def moved(self, by: int) -> Extent:
-        """The same extent further behind."""
+        """Return the extent shifted by a number of characters."""
         return Extent(self.start + by, self.end + by) if by else self
 
 
@@ -29,9 +29,9 @@ Definition = tuple[int, int, tuple[SSAValue, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """What a parser keeps of a text: where operations are, and where values are used and defined.
+    """The positions that a parser records: extents of operations, uses and definitions of values.
 
-    The operations are in the order of the text, inner ones before those around them.
+    Operations are in textual order; nested operations precede their parents.
     """
 
     extents: dict[Operation, Extent] = field(default_factory=dict[Operation, Extent])
@@ -39,11 +39,11 @@ class Places:
     definitions: list[Definition] = field(default_factory=list[Definition])
 
     def mark(self) -> tuple[int, int, int]:
-        """How much there is of each."""
+        """Return the current length of each list."""
         return len(self.extents), len(self.uses), len(self.definitions)
 
     def add(self, other: Places, by: int) -> None:
-        """Take over what was kept of a text that is now further behind."""
+        """Add the positions of a text that has moved by a number of characters."""
         self.extents.update((each, extent.moved(by)) for each, extent in other.extents.items())
         self.uses.extend((start + by, end + by, value) for start, end, value in other.uses)
         self.definitions.extend(
@@ -53,30 +53,30 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A function that was read, and which of its parser's `Places` are in it."""
+    """A parsed function, and the range of its parser's `Places` that belongs to it."""
 
     operation: Operation
     extent: Extent
     first: tuple[int, int, int]
     last: tuple[int, int, int]
     aliases: tuple[str, ...]
-    """The definitions of aliases in front of it, which it may name."""
+    """The texts of the alias definitions before it, which it may use."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFunction:
-    """A function without an error in its text."""
+    """A function without a syntax error."""
 
     operation: Operation
     start: int
     text: str
     places: Places
-    """What is in it, without the function itself."""
+    """The positions inside it, without the function itself."""
     aliases: tuple[str, ...]
 
 
 class KnownFunctions:
-    """The functions of a text by how they begin."""
+    """The functions of a text, indexed by their first lines."""
 
     def __init__(self, found: Iterable[KnownFunction] = ()) -> None:
         self._by_line: dict[str, list[KnownFunction]] = {}
@@ -84,7 +84,7 @@ class KnownFunctions:
             self._by_line.setdefault(each.text.partition("\n")[0], []).append(each)
 
     def at(self, content: str, start: int, aliases: tuple[str, ...]) -> KnownFunction | None:
-        """The function that stands at an offset of a text, which no other function has yet."""
+        """Remove and return the function that is at an offset of a text, or return `None`."""
         if not content.startswith(FUNCTION, start):
             return None
         end = content.find("\n", start)
@@ -107,16 +107,16 @@ def known_functions(
     replaced: Mapping[SSAValue, SSAValue],
     failures: Sequence[int],
 ) -> list[KnownFunction]:
-    """What was read of a text that has errors at the offsets `failures`."""
+    """Return the functions that were parsed without errors; `failures` are offsets of errors."""
     extents = list(places.extents.items())
     found: list[KnownFunction] = []
     for mark in marks:
         start, end = mark.extent.start, mark.extent.end
         text = content[start:end]
-        # A missing brace is an error behind it.
+        # A missing brace causes an error after the function.
         behind = len(content) - len(content[end:].lstrip()) if failures else end
         is_wrong = any(start <= failure <= behind for failure in failures)
-        # What says itself where it is stays there.
+        # Explicit locations do not move with the text.
         if "loc(" in text or is_wrong:
             continue
         (extent, use, definition), (extent_end, use_end, definition_end) = mark.first, mark.last
@@ -130,7 +130,7 @@ def known_functions(
 
 
 def move_to(function: Operation, place: Attribute) -> None:
-    """Let a function and all in it be as many lines further as its first is."""
+    """Move the locations of a function and everything in it, so that the function is at `place`."""
     was = function.location
     if was == place or not isinstance(was, FileLineColLoc) or not isinstance(place, FileLineColLoc):
         return
@@ -160,7 +160,7 @@ def _move_argument(argument: BlockArgument, location: FileLineColLoc | None) -> 
 
 
 def without_bodies(content: str, marks: Sequence[Mark], places: Places) -> str:
-    """A text without what is in its functions: all that one of them can know of another."""
+    """Return a text without function bodies: all that other functions depend on."""
     extents = list(places.extents.values())
     parts: list[str] = []
     at = 0

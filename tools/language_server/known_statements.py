@@ -1,6 +1,6 @@
-"""Statements of the last version of a text, which the next one takes where they did not change.
+"""Reuse statements of the previous version of a text that did not change.
 
-An edit in a long function then costs what it changes, and not the function.
+The cost of an edit in a long function is then proportional to the edit, not to the function.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ _BLANK = re.compile(r"(?:\s|//[^\n]*)*", re.ASCII)
 
 @dataclass(slots=True)
 class Taken:
-    """A statement of the last version, and what is in it."""
+    """A statement of the previous version, with its nested operations."""
 
     operation: Operation
     start: int
     text: str
     inner: list[tuple[Operation, Extent]]
     operands: list[tuple[Operation, int, SSAValue]]
-    """Operands that are computed in front of it: what they are in the new version."""
+    """The operands that are defined before it: operation, index, and value in the new version."""
     places: Places
-    """What is used in it, in the values of the new version, and defined."""
+    """The positions of uses and definitions in it, with values of the new version."""
 
 
 @dataclass(slots=True)
 class KnownStatements:
-    """The statements of a text that were read without an error, by how they begin."""
+    """The statements of a text that were parsed without errors, indexed by their first lines."""
 
     content: str = ""
     aliases: tuple[str, ...] = ()
     hollow: set[Operation] = field(default_factory=set[Operation])
-    """Functions that statements were taken out of."""
+    """Functions from which statements were taken."""
     _statements: list[tuple[int, int, Operation]] = field(
         default_factory=list[tuple[int, int, Operation]]
     )
     _by_line: dict[tuple[str, str], list[int]] = field(
         default_factory=dict[tuple[str, str], list[int]]
     )
-    """By the first lines of the function in front of or around them, and of their own."""
+    """Indices of statements, by the first lines of the last `func.func` and of their own."""
     _uses: list[tuple[int, int, SSAValue]] = field(default_factory=list[tuple[int, int, SSAValue]])
     _definitions: list[tuple[int, int, tuple[SSAValue, ...]]] = field(
         default_factory=list[tuple[int, int, tuple[SSAValue, ...]]]
@@ -54,19 +54,19 @@ class KnownStatements:
     _names: dict[SSAValue, tuple[str, int, int]] = field(
         default_factory=dict[SSAValue, tuple[str, int, int]]
     )
-    """How each value is called, which result of that name it is, and where it is defined."""
+    """The name of each value, its result number, and the offset of its definition."""
     _taken: set[Operation] = field(default_factory=set[Operation])
 
     def fill(
         self, places: Places, replaced: Mapping[SSAValue, SSAValue], failures: Sequence[int]
     ) -> None:
-        """Take in what was read of a text with errors at these offsets."""
+        """Add the operations of a parsed text; `failures` are the offsets of errors."""
         wrong = sorted(failures)
         for operation, extent in places.extents.items():
             at = bisect_left(wrong, extent.start)
             if at == len(wrong) or wrong[at] > extent.end:
                 self._statements.append((extent.start, extent.end, operation))
-        # Where a text was read twice, the second time counts.
+        # If a text was parsed twice, the second time counts.
         self._statements = sorted(
             {each[:2]: each for each in self._statements}.values(),
             key=lambda each: (each[0], -each[1]),
@@ -93,11 +93,11 @@ class KnownStatements:
         values: Mapping[str, Sequence[SSAValue]],
         dialects: Sequence[str],
     ) -> Taken | None:
-        """The statement at an offset of a text in which `values` are defined, if it is known.
+        """Return the statement at an offset of a text, if it is known; `values` are those in scope.
 
-        It is looked for in the function that begins with the line `function`. What it names must
-        be of the same types as before, and what is around it, of the same `dialects`: names are
-        short in these.
+        `function` is the first line of the enclosing function. The statement's operands must have
+        the same types as before. The enclosing operations must be of the same `dialects`, since op
+        names may omit the dialect there.
         """
         end = content.find("\n", start)
         line = content[start : end if end >= 0 else len(content)]
@@ -116,7 +116,7 @@ class KnownStatements:
         return None
 
     def _stands_alike(self, content: str, start: int, index: int) -> bool:
-        """Whether a statement is as far to the right as before, with the same thing behind it."""
+        """Return whether a statement has the same column and the same continuation as before."""
         first, last, _ = self._statements[index]
         behind = start + last - first
         if start - content.rfind("\n", 0, start) != first - self.content.rfind("\n", 0, first):
@@ -174,7 +174,7 @@ class KnownStatements:
         return places
 
     def _is_elsewhere(self, operation: Operation) -> bool:
-        """Whether a statement, or what is around it, is in the new version already."""
+        """Return whether an operation, or one around it, is already in the new version."""
         around: Operation | None = operation
         while around is not None:
             if around in self._taken:
@@ -183,7 +183,7 @@ class KnownStatements:
         return False
 
     def take(self, found: Taken) -> None:
-        """Move a statement out of the last version."""
+        """Move a statement out of the previous version."""
         around = found.operation.parent_op()
         while around is not None and around.name != FUNCTION:
             around = around.parent_op()
@@ -197,7 +197,7 @@ class KnownStatements:
                 operation.operands[number] = value
 
     def leave(self, function: Operation) -> None:
-        """Leave a function as it is: the new version has it whole."""
+        """Mark a function as reused as a whole, so that no statements are taken from it."""
         self._taken.add(function)
 
 
@@ -206,17 +206,17 @@ _BEGINS = re.compile(
     r"|\}|\"?[a-zA-Z_]\w*\.[\w.$]+|return\b",
     re.ASCII,
 )
-"""How the next statement, or the end of the block, begins."""
+"""The start of the next statement, or the end of the block."""
 
 
 def _is_within(operation: Operation, dialects: Sequence[str]) -> bool:
-    """Whether operations of these dialects are around one, and at most a module around them."""
+    """Return whether the enclosing operations are of these dialects, below at most one module."""
     around = operation.parent_op()
     for dialect in reversed(dialects[1:]):
         if around is None or around.name.partition(".")[0] != dialect:
             return False
         around = around.parent_op()
-    # What was read as a part of a statement that was left out is nowhere.
+    # Operations parsed as part of a discarded statement have no module.
     return isinstance(around, ModuleOp) and around.parent is None
 
 

@@ -1,4 +1,4 @@
-"""The outline of a text: its symbols, as they are nested."""
+"""The outline of a text: its symbols and their nesting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .known_functions import Extent
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An operation that defines a symbol, or a module; offsets are those of the file."""
+    """A symbol or module in the outline; offsets are relative to the file."""
 
     name: str
     detail: str
@@ -27,7 +27,7 @@ class Entry:
 
 
 def outline(analysis: Analysis) -> list[Entry]:
-    """The symbols of a text."""
+    """Return the outline of a text."""
     found: list[Entry] = []
     for piece in analysis.pieces:
         if piece.module is not None:

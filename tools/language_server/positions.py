@@ -1,4 +1,4 @@
-"""Places in a text as an editor counts them: lines, and units of an encoding within a line."""
+"""Convert offsets to the editor's positions: lines, and code units of an encoding."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 _UNIT_BYTES = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
 
 Position = tuple[int, int]
-"""A line and a character in it, both counted from zero."""
+"""A line and a character in it, both zero-based."""
 
 
 class Positions:
-    """Offsets of a text as positions, and back."""
+    """Converts offsets of a text to positions and back."""
 
     def __init__(self, text: str, encoding: str = "utf-16") -> None:
         self.text = text
@@ -22,13 +22,13 @@ class Positions:
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
 
     def position(self, offset: int) -> Position:
-        """Where an offset is."""
+        """Return the position of an offset."""
         offset = max(0, min(offset, len(self.text)))
         line = bisect_right(self._starts, offset) - 1
         return line, self._units(self.text[self._starts[line] : offset])
 
     def offset(self, line: int, character: int) -> int:
-        """The offset of a position; one behind the end of its line is that end."""
+        """Return the offset of a position; clamped to the end of its line."""
         if line < 0 or line >= len(self._starts):
             return 0 if line < 0 else len(self.text)
         start = self._starts[line]
@@ -45,7 +45,7 @@ class Positions:
         return offset
 
     def replaced(self, start: Position, end: Position, text: str) -> str:
-        """The text with another one between two positions."""
+        """Return the text with the part between two positions replaced."""
         first, last = self.offset(*start), self.offset(*end)
         return self.text[:first] + text + self.text[max(first, last) :]
 

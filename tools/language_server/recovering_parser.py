@@ -1,7 +1,7 @@
-"""A parser that goes on behind an error, for texts that are being written.
+"""A parser that continues after errors, for texts that are being edited.
 
-A statement with an error is left out, and reading goes on at the next one. What it would have
-defined is taken to be whatever is asked for, so that one error does not become many.
+A statement with an error is skipped, and parsing continues at the next one. Values that it would
+have defined are assumed to have any type, so that one error does not cause many others.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from .known_functions import (
 from .known_statements import KnownStatements
 
 MOST_FAILURES = 200
-"""Nobody reads more errors of one text."""
+"""The maximum number of errors reported for one text."""
 
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|[{}\n]')
-"""What matters when a statement is skipped; a brace in a string or comment does not."""
+"""The tokens that matter when skipping a statement; braces in strings and comments do not."""
 
 _STATEMENT = re.compile(
     r"[ \t]*(?:%[\w$.-]+(?::\d+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::\d+)?)*[ \t]*=(?!=)"
     r"|\"?[a-zA-Z_]\w*\.[\w.$]+|(?:return|module)\b|[#!][\w$.-]+[ \t]*=|\^[\w$.-]+)",
     re.ASCII,
 )
-"""How a line begins on which a statement does."""
+"""The start of a line on which a statement begins."""
 
 _RESULTS = re.compile(r"%([\w$.-]+)", re.ASCII)
 _SYMBOL = re.compile(r"@([\w$.-]+)", re.ASCII)
@@ -58,11 +58,11 @@ _AT_TOP = (
 
 
 class Cancelled(Exception):
-    """Nobody wants the result any more."""
+    """The result is no longer needed."""
 
 
 class RecoveringParser(SourceParser):
-    """Reads all that can be read; `failures` has what cannot."""
+    """Parses everything that is valid; `failures` are the errors."""
 
     def __init__(
         self,
@@ -80,19 +80,19 @@ class RecoveringParser(SourceParser):
         self._function_line = ""
         self._alias_texts: tuple[str, ...] = ()
         self.taken: set[Operation] = set()
-        """Functions of the last version of the text, whose text is as it was."""
+        """Functions reused from the previous version of the text."""
         self.marks: list[Mark] = []
         self.failures: list[ParseError] = []
         self.places = Places()
         self.replaced: dict[SSAValue, SSAValue] = {}
-        """What values that were used before their definition turned out to be."""
+        """The values that replaced forward references."""
         self.lost_symbols: set[str] = set()
-        """Symbols whose definitions are in statements that were left out."""
+        """Symbols whose definitions were skipped."""
         self._lost_values: set[str] = set()
         self._lost_aliases: set[str] = set()
 
     def parse_what_can_be(self) -> ModuleOp | None:
-        """Read to the end; `None` if not even a part makes sense. Raises Cancelled."""
+        """Parse to the end; return `None` if no module results. Raises Cancelled."""
         try:
             operations = self._parse_top_level()
             self._reject_undefined_values()
@@ -110,7 +110,7 @@ class RecoveringParser(SourceParser):
     # Statements
 
     def parse_optional_operation(self) -> Operation | None:
-        """The next operation that can be read, if there is one before the end of the block."""
+        """Return the next valid operation before the end of the block, if there is one."""
         while True:
             if self._is_cancelled():
                 raise Cancelled
@@ -136,7 +136,7 @@ class RecoveringParser(SourceParser):
         return kind in (_ENDS if self._depth else _AT_TOP)
 
     def parse_operation(self) -> Operation:
-        """Read an operation, and keep where it is."""
+        """Read an operation and record its extent."""
         start, first = self.pos, self.places.mark()
         known = self._known.at(self.source.content, start, self._alias_texts)
         if known is not None and self._is_usable(known, start):
@@ -154,7 +154,7 @@ class RecoveringParser(SourceParser):
         return operation
 
     def _is_usable(self, known: KnownFunction, start: int) -> bool:
-        """Whether a known function has its statements yet, and stands as far to the right."""
+        """Return whether a known function still has its statements and is at the same column."""
         was, now = known.operation.location, self._location(start)
         if isinstance(was, FileLineColLoc) and isinstance(now, FileLineColLoc):
             alike = was.column == now.column
@@ -163,9 +163,9 @@ class RecoveringParser(SourceParser):
         return alike and known.operation not in self._last_statements.hollow
 
     def _take(self, known: KnownFunction, start: int) -> Operation:
-        """A function as it was read of the last version of the text, now at `start`."""
+        """Reuse a function of the previous version at offset `start`."""
         operation = known.operation
-        # A look that was given up may have left it outside of any block.
+        # A cancelled analysis may have left it outside of any block.
         if operation.parent is not None:
             operation.detach()
         self._last_statements.leave(operation)
@@ -176,7 +176,7 @@ class RecoveringParser(SourceParser):
         return operation
 
     def _take_statement(self, start: int) -> Operation | None:
-        """A statement as it was read of the last version of the text, if it is known."""
+        """Reuse a statement of the previous version, if it is known."""
         last = self._last_statements
         if last.aliases != self._alias_texts:
             return None
@@ -205,17 +205,17 @@ class RecoveringParser(SourceParser):
         return operation
 
     def statements(self) -> KnownStatements:
-        """The statements that were read without an error, for the next version of the text."""
+        """Return the statements parsed without errors, for the next version of the text."""
         if self._own_statements is None:
             self._own_statements = KnownStatements(self.source.content, self._alias_texts)
-            # Of what an alias was that was lost, nobody is told twice.
+            # Errors about lost aliases are not recorded, so their statements look correct.
             if not self._lost_aliases and len(self.failures) < MOST_FAILURES:
                 failures = [each.span.start for each in self.failures]
                 self._own_statements.fill(self.places, self.replaced, failures)
         return self._own_statements
 
     def functions(self) -> list[KnownFunction]:
-        """The functions that were read without an error, for the next version of the text."""
+        """Return the functions parsed without errors, for the next version of the text."""
         failures = [each.span.start for each in self.failures]
         content = self.source.content
         return known_functions(content, self.marks, self.places, self.replaced, failures)
@@ -223,7 +223,7 @@ class RecoveringParser(SourceParser):
     def parse_optional_punctuation(
         self, punctuation: PunctuationSpelling
     ) -> PunctuationSpelling | None:
-        """As elsewhere, but that the end of the text closes all regions."""
+        """Read a punctuation token; the end of the text closes all regions."""
         if punctuation == "}" and self._current_token.kind is MLIRTokenKind.EOF:
             self._fail(ParseError(self._current_token.span, "expected '}' before the end"))
             return punctuation
@@ -233,7 +233,7 @@ class RecoveringParser(SourceParser):
         operations: list[Operation] = []
         while (kind := self._current_token.kind) is not MLIRTokenKind.EOF:
             if kind not in _AT_TOP:
-                # There may be none, but an alias or the end behind one that was skipped.
+                # There may be no operation after a skipped one, but an alias or the end.
                 operation = self.parse_optional_operation()
                 operations += [operation] if operation is not None else []
                 continue
@@ -256,7 +256,7 @@ class RecoveringParser(SourceParser):
     def resolve_operand(
         self, operand: UnresolvedOperand, type: AttributeInvT
     ) -> SSAValue[AttributeInvT]:
-        """The value of that name; one that was lost has any type."""
+        """Return the value of a name; a lost value has any type."""
         name = operand.operand_name
         if name in self._lost_values and name not in self.ssa_values:
             value = cast("SSAValue[AttributeInvT]", ForwardDeclaredValue(type))
@@ -266,7 +266,10 @@ class RecoveringParser(SourceParser):
         return value
 
     def parse_optional_operand(self, type: Attribute | None = None) -> SSAValue | None:  # pyright: ignore
-        """The value of a name. xDSL 0.73 has no type to ask for: what was lost is a condition."""
+        """Return the value of a name, if there is one.
+
+        xDSL 0.73 passes no type; a lost value is then taken as a condition (i1).
+        """
         start, name = self.pos, self._current_token.text[1:]
         is_lost = name in self._lost_values and name not in self.ssa_values
         if type is not None or is_lost:
@@ -330,7 +333,7 @@ class RecoveringParser(SourceParser):
         )
 
     def _restore(self, scope: tuple[Any, ...], start: int) -> None:
-        """Be again in the scope of a statement that was not read to its end."""
+        """Return to the scope of a statement that was not parsed to its end."""
         defined = list(self._defined_names)
         (
             self._depth,
@@ -353,7 +356,7 @@ class RecoveringParser(SourceParser):
         del self._parser_state.dialect_stack[dialects:]
 
     def _skip(self, start: int) -> None:
-        """Go on at the statement behind one that begins at `start`."""
+        """Continue parsing at the next statement after the one that begins at `start`."""
         content = self.source.content
         line = content[start : max(content.find("\n", start), start)] or content[start:]
         head, equals, _ = line.partition("=")
@@ -370,7 +373,7 @@ class RecoveringParser(SourceParser):
                 self._fail(failure)
 
     def _next_statement(self, start: int) -> int:
-        """Where a statement or the end of the block comes behind a statement's start."""
+        """Return the offset of the next statement, or of the end of the block, after `start`."""
         content, depth = self.source.content, 0
         margin = _indentation(content, content.rfind("\n", 0, start) + 1)
         for piece in _PIECE.finditer(content, start):

@@ -1,7 +1,7 @@
 """`mesh-lsp`: the Language Server Protocol over standard input and output.
 
-One thread looks at texts, so that the protocol is answered meanwhile. What it is at is given up as
-soon as the text changes.
+Texts are analysed on a separate thread, so that the protocol stays responsive. An analysis is
+cancelled as soon as its text changes.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ from .recovering_parser import Cancelled
 from .shardings import Shardings, find_shardings
 
 QUIET_SECONDS = 0.15
-"""How long nothing must be typed before the text is looked at."""
+"""The time without edits in seconds before a text is analysed."""
 
 STACK_BYTES = 64 << 20
-"""Nested texts recurse; memory is taken only as it is used."""
+"""The stack size of the analysis thread, for deep recursion. Memory is only used as needed."""
 
 Result = TypeVar("Result")
 
 
 class Document:
-    """A text that is open in the editor, and what is known of it."""
+    """A text that is open in the editor, with its analysis."""
 
     def __init__(self, uri: str, text: str, number: int, encoding: str) -> None:
         self.uri = uri
         self.number = number
-        """The version of the text, as the editor counts."""
+        """The version of the text according to the editor."""
         self.positions = Positions(text, encoding)
         self.analysis: Analysis | None = None
         self.task: asyncio.Task[Analysis] | None = None
         self.is_outdated = threading.Event()
-        """Set when the text that is looked at is no longer that of the editor."""
+        """Set when the text being analysed is no longer the editor's text."""
         self._shardings: dict[int, tuple[Piece, Shardings]] = {}
 
     @property
     def name(self) -> str:
-        """The path of the file."""
+        """Return the path of the file."""
         return to_fs_path(self.uri) or self.uri
 
     def change(self, change: Any, encoding: str) -> None:
-        """Take an edit over."""
+        """Apply an edit."""
         place: lsp.Range | None = getattr(change, "range", None)
         text: str = change.text
         if place is not None:
@@ -68,7 +68,7 @@ class Document:
         self.positions = Positions(text, encoding)
 
     def shardings(self, piece: Piece, find: Callable[[], Shardings]) -> Shardings:
-        """Where the values of a piece are, which takes time once."""
+        """Return the shardings of a piece, computed once per piece by `find`."""
         known = self._shardings.get(id(piece))
         if known is None or known[0] is not piece:
             self._shardings = {id(piece): (piece, find())}
@@ -76,7 +76,7 @@ class Document:
 
 
 class MeshServer(LanguageServer):
-    """The server, with what it knows of open documents."""
+    """The server and its open documents."""
 
     def __init__(self) -> None:
         super().__init__("mesh-lsp", version("mesh-opt"))  # pyright: ignore[reportUnknownMemberType]
@@ -88,16 +88,16 @@ class MeshServer(LanguageServer):
 
     @property
     def encoding(self) -> str:
-        """What the editor counts characters in."""
+        """Return the encoding in which the editor counts characters."""
         encoding = self.workspace.position_encoding
         return str(getattr(encoding, "value", encoding) or "utf-16")
 
     def in_thread(self, function: Callable[..., Result], *arguments: Any) -> asyncio.Future[Result]:
-        """Do something that takes time."""
+        """Run a slow function on the analysis thread."""
         return asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
 
     def look_at(self, document: Document, delay: float) -> None:
-        """Analyse the text of a document after a while, unless it changes again."""
+        """Analyse a document after a delay, unless it changes again."""
         document.is_outdated.set()
         if document.task is not None:
             document.task.cancel()
@@ -124,7 +124,7 @@ class MeshServer(LanguageServer):
         return analysis
 
     def _publish_fault(self, document: Document, fault: Exception) -> None:
-        """Say that we broke down, which must not look as if the text were right."""
+        """Publish an internal error, since no diagnostics would mean that the text is correct."""
         start = lsp.Position(0, 0)
         shown = lsp.Diagnostic(lsp.Range(start, start), fault_text("mesh-lsp", fault).strip())
         self.text_document_publish_diagnostics(
@@ -132,7 +132,7 @@ class MeshServer(LanguageServer):
         )
 
     async def analysis_of(self, uri: str) -> tuple[Document, Analysis] | None:
-        """What is known of the text as it is now."""
+        """Return the document and the analysis of its current text; `None` if it is not open."""
         document = self.documents.get(uri)
         while document is not None and document.task is not None:
             task = document.task
@@ -144,7 +144,7 @@ class MeshServer(LanguageServer):
         return None
 
     def shardings_of(self, document: Document, piece: Piece) -> Shardings:
-        """Where the values of a piece are."""
+        """Return the shardings of a piece."""
 
         def find() -> Shardings:
             return find_shardings(piece.module, self.context, piece.broken)
@@ -183,7 +183,7 @@ _SEVERITIES = {
 
 
 def range_of(positions: Positions, extent: Extent) -> lsp.Range:
-    """An extent of a text in the terms of the protocol."""
+    """Convert an extent to a range of the protocol."""
     return lsp.Range(
         _position(positions.position(extent.start)), _position(positions.position(extent.end))
     )
@@ -194,7 +194,7 @@ def _position(position: Position) -> lsp.Position:
 
 
 def new_server() -> MeshServer:
-    """A server with all its features."""
+    """Return a server with all features registered."""
     server = MeshServer()
     _keep_documents(server)
     _answer_at_names(server)
@@ -206,7 +206,7 @@ def new_server() -> MeshServer:
 def _keep_documents(server: MeshServer) -> None:
     @server.feature(lsp.INITIALIZED)
     async def initialized(params: lsp.InitializedParams) -> None:
-        # All dialects are imported before the first completion asks for their operations.
+        # Import all dialects before the first completion needs their operations.
         await asyncio.sleep(1)
         await server.in_thread(server.operations.all)
 
@@ -278,7 +278,7 @@ def _complete(server: MeshServer) -> None:
         lsp.CompletionOptions(trigger_characters=[".", "%", "@", "#", "!"]),
     )
     async def completion(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
-        # Typing does not wait for an analysis: names of the last one are good enough.
+        # Do not wait for an analysis while typing: the names of the last one suffice.
         document = server.documents.get(params.text_document.uri)
         if document is None:
             return []
@@ -343,5 +343,5 @@ def _symbol(positions: Positions, entry: Entry) -> lsp.DocumentSymbol:
 
 
 def serve() -> None:
-    """Serve the editor that has started this process, until it ends."""
+    """Serve the editor that started this process, until it ends."""
     new_server().start_io()

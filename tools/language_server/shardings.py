@@ -1,4 +1,4 @@
-"""Where the values of a text would be: shardings after propagation, and the remarks on them."""
+"""Shardings of the values of a text after propagation, with the remarks on them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ...sharding.local_shape import local_shape
 from ...sharding.sharding import Sharding
 
 MOST_OPERATIONS = 20_000
-"""Larger programs are not propagated while they are written."""
+"""Larger programs are not propagated while they are edited."""
 
 Shape = tuple[int | None, ...]
 Line = tuple[int, int]
-"""A line and a column of a source."""
+"""A 1-based line and column of a source."""
 
 _PASSES = (
     "convert-stablehlo-to-linalg",
@@ -39,23 +39,23 @@ _PASSES = (
 
 @dataclass(slots=True)
 class Shardings:
-    """By the place of an operation in the text, what is known of its values."""
+    """The shardings of values and remarks, by the position of operations in the text."""
 
     shardings: dict[tuple[Line, str, int], tuple[Shape, Sharding]] = field(
         default_factory=dict[tuple[Line, str, int], tuple[Shape, Sharding]]
     )
-    """The word is `argument` or `result`."""
+    """Keys are (position, `argument` or `result`, index)."""
     remarks: dict[Line, list[Remark]] = field(default_factory=dict[Line, list[Remark]])
     failure: OperationError | None = None
-    """Why there are no shardings: annotations that make no sense."""
+    """The error in the annotations because of which there are no shardings."""
 
     def of(self, value: SSAValue) -> tuple[Shape, Sharding] | None:
-        """The whole shape and the sharding of a value, as its producer leaves it."""
+        """Return the global shape and the sharding of a value, as its producer leaves it."""
         key = _key(value)
         return None if key is None else self.shardings.get(key)
 
     def why(self, value: SSAValue) -> list[Remark]:
-        """The remarks on a value."""
+        """Return the remarks on a value."""
         key = _key(value)
         if key is None:
             return []
@@ -84,7 +84,7 @@ def _key(value: SSAValue) -> tuple[Line, str, int] | None:
 
 
 def find_shardings(module: ModuleOp | None, context: Context, broken: set[Operation]) -> Shardings:
-    """Propagate the annotations of a copy of a program, without the functions that are `broken`."""
+    """Propagate shardings in a copy of a program, without the functions in `broken`."""
     found = Shardings()
     if module is None:
         return found
@@ -113,7 +113,7 @@ def find_shardings(module: ModuleOp | None, context: Context, broken: set[Operat
     except OperationError as failure:
         found.failure = failure
     except Exception:
-        # The text is not finished: passes may expect what is not there yet.
+        # Passes may fail on an incomplete program.
         return found
     return found
 
@@ -127,7 +127,7 @@ def _shardings(module: ModuleOp) -> Iterator[tuple[SSAValue, Shape, Sharding]]:
             annotation = annotation_of(operation, grids)
             source = annotation.source
             while isinstance(owner := source.owner, Operation) and owner.name == SHARD:
-                # The annotation itself is a value of the text, too.
+                # The result of an annotation is a value of the text, too.
                 yield source, tensor_shape(source) or (), annotation.sharding
                 source = owner.operands[0]
             yield source, tensor_shape(source) or (), annotation.sharding
@@ -148,7 +148,7 @@ def _of_boundaries(function: FuncOp) -> Iterator[tuple[SSAValue, Shape, Sharding
 
 
 def describe(shape: Shape, sharding: Sharding, element_bytes: int | None) -> str:
-    """Bytes, whole and on each device, and a picture."""
+    """Describe a sharding: bytes in total and per device, and a device map."""
     local = local_shape(shape, sharding)
     lines: list[str] = []
     if element_bytes is not None:

@@ -1,1 +1,1 @@
-"""A page that shows what a pipeline did to a program."""
+"""An HTML report on the stages of a pipeline."""

@@ -1,4 +1,4 @@
-"""The graph of a function for a report: its operations, and which read what others compute."""
+"""The dataflow graph of a function for a report."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ...ir.regions import values_read
 from ...passes.sharding.annotations.access import GET_SHARDING, SHARD, SHARDING
 
 ARGUMENT = "argument"
-"""What a node for an argument is called."""
+"""The name of argument nodes."""
 
 _CHEAP = frozenset({"arith.constant", "tensor.empty", "linalg.fill", "builtin.unrealized_cast"})
-"""What every device has without computing: it would hide what matters."""
+"""Operations that are omitted because they cost nothing and clutter the graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
     """An operation, or an argument of the function.
 
-    - `line`: the number of the line that it begins on;
-    - `name`: of the operation;
-    - `type`: of its first result, empty if it has none;
-    - `reads`: the numbers of the nodes that it reads.
+    - `line`: the number of its first line;
+    - `name`: the operation's name;
+    - `type`: the type of its first result, empty if it has none;
+    - `reads`: the numbers of the nodes that define its operands.
     """
 
     line: int
@@ -36,9 +36,9 @@ class Node:
 
 
 def function_graphs(module: ModuleOp, lines: Mapping[Operation, int]) -> dict[str, list[Node]]:
-    """The nodes of every function by its name, readers behind what they read.
+    """Return the nodes of each function by name, in topological order.
 
-    An annotation is no node: it says where the tensor is that its source computes.
+    Sharding annotations have no nodes; their results count as the annotated value.
     """
     graphs: dict[str, list[Node]] = {}
     for operation in module.walk():

@@ -1,7 +1,7 @@
 """The part of a report's script that draws the graph of a function.
 
-Nodes stand in layers, each below what it reads. Only what can be seen is drawn, so that functions
-of thousands of operations scroll without a stutter.
+Nodes are arranged in layers, each below its operands. Only the visible part is drawn, so that
+functions with thousands of operations scroll smoothly.
 """
 
 from __future__ import annotations

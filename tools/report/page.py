@@ -1,4 +1,4 @@
-"""The page: a template in HTML, and what was recorded as JSON in it."""
+"""The HTML page of a report: a template with the recorded data as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .tiles import draw_tiles
 from .time_script import TIME_SCRIPT
 
 MOST_EVENTS = 20_000
-"""Events of a run that are shown: a page of about two megabytes."""
+"""The maximum number of timeline events shown; they take about two megabytes."""
 
 _SCRIPT = GRAPH_SCRIPT + SCRIPT.replace("/* times */", TIME_SCRIPT)
 
@@ -63,17 +63,16 @@ _PAGE = """\
 def render_page(
     title: str, stages: Sequence[RecordedStage], timeline: Timeline | None = None
 ) -> str:
-    """The page about some stages, and about runs if there were any, whole: it needs no network and
-    no other file."""
+    """Return the self-contained HTML page on stages, and on a timeline of runs if given."""
     found = {**_data(stages), "times": None if timeline is None else _times(timeline)}
     data = json.dumps(found, separators=(",", ":"), ensure_ascii=False)
-    # Nothing in a program may end the element that holds it.
+    # A `</script>` in the program must not end the element that contains the data.
     data = data.replace("<", "\\u003c")
     return _PAGE.format(title=escape(title), style=STYLE, script=_SCRIPT, data=data)
 
 
 def _times(timeline: Timeline) -> dict[str, Any] | None:
-    """When devices did what, in microseconds from the first event on."""
+    """Return the timeline as JSON data, in microseconds since the first event."""
     spans, names = timeline.spans(), timeline.rows()
     if not spans:
         return None
@@ -94,7 +93,7 @@ def _times(timeline: Timeline) -> dict[str, Any] | None:
 
 
 class _Numbers:
-    """Texts that occur often, by number."""
+    """Assigns numbers to texts that occur repeatedly."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
@@ -103,7 +102,7 @@ class _Numbers:
         return self._known.setdefault(text, len(self._known))
 
     def texts(self) -> list[str]:
-        """All texts in the order of their numbers."""
+        """Return the texts in the order of their numbers."""
         return list(self._known)
 
 
@@ -162,9 +161,9 @@ def _cost(name: str, cost: Cost) -> dict[str, Any]:
 
 @contextmanager
 def recorded_pipeline(module: ModuleOp) -> Generator[StageRecorder]:
-    """Record a pipeline, of which the recorder is to be an observer.
+    """Yield a recorder, to be used as an observer of a pipeline on the module.
 
-    Remarks go on to where they went before.
+    Remarks also go to their previous sink.
     """
     recorder = StageRecorder(module)
     with remarks_also_to(recorder.remark):

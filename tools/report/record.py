@@ -1,4 +1,4 @@
-"""What a report shows, taken down while passes run."""
+"""Record the data of a report while passes run."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from ..quiet_observer import QuietObserver
 from .graph import Node, function_graphs
 
 MOST_OPERATIONS = 20_000
-"""The costs of larger programs are not counted at every stage."""
+"""Costs of larger programs are not computed at every stage."""
 
 LONGEST_LINE = 2_000
-"""Characters of a line that are shown: constants may have millions."""
+"""The maximum length of a line shown; constants may have millions of characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRemark:
-    """A decision of a pass."""
+    """A remark of a pass."""
 
     category: str
     message: str
@@ -55,9 +55,9 @@ class RecordedStage:
     name: str
     lines: list[str]
     places: dict[int, list[str]]
-    """By the number of a line, where in the input its operation comes from."""
+    """The input positions of each line's operation, by line number."""
     sends: dict[int, tuple[str, float | None]]
-    """By the number of a line, the collective in it and the bytes that a device sends."""
+    """The collective in a line and the bytes that a device sends, by line number."""
     shardings: list[PlacedGroup]
     costs: dict[str, Cost]
     graphs: dict[str, list[Node]]
@@ -66,14 +66,14 @@ class RecordedStage:
 
 
 class StageRecorder(QuietObserver):
-    """Takes down the program before all passes and after each, and the remarks that are made."""
+    """Records the program before the pipeline and after each pass, and remarks."""
 
     def __init__(self, module: ModuleOp) -> None:
         self.stages = [_recorded("input", module)]
         self._remarks: list[RecordedRemark] = []
 
     def remark(self, remark: Remark) -> None:
-        """Take a remark down: it belongs to the pass that runs now."""
+        """Record a remark for the pass that is running."""
         notes = [f" ({note.message})" for note in remark.notes]
         message = f"{remark.message}{''.join(notes)}"
         found = RecordedRemark(remark.category, message, str(place_of(remark.operation) or ""))
@@ -81,7 +81,7 @@ class StageRecorder(QuietObserver):
             self._remarks.append(found)
 
     def after(self, current: ModulePass, operation: Operation) -> None:
-        """Take the program down."""
+        """Record the program after the pass."""
         root = root_of(operation)
         if isinstance(root, ModuleOp):
             symbol = symbol_name(operation) if operation is not root else None
@@ -91,13 +91,13 @@ class StageRecorder(QuietObserver):
 
 
 class _LinePrinter(ModulePrinter):
-    """Prints, and remembers in which line each operation begins."""
+    """A printer that records the line of each operation."""
 
     def __init__(self) -> None:
         super().__init__(PrintStyle(hex_larger=16))
         self._main = self._text
         self.line = 0
-        """How many lines are complete."""
+        """The number of complete lines."""
         self.operations: list[tuple[int, Operation]] = []
 
     def print_string(self, text: str, *, indent: int | None = None) -> None:
@@ -121,7 +121,7 @@ def _recorded(name: str, module: ModuleOp) -> RecordedStage:
         printer.print_op(module)
     text = printer.finish()
     lines = [line[:LONGEST_LINE] for line in text.rstrip("\n").split("\n")]
-    # Aliases stand above the program.
+    # Alias definitions precede the program.
     above = text.count("\n") - printer.line
     places: dict[int, list[str]] = {}
     sends: dict[int, tuple[str, float | None]] = {}
@@ -151,7 +151,7 @@ def _layouts(module: ModuleOp) -> list[EncodedTensor]:
 
 
 def _measured(module: ModuleOp, size: int) -> tuple[list[PlacedGroup], dict[str, Cost]]:
-    """Shardings and costs, as far as the program lets them be known."""
+    """Return shardings and costs, as far as they can be computed."""
     shardings: list[PlacedGroup] = []
     costs: dict[str, Cost] = {}
     try:
@@ -159,7 +159,7 @@ def _measured(module: ModuleOp, size: int) -> tuple[list[PlacedGroup], dict[str,
         if size <= MOST_OPERATIONS:
             costs = module_costs(module)
     except (OperationError, VerifyException):
-        pass  # Between two passes a program may say what only the next one makes sense of.
+        pass  # Between two passes, a program may be in a state that only the next pass understands.
     return shardings, costs
 
 
@@ -171,7 +171,7 @@ def _sent(operation: Operation) -> float | None:
 
 
 def _places_in(location: Attribute) -> Iterator[str]:
-    """All positions in files that a location names."""
+    """Yield all file positions in a location."""
     match location:
         case FileLineColLoc():
             yield f"{location.filename.data}:{location.line.data}:{location.column.data}"

@@ -1,4 +1,4 @@
-"""The script of a report: two stages side by side, a value followed through all, and tables."""
+"""The script of a report: side-by-side stages, a value followed through all stages, and tables."""
 
 from __future__ import annotations
 

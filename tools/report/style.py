@@ -1,4 +1,4 @@
-"""The style sheet of a report: dark or light as the reader's system is, or as the reader says."""
+"""The style sheet of a report: dark or light by system setting or by choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layout of an encoded tensor as a picture of its tiles."""
+"""Draw the tiles of an encoded tensor's layout."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ...passes.encoding.encoding_report import EncodedTensor
 from ...tiling.packed_layouts import DYNAMIC_TILE, PackedLayout
 
 MOST_TILES = 10
-"""Of a dimension with more tiles, the first ones and the last are drawn."""
+"""The maximum number of tiles drawn per dimension: the first ones and the last one."""
 
 _CELL = 22
 
 
 def draw_tiles(row: EncodedTensor) -> str:
-    """A tensor cut into the tiles of its layout, in HTML; padding is hatched."""
+    """Return an HTML picture of a tensor with the tiles of its layouts; padding is dashed."""
     pictures = [_draw(row.shape, layout) for layout in row.packed if not layout.is_identity]
     caption = f"<div>{escape(row.tensor)} on {escape(row.device)}: {escape(row.layout)}</div>"
     return caption + "".join(pictures)
 
 
 def _draw(shape: Sequence[int], layout: PackedLayout) -> str:
-    """The tensor by the last two of the dimensions that have tiles: rows, and columns."""
+    """Draw the last two tiled dimensions of a tensor as rows and columns."""
     tiled = sorted(zip(layout.inner_positions, layout.inner_tiles, strict=True))[-2:]
     axes = [_Axis(shape[dimension], tile) for dimension, tile in tiled]
     rows = axes[0] if len(axes) == 2 else _Axis(1, 1)
@@ -45,7 +45,7 @@ def _draw(shape: Sequence[int], layout: PackedLayout) -> str:
 
 
 class _Axis:
-    """The tiles of a dimension: which are drawn, and how much of each holds elements."""
+    """The tiles of a dimension: which ones are drawn, and how much of each holds elements."""
 
     def __init__(self, size: int, tile: int) -> None:
         is_open = size == DYNAMIC_INDEX or tile in (DYNAMIC_TILE, 0)
@@ -58,7 +58,7 @@ class _Axis:
         self.label = f"{extent} by {each}" + ("" if is_open else f": {count} tiles")
 
     def filled(self, tile: int) -> float:
-        """The part of a tile that is no padding."""
+        """Return the fraction of a tile that is not padding."""
         return max(0.0, min(1.0, self._size / self._tile - tile))
 
 

@@ -1,4 +1,4 @@
-"""The part of a report's script that draws what devices did in a run, and when."""
+"""The part of a report's script that draws the timeline of each device."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Custom forms of xDSL's operations that lose something there, each naming the gap it closes."""
+"""Custom forms of xDSL's operations where xDSL's own are incomplete; each module says why."""

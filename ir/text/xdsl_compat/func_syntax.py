@@ -1,9 +1,9 @@
-"""Custom forms of xDSL's operations that lose something there, read and printed whole.
+"""Parsers and printers that replace xDSL's for `func.func` and exact `arith` operations.
 
-xDSL 0.74 drops the attributes of arguments of function declarations, both when it reads and when
-it prints `func.func private @f(tensor<4xf32> {x.a = 1 : i32})`. The definition itself is fine,
-and other passes look for xDSL's class, so the two directions are mended here and the class stays.
-The forms of loops are in `scf_syntax.py`.
+xDSL 0.74 drops the argument attributes of function declarations, both when it parses and when it
+prints `func.func private @f(tensor<4xf32> {x.a = 1 : i32})`. Other passes look for xDSL's op class,
+so the class is kept and only parsing and printing are replaced. The forms of loops are in
+`scf_syntax.py`.
 """
 
 from __future__ import annotations
@@ -90,14 +90,14 @@ def _attributes_of_values(
 
 
 def is_mended_function(operation: Operation) -> bool:
-    """Whether an operation is a declaration whose arguments or results have attributes."""
+    """Return whether an op is a declaration with argument or result attributes."""
     properties = operation.properties
     has_body = any(region.blocks for region in operation.regions)
     return not has_body and ("arg_attrs" in properties or "res_attrs" in properties)
 
 
 def print_function(printer: Printer, operation: Operation) -> None:
-    """Print a declaration of a function after its name."""
+    """Print a function declaration after its name."""
     from xdsl.dialects.func import FuncOp
 
     assert isinstance(operation, FuncOp)
@@ -128,7 +128,7 @@ def _print_types(
 
 
 def _lazily(module: str, name: str) -> Callable[..., Any]:
-    """A function of a module beside this one, which is imported when it is first called."""
+    """Return a function that imports a sibling module at its first call."""
 
     def call(*arguments: object) -> Any:
         return getattr(import_module(module, __package__), name)(*arguments)
@@ -137,7 +137,7 @@ def _lazily(module: str, name: str) -> Callable[..., Any]:
 
 
 def _parse_exact(parser: Parser, name: str) -> Operation:
-    """Read an integer division or shift, which may say that nothing is lost, after its name."""
+    """Read an integer division or shift with an optional `exact` flag, after its name."""
     unresolved = [parser.parse_unresolved_operand()]
     parser.parse_punctuation(",")
     unresolved.append(parser.parse_unresolved_operand())
@@ -165,7 +165,7 @@ UNKNOWN_PROPERTIES: dict[str, tuple[str, ...]] = {
     "func.call_indirect": ("arg_attrs", "res_attrs"),
     "scf.execute_region": ("no_inline",),
 }
-"""Properties of MLIR that the operation of that name lacks here; they are kept as attributes.
+"""Properties in MLIR that xDSL's operations lack. They are kept as discardable attributes.
 
 None of them changes what is computed.
 """
@@ -181,15 +181,15 @@ PARSERS: dict[str, Callable[[Parser], Operation]] = {
     "scf.reduce": _lazily(_LOOPS, "parse_reduce"),
     "scf.while": _lazily(_LOOPS, "parse_while"),
 }
-"""By operation name: reads the operation after its name."""
+"""Parsers by operation name; they read the operation after its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class MendedForm:
-    """How operations of a name are printed, if this form is for them."""
+    """A printer of an operation's custom form, and which operations it applies to."""
 
     print: Callable[[Printer, Operation], None]
-    """Prints what comes after the name of the operation."""
+    """Prints what follows the name of the operation."""
     applies: Callable[[Operation], bool] = lambda operation: True
 
 
@@ -199,7 +199,7 @@ PRINTERS: dict[str, MendedForm] = {
     "scf.parallel": MendedForm(_lazily(_LOOPS, "print_parallel")),
     "scf.reduce": MendedForm(_lazily(_LOOPS, "print_reduce")),
 }
-"""Forms to print, by operation name."""
+"""Printers of custom forms, by operation name."""
 
 WITHOUT_ATTRIBUTES = frozenset({"arith.cmpf", "arith.cmpi", "tensor.empty"})
-"""xDSL's operations whose custom forms leave out attributes that are not their own."""
+"""xDSL's operations whose custom forms omit discardable attributes."""

@@ -1,9 +1,9 @@
-"""Custom forms of xDSL's `scf` operations that read or print less than MLIR's.
+"""Custom forms of `scf` operations, for which xDSL's support less than MLIR's.
 
-xDSL 0.74 has none for `scf.parallel`, wants parentheses around single types and arguments where
-MLIR does not, takes an empty region for one without a terminator, forgets the attributes of
-`scf.execute_region`, and prints its region without a terminator that cannot be left out. The
-classes stay, since other passes look for them.
+xDSL 0.74 has none for `scf.parallel`. It requires parentheses around single types and arguments,
+takes an empty region for one without a terminator, drops the attributes of `scf.execute_region`,
+and prints its region without the required terminator. The op classes are kept because other passes
+look for them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _resolve_assignments(
 
 
 def _parse_region(parser: Parser, arguments: Sequence[Parser.Argument] | None = None) -> Region:
-    """Read a region whose terminator may be left out if it yields nothing."""
+    """Read a region whose terminator may be omitted if it yields nothing."""
     region = parser.parse_region(arguments)
     _terminate(region, scf.YieldOp)
     return region
@@ -127,7 +127,7 @@ def parse_execute_region(parser: Parser) -> Operation:
 
 
 def print_execute_region(printer: Printer, operation: Operation) -> None:
-    """Print the whole of a `scf.execute_region`, which has no terminator to leave out."""
+    """Print a `scf.execute_region` after its name, with the terminator, which is required."""
     printer.print_string(" ")
     if operation.results:
         printer.print_string("-> (")
@@ -230,7 +230,7 @@ def print_parallel(printer: Printer, operation: Operation) -> None:
 
 
 def parse_reduce(parser: Parser) -> Operation:
-    """Read a `scf.reduce` after its name; there are commas between its regions."""
+    """Read a `scf.reduce` after its name; its regions are separated by commas."""
     operands: Sequence[SSAValue] = ()
     regions: list[Region] = []
     position = parser.pos

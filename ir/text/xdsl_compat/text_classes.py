@@ -1,6 +1,6 @@
-"""What a lexer of text derives from.
+"""Base classes of the lexer, compatible with xDSL 0.73 and 0.74.
 
-Since xDSL 0.74 these classes have a parameter, text or bytes; those of 0.73 are for text alone.
+Since 0.74 they have a type parameter, text or bytes; in 0.73 they are for text only.
 """
 
 from __future__ import annotations
