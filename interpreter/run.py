@@ -124,8 +124,7 @@ def run_processes(
     grid: Grid | None,
     devices: Sequence[str] | None,
 ) -> list[list[Array]]:
-    """Run a function on checked inputs: on each device of a grid, or on one device without a grid.
-    """
+    """Run a function on checked inputs: on each device of a grid, or on one if `grid` is `None`."""
     processes: list[Process] = []
     for process, arguments in enumerate(inputs):
         memory = provide(program.module, devices, grid, process)

@@ -72,8 +72,7 @@ def _with_halos(
 
 
 def _neutral(shard: Array, kind: ReductionKind, value_type: Attribute) -> Array:
-    """Return a term that leaves a reduction's result unchanged: zeros for a sum, `shard` for a
-    maximum.
+    """Return a term that does not change a reduction: zeros for a sum, `shard` for a maximum.
 
     Raises ValueError if there is none.
     """
