@@ -77,9 +77,7 @@ def _map(
 def _over_rows(
     torch: Any, graph_module: Any, node: Any, importer: Importer, called: str, loop: Any
 ) -> list[str] | None:
-    """Convert a scan to a loop that carries a counter and the results, and writes a row
-    per step.
-    """
+    """Convert a scan to a loop that carries a counter and the results: one row per step."""
     body, state, rows, others = loop
     if not all(_is_known(torch, each) for each in (*state, *rows, *others)):
         return None
