@@ -179,7 +179,10 @@ class Compiled:
         return self._outputs.value(results[len(self._written) :])
 
     def reference(self, *inputs: Any, **keywords: Any) -> Any:
-        """Run the program before all passes in the interpreter. Updates nothing in place."""
+        """Run the program before all passes in the interpreter. Updates nothing in place.
+
+        Raises as a call does.
+        """
         arrays = self._arrays(self._tensors(inputs, keywords))
         results = self._tensors_of(self.program[MAIN].reference(arrays))
         return self._outputs.value(results[len(self._written) :])

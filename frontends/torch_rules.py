@@ -20,6 +20,7 @@ from ..ir.rules import Rules
 Decompositions = Mapping[Any, Callable[..., Any]]
 
 decomposition = Rules[Callable[..., Any]]()
+"""The rules by operation name; as a decorator it registers a rule."""
 
 
 class _LeftAsItIs(Exception):

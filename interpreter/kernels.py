@@ -147,7 +147,10 @@ def tied_argument(op: Operation, index: int) -> int | None:
 
 
 def entry_export(op: Operation, frame: Frame) -> Operation | None:
-    """Return the export that a dispatch names (the first of several); `None` if undefined."""
+    """Return the export that a dispatch names (the first of several); `None` if undefined.
+
+    Raises OperationError if the dispatch names none.
+    """
     return frame.device.program.lookup(op, _entry_name(op))
 
 
@@ -200,7 +203,10 @@ def run_kernel(
     arguments: Sequence[Value],
     frame: Frame,
 ) -> Routine:
-    """Run a kernel: once for each workgroup if it reads its workgroup ID, otherwise once."""
+    """Run a kernel: once for each workgroup if it reads its workgroup ID, otherwise once.
+
+    Raises OperationError if the number of arguments differs.
+    """
     entry = body.blocks[0]
     if len(entry.args) != len(arguments):
         raise OperationError(
@@ -288,7 +294,10 @@ def part_sizes(shape: Sequence[int], parts: Sequence[slice]) -> tuple[int, ...]:
 
 
 def as_part(op: Operation, value: Array, sizes: tuple[int, ...]) -> Array:
-    """Reshape a stored value to the slice it is stored to; its type may drop unit dimensions."""
+    """Reshape a stored value to the slice it is stored to; its type may drop unit dimensions.
+
+    Raises OperationError if the element counts differ.
+    """
     if value.size != prod(sizes):
         check_stored_shape(op, value.shape, sizes)
     return value.reshape(sizes)

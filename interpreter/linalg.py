@@ -94,7 +94,10 @@ def packed_shape(
     *,
     is_padded: bool,
 ) -> tuple[int, ...]:
-    """Return the shape of the result of a `pack` into a tensor of shape `target`."""
+    """Return the shape of the result of a `pack` into a tensor of shape `target`.
+
+    Raises OperationError if the tiles have no room for the source, or padding is missing.
+    """
     counts = list(_full_shape(op, shape, target, tiles, is_padded=is_padded))
     for axis, tile in zip(integers(op, "inner_dims_pos"), tiles, strict=True):
         counts[axis] //= tile

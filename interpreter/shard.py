@@ -394,7 +394,8 @@ def halo_exchanges(
     """Return the dimensions with halos, the axes to exchange each along, and its low and high size.
 
     Later dimensions come first. An exchange includes the halos that earlier exchanges have filled,
-    so that corners reach the diagonal neighbours.
+    so that corners reach the diagonal neighbours. Raises OperationError if there are not two sizes
+    per split dimension.
     """
     sizes = mixed(op, "static_halo_sizes", dynamic)
     split = [(d, axes) for d, axes in enumerate(integer_lists(op, "split_axes")) if axes]

@@ -172,7 +172,10 @@ def slice_of(
 def read_slice(
     op: Operation, shape: Sequence[int], groups: Sequence[Sequence[Value]]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Return the offsets, sizes and strides of a slice; `groups` are the dynamic ones."""
+    """Return the offsets, sizes and strides of a slice; `groups` are the dynamic ones.
+
+    Raises OperationError if their number differs from the rank of `shape`.
+    """
     offsets, sizes, strides = (
         mixed(op, name, dynamic) for name, dynamic in zip(SLICE_LISTS, groups, strict=True)
     )
@@ -192,7 +195,10 @@ def _extract_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Re
 
 
 def kept_axes(op: Operation) -> tuple[int, ...]:
-    """Return the dimensions of a slice that its result keeps: its type may drop unit dimensions."""
+    """Return the dimensions of a slice that its result keeps: its type may drop unit dimensions.
+
+    Raises OperationError if the result's shape is not such a reduction.
+    """
     sizes, expected = integers(op, "static_sizes"), static_shape(op.results[0].type) or ()
     kept = kept_dimensions(sizes, expected)
     if kept is None:
@@ -213,7 +219,10 @@ def _insert_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
 def insert_slice(
     op: Operation, source: Value, target: Value, groups: Sequence[Sequence[Value]]
 ) -> Array:
-    """Return a copy of a tensor with a slice overwritten; `groups` as in `read_slice`."""
+    """Return a copy of a tensor with a slice overwritten; `groups` are the dynamic bounds.
+
+    Raises OperationError if the slice is out of bounds or has another shape.
+    """
     result = np.array(target)
     value = np.asarray(source)
     offsets, sizes, strides = read_slice(op, result.shape, groups)

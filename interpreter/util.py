@@ -112,7 +112,7 @@ def _global(op: Operation, name: str, frame: Frame) -> Operation:
 def _initial_value(definition: Operation) -> Value:
     value, value_type = attribute(definition, "initial_value"), required(definition, "type")
     if not holds_numbers(value_type):
-        # A device or another thing that programs only pass around.
+        # A device or another opaque value that programs only pass around.
         return value if value is not None else definition
     if value is None:
         return np.zeros(static_shape(value_type) or (), dtype_of(value_type))
