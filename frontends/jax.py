@@ -143,8 +143,8 @@ class Compiled:
     def __call__(self, *arguments: Any, **keywords: Any) -> Tree:
         """Run on the devices of the mesh, with global arrays as inputs and results.
 
-        Raises ValueError for arguments of another tree, and InputError and ExecutionError as a
-        function of a program does.
+        Raises ValueError for arguments of another tree, and InputError and ExecutionError as
+        `mesh_opt.api.Function` does.
         """
         jax = _jax()
         inputs = self._inputs(jax, arguments, keywords)

@@ -171,7 +171,7 @@ class Compiled:
         Buffers, parameters and inputs that the module writes in place are updated.
 
         Raises TypeError for inputs that it was not compiled for, and InputError and ExecutionError
-        as a function of a program does.
+        as `mesh_opt.api.Function` does.
         """
         tensors = self._tensors(inputs, keywords)
         results = self._tensors_of(self._entry.run(self._arrays(tensors)))
@@ -343,7 +343,7 @@ def _open_sizes(
 
 
 def _fits(name: str, pattern: str) -> bool:
-    # Compare first: the name `inputs[0]` is not a pattern that matches itself.
+    # Compare first: as a pattern, the name `inputs[0]` does not match itself.
     return name == pattern or fnmatchcase(name, pattern)
 
 
