@@ -1,1 +1,1 @@
-"""Measurements: `python -m benchmarks.<name>` from the root of the repository."""
+"""Benchmarks. Run one with `python -m benchmarks.<name>` from the root of the repository."""

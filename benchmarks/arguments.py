@@ -1,4 +1,4 @@
-"""The command line of benchmarks: `--help` says what one measures, and runs nothing."""
+"""Command lines of benchmarks: `--help` says what a benchmark measures, and runs nothing."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import argparse
 
 
 def parser_of(about: str | None) -> argparse.ArgumentParser:
-    """A parser that describes a benchmark by the docstring of its module, line by line."""
+    """Return a parser with the docstring of a benchmark as description, lines unchanged."""
     return argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
 
 
 def is_quick(about: str | None) -> bool:
-    """Whether `--quick` is given, the only option of a benchmark about which `about` tells."""
+    """Parse the options of a benchmark that has only `--quick`; return whether it is given."""
     parser = parser_of(about)
     parser.add_argument("--quick", action="store_true", help="smaller programs and fewer runs")
     return bool(parser.parse_args().quick)

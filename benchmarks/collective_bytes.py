@@ -1,4 +1,4 @@
-"""The bytes that each device of a partitioned program sends, by ring algorithms."""
+"""Count the bytes that each device of a partitioned program sends with ring algorithms."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from xdsl.ir import Operation
 
 
 def collective_bytes(module: Operation) -> float:
-    """The sum over all collectives of a module. Loops count once.
+    """Return the bytes that a device sends in all collectives of a module. Loops count once.
 
-    Raises ValueError for a collective of a tensor whose size is not known.
+    Raises ValueError for a collective on a tensor of dynamic size.
     """
     total = 0.0
     for operation in module.walk():

@@ -1,19 +1,24 @@
-"""Collectives over threads, over our MPI communicator, and MPI's own, in one run.
+"""Compare collectives on threads, on our MPI communicator, and MPI's own, in one run.
 
     python -m benchmarks.collectives [--devices 4] [--rounds 3]
     python -m benchmarks.collectives --overlap [--devices 2] [--rounds 3]
 
-Each round measures threads and then, in ranks of their own, MPI; figures are medians over the
-rounds of the time of one collective in microseconds. "loop" is one of many in a compiled program
-on threads, and "call" a call of a program with one, whole arrays in and out. "mpi" is MPI's own
-collective, "mpi loop" ours in a compiled program, "mpi call" one from Python. Loops and MPI's own
-are the least of several tries, which take turns.
+Each round measures threads and then, in separate ranks, MPI. Figures are the median over the rounds
+of the time of one collective in microseconds. Columns:
+
+- "loop": one of many collectives in a compiled program on threads;
+- "call": a call of a program with one collective, with global arrays as inputs and results;
+- "mpi": MPI's own collective;
+- "mpi loop": our collective in a compiled program on ranks;
+- "mpi call": our collective, called from Python.
+
+Times of loops and of MPI's own collectives are the least of several tries, which alternate.
 
 `--overlap` measures collectives that run while kernels do: an all-gather and a product that does
-not need it, each alone and both; and the same with devices of which one after the other comes late
-to the all-gather, by as long as a product takes. What can be hidden is waiting: for who is late,
-and for messages that something else than the cores moves. Copies in memory take the cores' time.
-With more devices than cores, times are those of an oversubscribed machine.
+not depend on it, each alone and both. It also measures devices that take turns in entering the
+all-gather late, by the time of a product. Overlap can hide waiting: for a late device, and for
+messages that hardware other than the cores moves. Copies in memory take time on the cores. With
+more devices than cores, the times are those of an oversubscribed machine.
 """
 
 from __future__ import annotations
@@ -36,13 +41,13 @@ from mesh_opt.runtime.collectives import Collective, Group
 from mesh_opt.runtime.communicator import Communicator
 
 SIZES = [1 << 10, 1 << 13, 1 << 16, 1 << 20, 1 << 23]
-"""Bytes that each device contributes to an all-reduce, and that an all-gather gathers."""
+"""Bytes that each device contributes to an all-reduce, and that an all-gather returns."""
 
 TRIES = 5
-"""Of ours and of MPI's own, in turns."""
+"""Measurements of ours and of MPI's own collectives, which alternate."""
 
 OVERLAP_TURNS = 10
-"""Of each loop in which collectives run while kernels do."""
+"""Iterations of each loop that measures overlap."""
 
 Times = dict[str, float]
 
@@ -89,7 +94,7 @@ func.func @main(%a: tensor<{own}xf32>, %n: index) -> tensor<1xf32> {{
 
 
 class Loop:
-    """A compiled program that carries out a collective as often as it is told."""
+    """A compiled program that runs a collective a given number of times."""
 
     def __init__(self, text: str, inputs: Sequence[npt.NDArray[np.float32]], backend: str) -> None:
         self._run = compile(text, "", backend=backend, stages=False)["main"]
@@ -98,7 +103,7 @@ class Loop:
 
     @staticmethod
     def of(kind: str, devices: int, size: int, backend: str) -> Loop:
-        """A loop over one collective."""
+        """Compile a loop over one collective."""
         whole = size // 4
         own = whole if kind == "all_reduce" else whole // devices
         axis = "" if kind == "all_reduce" else " gather_axis = 0"
@@ -106,7 +111,7 @@ class Loop:
         return Loop(text, [np.ones(own, np.float32)], backend)
 
     def seconds(self, count: int) -> float:
-        """The time of a call with so many."""
+        """Return the time of a call with `count` iterations, in seconds."""
         start = time.perf_counter()
         self._run(*self._inputs, count)
         return time.perf_counter() - start
@@ -162,12 +167,12 @@ OVERLAPS = {
         OF_GATHER.replace("{n}", "2"),
     ),
 }
-"""What a turn does. `late`: device 0 comes late to the first all-gather and device 1 to the second;
-a product does not need the first one."""
+"""The body of an iteration. In `late`, device 0 enters the first all-gather late and device 1 the
+second; a product does not depend on the first one."""
 
 OVERLAP_SIZES = ((1 << 16, 128), (1 << 18, 256), (1 << 20, 512), (1 << 22, 1024), (1 << 23, 512))
-"""Bytes gathered, and rows and columns of the factors of a product: as in a layer, the bytes of one
-factor, and at last an all-gather of more."""
+"""Bytes that are gathered, and rows and columns of the factors of a product. The bytes are those of
+one factor, as in a layer; the last all-gather is larger."""
 
 
 def measure_overlap(devices: int, backend: str) -> Times:
@@ -206,7 +211,7 @@ def measure_threads(devices: int) -> Times:
 
 
 def measure_rank() -> None:
-    """One MPI rank: prints its times as JSON if it is the first."""
+    """Measure in one MPI rank; the first rank prints the times as JSON."""
     from mesh_opt.runtime.mpi import MpiCommunicator
     from mpi4py import MPI
 
@@ -245,7 +250,7 @@ def measure_mpi(devices: int, *options: str) -> Times:
 
 
 def measure_overlap_on_rank(devices: int) -> None:
-    """One MPI rank: prints its times as JSON if it is the first."""
+    """Measure overlap in one MPI rank; the first rank prints the times as JSON."""
     from mpi4py import MPI
 
     times = measure_overlap(devices, "mpi")
@@ -254,7 +259,7 @@ def measure_overlap_on_rank(devices: int) -> None:
 
 
 def show_overlap(devices: int, rounds: int) -> None:
-    """A row for each size and engine: the last two columns are of what would hide all waiting."""
+    """Print a row per engine and size. The last two columns are ratios to perfect overlap."""
     found = [
         (
             measure_overlap(devices, "numba"),

@@ -1,4 +1,4 @@
-"""The multiplications and additions that products of tensors take each device."""
+"""Count the multiplications and additions of tensor products on each device."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from xdsl.ir import Operation
 
 
 def contraction_work(module: Operation) -> int:
-    """The sum over all products of a module with static shapes. Loops count once.
+    """Return the sum over all products of a module with static shapes. Loops count once.
 
-    A product has two inputs or more, and a loop that sums.
+    An operation is a product if it has at least two inputs and a reduction loop.
     """
     return sum(map(_work, module.walk()))
 

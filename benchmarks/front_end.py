@@ -1,9 +1,9 @@
-"""The front end against plain xDSL, and against itself on larger programs.
+"""Compare the front end with plain xDSL, and with itself on larger programs.
 
     python -m benchmarks.front_end [--quick]
 
-Every ratio is of two measurements taken in turns in one run, in CPU time, the best of several.
-Figures are only worth something on a machine that does nothing else.
+Every ratio is of two measurements that alternate in one run: the least CPU time of several tries.
+The figures are meaningful only on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LINEAR_TARGET = 1.3
 
 
 def main() -> int:
-    """Measure and print; the exit code says whether every target was met."""
+    """Measure and print; return 0 if every target was met, otherwise 1."""
     quick = is_quick(__doc__)
     met = [start_up(3 if quick else 9)]
     met += [parsing(name, 2_000 if quick else 10_000) for name in GENERATORS]
@@ -51,7 +51,7 @@ GENERATORS: dict[str, Callable[[int], str]] = {"arith": arithmetic, "linalg": st
 
 
 def start_up(runs: int) -> bool:
-    """Reading and printing a small file, as processes: mesh-opt against xdsl-opt."""
+    """Compare processes that read and print a small file: mesh-opt against xdsl-opt."""
     folder = Path(sys.executable).parent
     best = {"mesh-opt": float("inf"), "xdsl-opt": float("inf")}
     with tempfile.TemporaryDirectory() as temporary:
@@ -71,7 +71,7 @@ def start_up(runs: int) -> bool:
 
 
 def parsing(name: str, operations: int, runs: int = 4) -> bool:
-    """Reading one program: our parser against xDSL's, dialects loaded before."""
+    """Compare our parser with xDSL's on one program, with the dialects already loaded."""
     text = GENERATORS[name](operations)
     ours_context, theirs_context = new_context(), _xdsl_context()
     ours = theirs = float("inf")
@@ -91,7 +91,7 @@ def parsing(name: str, operations: int, runs: int = 4) -> bool:
 
 
 def linearity(name: str, sizes: tuple[int, ...], runs: int = 2) -> bool:
-    """Time per operation of each stage as programs grow; the largest against the one before."""
+    """Compare the time per operation of each stage on the largest two of several programs."""
     context = new_context()
     met = True
     table: dict[str, list[float]] = {"parse": [], "verify": [], "print": []}

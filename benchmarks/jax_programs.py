@@ -1,11 +1,11 @@
-"""Small annotated JAX programs, and what Shardy and XLA make of them, as JSON.
+"""Print small annotated JAX programs, and the cost of Shardy's and XLA's partitions, as JSON.
 
-Runs in a Python that has JAX, apart from the package: `python jax_programs.py TOKENS...`. For each
-program and number of tokens it prints the program as linalg with `sdy` shardings, the KiB that
-each device sends by ring algorithms after Shardy's partitioner and after XLA's, and how many
-multiplications and additions it does in products of tensors.
+Runs in a Python that has JAX, outside of the package: `python jax_programs.py TOKENS...`. For each
+program and number of tokens it prints the program as linalg with `sdy` shardings. For Shardy's and
+XLA's partitioners it prints the KiB that each device sends with ring algorithms, and the
+multiplications and additions that it does in tensor products.
 
-The mesh is dp=2 x tp=4, everything is f32.
+The mesh is dp=2 x tp=4, and all floats are f32.
 """
 
 # pyright: basic
@@ -78,7 +78,7 @@ def attention(x, wq, wk, wv, wo):
 
 
 def rotated(x):
-    """Rotary position embedding of `[batch, heads, tokens, width]`."""
+    """Apply a rotary position embedding to `[batch, heads, tokens, width]`."""
     half = x.shape[-1] // 2
     angles = jnp.arange(x.shape[-2])[:, None] / 10000 ** (jnp.arange(half) / half)
     cosine, sine, first, second = jnp.cos(angles), jnp.sin(angles), x[..., :half], x[..., half:]
@@ -99,7 +99,7 @@ def rotary_attention(x, wq, wk, wv, wo):
 
 
 def decode(x, keys, values, wq, wk, wv, wo):
-    """One token for each sequence, with caches `[batch, heads, tokens, width]`."""
+    """Decode one token per sequence, with caches `[batch, heads, tokens, width]`."""
     batch, width = x.shape
     place = keys.shape[2] // 3
 
@@ -139,7 +139,7 @@ def cross_entropy(x, w, y):
 
 
 def programs(tokens):
-    """Name -> (function, shapes, shardings of arguments, sharding of the result)."""
+    """Return, by name: function, shapes, shardings of the arguments, sharding of the result."""
     x, w1, w2 = f32(tokens, WIDTH), f32(WIDTH, HIDDEN), f32(HIDDEN, WIDTH)
     batch, square, row = f32(BATCH, tokens, WIDTH), f32(WIDTH, WIDTH), f32(WIDTH)
     columns, rows, both = P(None, "tp"), P("tp"), P(("dp", "tp"))
@@ -224,7 +224,7 @@ def programs(tokens):
 
 
 def random_program(seed):
-    """A few operations on a few matrices, with some of the arguments annotated."""
+    """Return a random program: a few operations on matrices, some arguments annotated."""
     generator = random.Random(seed)
     extents = (8, 16, 64)
     shapes = [tuple(generator.choices(extents, k=2)) for _ in range(generator.randint(2, 4))]
@@ -268,7 +268,7 @@ def random_program(seed):
 
 
 def single_operations():
-    """Name -> (function, shapes) of programs that are one operation in StableHLO."""
+    """Return, by name: function and shapes of programs of one StableHLO operation."""
     x, y, cube = f32(8, 16), f32(16, 4), f32(2, 8, 16)
     return {
         "matmul": (lambda a, b: a @ b, (x, y)),
@@ -292,7 +292,7 @@ def single_operations():
 
 
 def rules():
-    """For each single operation Shardy's rule, and the operation as linalg."""
+    """Return Shardy's rule for each single operation, and the operation as linalg."""
     pipeline = (
         "builtin.module(inline,symbol-dce,canonicalize,func.func(sdy-populate-op-sharding-rules))"
     )
@@ -322,7 +322,7 @@ def run_passes(lowered, pipeline):
 
 
 def sent(kind, held, n):
-    """Bytes that one device sends; `held` is what it has afterwards."""
+    """Return the bytes that one device sends; `held` is the size of its result in bytes."""
     share = (n - 1) / n
     return {
         "all_gather": held * share,
@@ -382,12 +382,12 @@ def xla_bytes(text):
 
 
 def dimension_parts(text):
-    """Into how many parts each dimension is split, from `[{"dp"}, {}]`."""
+    """Return into how many parts each dimension is split, from `[{"dp"}, {}]`."""
     return [prod(axes_in(each)) for each in re.findall(r"\{(.*?)\}", text)]
 
 
 def shardy_work(text):
-    """Multiplications and additions of one device's products in Shardy's output."""
+    """Count the multiplications and additions of one device's products in Shardy's output."""
     split = {}
     total = 0
     for name, found in re.findall(
@@ -417,12 +417,12 @@ def shardy_work(text):
 
 
 def xla_work(text):
-    """Multiplications and additions of one device's products in XLA's output."""
+    """Count the multiplications and additions of one device's products in XLA's output."""
     shapes = {
         name: [int(n) for n in shape.split(",") if n]
         for name, shape in re.findall(r"(%[\w.-]+) = \w+\[([\d,]*)\]", text)
     }
-    # Parameters of computations are listed without their sign.
+    # The parameter list of a computation omits the % of names.
     shapes |= {
         f"%{name}": [int(n) for n in shape.split(",") if n]
         for name, shape in re.findall(r"([\w.-]+): \w+\[([\d,]*)\]", text)

@@ -1,4 +1,4 @@
-"""What `benchmarks.kernels` measures: programs, their inputs, and the same in NumPy or JAX."""
+"""Cases of `benchmarks.kernels`: programs, their inputs, and references in NumPy or JAX."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Case:
 
     - `text`: the program in MLIR, for us and for IREE;
     - `inputs`: shapes and element types of random inputs;
-    - `reference`: the same on arrays, with NumPy or `jax.numpy` and `jax` as the first two
-      arguments (the second is `None` for NumPy), `None` for programs that only IREE reads;
-    - `numpy`: whether NumPy has what the reference needs;
-    - `multiply_adds`: those in `f32`, where they alone bound the time: of large products;
-    - `is_memory_bound`: whether reading the inputs and writing the result does.
+    - `reference`: the same computation on arrays. Its first two arguments are NumPy and `None`, or
+      `jax.numpy` and `jax`; `None` for programs that only IREE reads;
+    - `numpy`: whether NumPy can run the reference;
+    - `multiply_adds`: the number of f32 multiply-adds if they bound the time, as in large products;
+    - `is_memory_bound`: whether reading the inputs and writing the result bounds the time.
     """
 
     text: str
@@ -35,27 +35,27 @@ class Case:
 
 
 LARGE_PRODUCT = 1000
-"""Rows, columns and depth from which on a product is large."""
+"""A product is large if its rows, columns and depth all exceed this."""
 
 
 def f32(*shapes: tuple[int, ...]) -> tuple[tuple[tuple[int, ...], str], ...]:
-    """Inputs of `f32`."""
+    """Return inputs of `f32`."""
     return tuple((shape, F32) for shape in shapes)
 
 
 def tensor(shape: tuple[int, ...], element: str = "f32") -> str:
-    """A tensor type."""
+    """Return the text of a tensor type."""
     return f"tensor<{'x'.join(map(str, (*shape, element)))}>"
 
 
 def program(arguments: list[str], result: str, body: str) -> str:
-    """A function `main` of `%a`, `%b`, ... that returns `%r`."""
+    """Return the text of a function `main` of `%a`, `%b`, ... that returns `%r`."""
     given = ", ".join(f"%{chr(97 + i)}: {kind}" for i, kind in enumerate(arguments))
     return f"func.func @main({given}) -> {result} {{\n{body}\n  return %r : {result}\n}}"
 
 
 def filled(result: str, element: str, value: str) -> str:
-    """`%i`, a tensor of one value."""
+    """Return the text that defines `%i`, a tensor filled with one value."""
     return f"""  %z = arith.constant {value} : {element}
   %e = tensor.empty() : {result}
   %i = linalg.fill ins(%z : {element}) outs(%e : {result}) -> {result}"""
@@ -69,7 +69,7 @@ def product(
     source: str = "f32",
     total: str = "f32",
 ) -> str:
-    """A named product of two tensors, with zeros as initial values."""
+    """Return a program with a named product of two tensors and a zero initial value."""
     a, b, r = tensor(left, source), tensor(right, source), tensor(out, total)
     zero = "0.0" if total.startswith("f") else "0"
     body = f"""{filled(r, total, zero)}
@@ -78,7 +78,7 @@ def product(
 
 
 def matmul(rows: int, depth: int, columns: int) -> Case:
-    """A product of matrices."""
+    """Return a matrix product."""
     shapes = (rows, depth), (depth, columns)
     text = product("matmul", *shapes, (rows, columns))
     return Case(
@@ -91,7 +91,7 @@ def matmul(rows: int, depth: int, columns: int) -> Case:
 
 
 def narrow_matmul(size: int, source: str, dtype: str, total: str, wide: str) -> Case:
-    """A product of narrow numbers that is summed in wide ones."""
+    """Return a product of narrow numbers that accumulates in a wide type."""
     shape = (size, size)
     return Case(
         product("matmul", shape, shape, shape, source, total),
@@ -102,14 +102,14 @@ def narrow_matmul(size: int, source: str, dtype: str, total: str, wide: str) -> 
 
 
 def batch_matmul(batch: int, rows: int, depth: int, columns: int) -> Case:
-    """Products of the matrices of a batch."""
+    """Return a batched matrix product."""
     shapes = (batch, rows, depth), (batch, depth, columns)
     text = product("batch_matmul", *shapes, (batch, rows, columns))
     return Case(text, f32(*shapes), lambda np, jax, a, b: np.matmul(a, b))
 
 
 def transposed_matmul(rows: int, depth: int, columns: int) -> Case:
-    """A product whose right operand lies column by column."""
+    """Return a product whose right operand is stored column by column."""
     a, b, r = tensor((rows, depth)), tensor((columns, depth)), tensor((rows, columns))
     maps = ("(d0, d2)", "(d1, d2)", "(d0, d1)")
     spelled = ", ".join(f"affine_map<(d0, d1, d2) -> {each}>" for each in maps)
@@ -125,7 +125,7 @@ def transposed_matmul(rows: int, depth: int, columns: int) -> Case:
 
 
 def convolution(size: int, channels: int, features: int, window: int = 3) -> Case:
-    """A 2-d convolution in NHWC without padding."""
+    """Return a 2-d convolution in NHWC without padding."""
     padded = size + window - 1
     image, kernel = (1, padded, padded, channels), (window, window, channels, features)
     text = product("conv_2d_nhwc_hwcf", image, kernel, (1, size, size, features))
@@ -138,7 +138,7 @@ def convolution(size: int, channels: int, features: int, window: int = 3) -> Cas
 
 
 def depthwise(size: int, channels: int, window: int = 3) -> Case:
-    """A convolution of each channel with a window of its own."""
+    """Return a convolution of each channel with its own window."""
     padded = size + window - 1
     image, kernel = (1, padded, padded, channels), (window, window, channels)
     text = product("depthwise_conv_2d_nhwc_hwc", image, kernel, (1, size, size, channels))
@@ -157,7 +157,7 @@ def depthwise(size: int, channels: int, window: int = 3) -> Case:
 
 
 def elementwise(lines: list[str], reference: Callable[..., Any], size: int = 1 << 20) -> Case:
-    """A chain of operations on `%a` and `%b`."""
+    """Return a chain of elementwise operations on `%a` and `%b`."""
     kind = tensor((size,))
     body = "\n".join(f"  {line} : {kind}" for line in lines)
     return Case(
@@ -170,7 +170,7 @@ def elementwise(lines: list[str], reference: Callable[..., Any], size: int = 1 <
 
 
 def reduction(rows: int, columns: int, dimension: int) -> Case:
-    """Sums along a dimension."""
+    """Return sums along a dimension."""
     source, result = tensor((rows, columns)), tensor(((columns, rows)[dimension],))
     body = f"""{filled(result, "f32", "0.0")}
   %r = linalg.reduce ins(%a : {source}) outs(%i : {result}) dimensions = [{dimension}]
@@ -187,7 +187,7 @@ def reduction(rows: int, columns: int, dimension: int) -> Case:
 
 
 def softmax(rows: int, columns: int) -> Case:
-    """Softmax of each row."""
+    """Return a softmax of each row."""
     kind = tensor((rows, columns))
     body = f"""  %e = tensor.empty() : {kind}
   %r = linalg.softmax dimension(1) ins(%a : {kind}) outs(%e : {kind}) -> {kind}"""
@@ -200,7 +200,7 @@ def softmax(rows: int, columns: int) -> Case:
 
 
 def transpose(shape: tuple[int, ...], permutation: tuple[int, ...]) -> Case:
-    """Dimensions in another order."""
+    """Return a permutation of dimensions."""
     source, result = tensor(shape), tensor(tuple(shape[each] for each in permutation))
     body = f"""  %e = tensor.empty() : {result}
   %r = linalg.transpose ins(%a : {source}) outs(%e : {result}) permutation = {list(permutation)}"""
@@ -213,7 +213,7 @@ def transpose(shape: tuple[int, ...], permutation: tuple[int, ...]) -> Case:
 
 
 def model(name: str) -> Case:
-    """A model of the tests, with random inputs."""
+    """Return a model of the tests with random inputs."""
     text = (MODELS / f"{name}.mlir").read_text(encoding="utf-8")
     signature = text[text.index("@main") :].split("->")[0]
     arguments = re.findall(r"%arg\d+: tensor<([\dx]+)xf32>", signature)

@@ -1,7 +1,7 @@
-"""JAX and IREE for `benchmarks.kernels`, in a Python that has them, on `--workers N` threads.
+"""Run JAX and IREE for `benchmarks.kernels`, in a Python that has them, on `--workers N` threads.
 
-Reads lines `prepare PEER CASE`, `run PEER REPEATS` and `versions - -`, and answers with a line
-each: `ok`, the least seconds of a run, names and versions, or `failed`.
+Reads lines `prepare PEER CASE`, `run PEER REPEATS` and `versions - -`. Answers each with a line:
+`ok`, the least seconds of a run, names and versions, or `failed`.
 """
 
 # pyright: basic
@@ -15,7 +15,7 @@ from importlib.metadata import version
 
 from benchmarks.thread_count import keep_to_cpus, workers
 
-# JAX has as many threads as there are CPUs for the process.
+# JAX starts one thread per CPU that the process may use.
 keep_to_cpus(workers())
 if workers() == 1:
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -33,7 +33,7 @@ from benchmarks.kernel_cases import CASES
 
 
 def inputs(case):
-    """Random inputs, the same in every process."""
+    """Return random inputs, the same in every process."""
     rng = np.random.default_rng(0)
     return [
         rng.integers(-9, 9, shape).astype(dtype)
@@ -44,7 +44,7 @@ def inputs(case):
 
 
 def prepare(peer, case):
-    """A function that runs a case with a peer once."""
+    """Return a function that runs a case once with a peer."""
     if peer == "jax":
         if case.reference is None:
             raise ValueError("JAX does not read MLIR")
@@ -80,7 +80,7 @@ def prepare(peer, case):
 
 
 def main():
-    """Answer requests until there are no more."""
+    """Answer requests until the input ends."""
     ready = {}
     for line in sys.stdin:
         command, peer, rest = line.rstrip("\n").split(" ", 2)

@@ -1,17 +1,17 @@
-"""Native kernels against NumPy, JAX and IREE, on one thread each or on several.
+"""Compare native kernels with NumPy, JAX and IREE, on one thread each or on several.
 
     MESH_OPT_PEERS_PYTHON=... python -m benchmarks.kernels --rounds 9 --only matmul --workers 2
 
-One table in one run: ours as it is and after `compile`, NumPy, and JAX and IREE where the Python
-of the peers has them, below the machine and the versions. A round runs each once after the other;
-the figures are the least milliseconds of all rounds, and `ratio` is the best of the others over the
-better of ours: larger is better. `limit` is the share of what the machine can do, measured in the
-same run by code of our own JIT: of multiply-adds in large products of `f32`, of copies where memory
-bounds the time. Run it on a machine that does nothing else; all processes keep to
-as many CPUs as they have threads.
+Prints the machine and all versions, then a table: our kernels without passes (`plain`) and after
+`compile`, NumPy, and JAX and IREE if the Python of the peers has them. A round runs all of them in
+turn. Figures are the least milliseconds of all rounds; `ratio` is the best of the others over the
+better of ours, so that larger is better. `limit` is the share of the machine's peak, measured in
+the same run by code of our JIT: of multiply-adds for large f32 products, of copies where memory
+bounds the time. Run it on an otherwise idle machine. All processes are bound to as many CPUs as
+they have threads.
 """
 
-# Libraries count CPUs when they are loaded.
+# Libraries count CPUs when they are loaded: bind the process before importing them.
 # ruff: noqa: E402
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ COLUMNS = ("plain", "compile", "numpy", "jax", "iree")
 
 
 def inputs(case: Case) -> list[np.ndarray]:
-    """Random inputs, the same in every process."""
+    """Return random inputs, the same in every process."""
     rng = np.random.default_rng(0)
     return [
         in_whole_lines(
@@ -65,9 +65,9 @@ def inputs(case: Case) -> list[np.ndarray]:
 
 
 def in_whole_lines(array: np.ndarray) -> np.ndarray:
-    """A copy that begins with a cache line, as the results of all do.
+    """Return a copy that starts at a cache line, as the results of all frameworks do.
 
-    NumPy's begin anywhere: then vectors lie across two lines, and copies take a third longer.
+    NumPy's arrays start anywhere: vectors then cross cache lines, and copies take a third longer.
     """
     memory = np.empty(array.nbytes + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
@@ -77,7 +77,7 @@ def in_whole_lines(array: np.ndarray) -> np.ndarray:
 
 
 class Peers:
-    """The process with JAX and IREE."""
+    """The process that runs JAX and IREE."""
 
     def __init__(self, python: str | None) -> None:
         self._process = None
@@ -92,7 +92,7 @@ class Peers:
             )
 
     def ask(self, *words: str) -> str:
-        """The answer to a request."""
+        """Return the answer to a request; `failed` if there is no process."""
         if self._process is None or self._process.stdin is None or self._process.stdout is None:
             return "failed"
         self._process.stdin.write(" ".join(words) + "\n")
@@ -107,7 +107,7 @@ class Peers:
 
 
 def seconds(run: Run, repeats: int) -> float:
-    """The least time of a few runs."""
+    """Return the least time of several runs, in seconds."""
     best = float("inf")
     for _ in range(repeats):
         start = time.perf_counter()
@@ -117,7 +117,7 @@ def seconds(run: Run, repeats: int) -> float:
 
 
 def runners(case: Case, given: list[np.ndarray]) -> tuple[dict[str, Run], int]:
-    """What runs in this process, checked against each other, and the bytes of the result."""
+    """Return functions to measure in this process, with checked results, and the result's bytes."""
     found: dict[str, Run] = {}
     results: list[np.ndarray] = []
     for name, pipeline in (("plain", ()), ("compile", "compile")):
@@ -135,7 +135,7 @@ def runners(case: Case, given: list[np.ndarray]) -> tuple[dict[str, Run], int]:
 
 
 def measure(name: str, case: Case, peers: Peers, rounds: int) -> dict[str, float]:
-    """Milliseconds by column, and the share of what the machine can do where that is known."""
+    """Return milliseconds by column, and `limit`, the share of the machine's peak, if known."""
     given = inputs(case)
     found, result_bytes = runners(case, given)
     for peer in ("jax", "iree"):
@@ -161,7 +161,7 @@ def measure(name: str, case: Case, peers: Peers, rounds: int) -> dict[str, float
 
 
 def blas() -> str:
-    """The version and the kernels of the OpenBLAS that NumPy has loaded, as it says itself."""
+    """Return the version and kernels that NumPy's OpenBLAS reports."""
     maps = Path("/proc/self/maps")
     lines = maps.read_text().splitlines() if maps.exists() else []
     for path in {line.split()[-1] for line in lines if "openblas" in line}:
@@ -175,7 +175,7 @@ def blas() -> str:
 
 
 def machine() -> str:
-    """The CPU, as the kernel names it."""
+    """Return the name of the CPU."""
     path = Path("/proc/cpuinfo")
     lines = path.read_text().splitlines() if path.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -183,7 +183,7 @@ def machine() -> str:
 
 
 def print_setting(peers: Peers) -> None:
-    """What the figures depend on."""
+    """Print the machine and the versions."""
     print(f"{machine()}, vectors of {vector_bits()} bits, {workers()} of {os.cpu_count()} CPUs")
     print(f"llvmlite {llvmlite.__version__}, NumPy {np.__version__} with {blas()}")
     print(f"peers: {peers.ask('versions', '-', '-')}")

@@ -1,4 +1,4 @@
-"""Llama-like decoders of any number of layers, as text without annotations."""
+"""Generate Llama-like decoders of any number of layers, without annotations, as text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAPS = """#bth = affine_map<(b, t, h) -> (b, t, h)>
 
 
 class _Writer:
-    """Writes operations, each with a destination of its own."""
+    """Writes operations, each with its own destination tensor."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -33,7 +33,7 @@ class _Writer:
     def generic(
         self, maps: str, kinds: str, inputs: list[tuple[str, str]], result: str, body: str
     ) -> str:
-        """One `linalg.generic`; `body` computes `%r` of `%a0`, `%a1`, ... and `%out`."""
+        """Write a `linalg.generic` whose `body` computes `%r` from `%a0`, `%a1`, ... and `%out`."""
         empty, filled, value = self.name(), self.name(), self.name()
         iterators = ", ".join('"parallel"' if kind == "p" else '"reduction"' for kind in kinds)
         names = ", ".join(name for name, _ in inputs)
@@ -61,7 +61,7 @@ def llama(
     heads: int = 32,
     hidden: int = 14336,
 ) -> str:
-    """A decoder without its embedding: norms, attention and a gated MLP in each layer, in f32."""
+    """Return a decoder without embedding: norms, attention and a gated MLP per layer, in f32."""
     writer = _Writer()
     inner = width // heads
     x_type = f"tensor<{batch}x{tokens}x{width}xf32>"

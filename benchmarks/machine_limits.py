@@ -1,6 +1,6 @@
-"""What this machine can do at most, measured by code of our own JIT: multiply-adds, and copies.
+"""Measure the peak rates of this machine by code of our JIT: multiply-adds and copies.
 
-The threads of the benchmark do the same at the same time, each on a part of its own.
+All threads of the benchmark run the same code at the same time, each on its own data.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from .thread_count import workers
 SOURCE = source_of(__file__)
 
 STEPS = 200_000
-"""Multiply-adds of each accumulator in one measurement: some milliseconds."""
+"""Multiply-adds of each accumulator in one measurement, which takes some milliseconds."""
 
 ROUNDS = 7
 
 
 def least_seconds(work: Callable[[int], object]) -> float:
-    """The least time in which all threads have done their part, `work(thread)`."""
+    """Return the least time in which all threads finish their part, `work(thread)`."""
     together = Barrier(workers())
 
     def measured(thread: int) -> float:
@@ -50,7 +50,7 @@ def least_seconds(work: Callable[[int], object]) -> float:
 
 @cache
 def multiply_adds_per_second() -> float:
-    """Of numbers in `f32`, kept in as many registers as a tile of a product has sums."""
+    """Measure f32 multiply-adds, with as many accumulators as a product's tile."""
     tile = tile_of(F32)
     code = compile_module(f"peak of {tile}", _write_multiply_adds)
     run = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_int64, ctypes.c_float)(code.address)
@@ -59,7 +59,10 @@ def multiply_adds_per_second() -> float:
 
 
 def _write_multiply_adds(name: str) -> str:
-    """A function `(steps, factor)`: all sums become `sum * factor + factor`, so many times."""
+    """Emit a function `(steps, factor)`.
+
+    It computes `sum * factor + factor` for all sums, `steps` times.
+    """
     tile = tile_of(F32)
     module: Any = ir.Module(name)
     llvm: Any = llvmlite.binding
@@ -88,7 +91,7 @@ def copy_part(target: int, source: int, size: int) -> None:
 
 @cache
 def copy_seconds(moved: int) -> float:
-    """The time to read half of so many bytes and to write them elsewhere."""
+    """Return the time to read `moved / 2` bytes and write them elsewhere."""
     code = compile_function(copy_part)
     run = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3)(code.address)
     size = moved // 2 // workers()

@@ -1,11 +1,11 @@
-"""Partitioning of a long chain of annotated MLP layers, against the time to parse it.
+"""Compare the partitioning of a long chain of annotated MLP layers with the time to parse it.
 
     python -m benchmarks.partition [--quick]
 
-CPU time, the best of several runs in one process. The targets: at most 0.7 of the time to parse
-the annotated text, time in proportion to the number of operations, no more for 4096 devices than
-for 4, and a reshard planned in 5 ms for tensors of rank 4 on three-dimensional grids. Figures are
-only worth something on a machine that does nothing else.
+Measures the least CPU time of several runs in one process. The targets: at most 0.7 of the time to
+parse the annotated text, time proportional to the number of operations, no more time for 4096
+devices than for 4, and 5 ms to plan a reshard of a rank-4 tensor on a three-dimensional grid. The
+figures are meaningful only on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PLAN_TARGET = 5e-3
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of CPU time."""
+    """CPU times in seconds."""
 
     parse: float
     partition: float
@@ -47,7 +47,7 @@ class Times:
 
 
 def main() -> int:
-    """Measure and print; the exit code says whether every target was met."""
+    """Measure and print; return 0 if every target was met, otherwise 1."""
     quick = is_quick(__doc__)
     small, large, runs = (1_000, 5_000, 2) if quick else (10_000, 50_000, 3)
     base = measure(small, "2x2", runs)
@@ -76,7 +76,7 @@ def main() -> int:
 
 
 def measure(operations: int, grid: str, runs: int) -> Times:
-    """The best times of several runs on one program."""
+    """Return the least times of several runs on one program."""
     text = _annotated(mlp_chain(operations, grid))
     best = [float("inf")] * 3
     for _ in range(runs):
@@ -95,7 +95,7 @@ def measure(operations: int, grid: str, runs: int) -> Times:
 
 
 def _annotated(text: str) -> str:
-    """A program with the annotations that propagation gives it."""
+    """Return a program with the annotations that propagation adds."""
     context = new_context()
     module = parse_module(context, Source(text, "chain"))
     for name in ("sharding-propagation", "shard-complete"):
@@ -104,7 +104,7 @@ def _annotated(text: str) -> str:
 
 
 def planning(pairs: int) -> tuple[float, float]:
-    """Mean and greatest time to plan from one random sharding to another, none seen before."""
+    """Return the mean and maximal time to plan a reshard between random shardings, uncached."""
     grid = Grid("g", (2, 4, 8))
     ways = [
         Sharding(
@@ -120,7 +120,7 @@ def planning(pairs: int) -> tuple[float, float]:
         if list(places) == sorted(places)
     ]
     chosen = random.Random(0)
-    # As inside the pass, whose program would otherwise be scanned again and again.
+    # Disable garbage collection, as inside the pass: it would repeatedly scan the program.
     gc.collect()
     gc.disable()
     times: list[float] = []

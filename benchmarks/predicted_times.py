@@ -1,10 +1,10 @@
-"""How well predicted times rank programs, against runs on threads or ranks of this machine.
+"""Check how well predicted times rank programs, against runs on threads or ranks of this machine.
 
     MESH_OPT_PEERS_PYTHON=... python -m benchmarks.predicted_times [--ranks]
 
-Twenty programs of `jax_programs.py`, each with six ways to place its arguments. Predictions are for
-this machine as `mesh-run --measure-machine` describes it; a run has its arguments placed already.
-Prints a table of milliseconds, predicted / measured, and Spearman's rank correlation.
+Runs twenty programs of `jax_programs.py`, each with six shardings of its arguments. Predictions are
+for this machine as `mesh-run --measure-machine` describes it. The arguments of a run are already on
+the devices. Prints a table of milliseconds, predicted / measured, and Spearman's rank correlation.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ ROUNDS = 9
 
 
 def placements(arguments: list[SSAValue], seed: int) -> list[DimensionAxes]:
-    """A way to split arguments evenly; 0 is not to split them."""
+    """Return a random even sharding of the arguments; seed 0 replicates them."""
     choose = random.Random(seed)
     found: list[DimensionAxes] = []
     for argument in arguments:
@@ -81,7 +81,7 @@ def placements(arguments: list[SSAValue], seed: int) -> list[DimensionAxes]:
 
 
 def partitioned(text: str, seed: int) -> ModuleOp:
-    """The program for four devices, with arguments placed as `placements` says."""
+    """Return the program for four devices, with its arguments sharded by `placements`."""
     module = without_annotations(text)
     function = next(each for each in module.walk() if each.name == "func.func")
     arguments = list(function.regions[0].block.args)
@@ -98,7 +98,7 @@ def partitioned(text: str, seed: int) -> ModuleOp:
 
 
 def measured_seconds(function: Function) -> float:
-    """The least of several calls with arguments that lie on the devices."""
+    """Return the least time of several calls with arguments on the devices, in seconds."""
     arrays = random_inputs(0, function.types.arguments, 0, 1)
     inputs = [function.put(array, index) for index, array in enumerate(arrays)]
     function.run_on_devices(*inputs)
@@ -111,7 +111,7 @@ def measured_seconds(function: Function) -> float:
 
 
 def programs(texts: Mapping[str, str], backend: str) -> Iterator[tuple[str, Function]]:
-    """All programs with all placements, each with the row of the table that it belongs to."""
+    """Yield all programs with all shardings of their arguments, each with its row of the table."""
     for name, tokens in product(NAMES, TOKENS):
         for seed in range(PLACEMENTS):
             module = partitioned(texts[f"{name}/{tokens}"], seed)
@@ -121,7 +121,7 @@ def programs(texts: Mapping[str, str], backend: str) -> Iterator[tuple[str, Func
 
 
 def measure_rank(file: str) -> None:
-    """One MPI rank: prints the times of all programs if it is the first."""
+    """Measure all programs in one MPI rank; the first rank prints the times as JSON."""
     from mpi4py import MPI
 
     texts = json.loads(Path(file).read_text(encoding="utf-8"))
@@ -147,7 +147,7 @@ def measured_on_ranks(texts: Mapping[str, str]) -> Iterator[float]:
 
 
 def main() -> int:
-    """Print the table, and how well predictions rank measurements."""
+    """Print the table, and the rank correlation of predictions and measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranks", action="store_true", help="measure MPI ranks instead of threads")
     parser.add_argument("--rank", help=argparse.SUPPRESS)

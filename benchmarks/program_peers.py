@@ -1,7 +1,8 @@
-"""Programs with loops and caches in JAX, for `benchmarks.program_times`, in a Python that has it.
+"""Run programs with loops and caches in JAX for `benchmarks.program_times`.
 
-Reads lines `prepare NAME` and `run NAME REPEATS`, and answers with a line of JSON each: the program
-as StableHLO with `sdy` shardings and the shapes of its arguments, or the seconds of each run.
+Runs in a Python that has JAX. Reads lines `prepare NAME` and `run NAME REPEATS`, and answers each
+with a line of JSON: the program as StableHLO with `sdy` shardings and the shapes of its arguments,
+or the seconds of each run.
 """
 
 # pyright: basic
@@ -28,11 +29,11 @@ TWO = Mesh(np.array(jax.devices()[:2]), ("x",))
 ONE = Mesh(np.array(jax.devices()[:1]), ("x",))
 
 PROGRAMS = {}
-"""Name: the function, its mesh, and for each argument a shape, a type and a partition."""
+"""By name: the function, its mesh, and for each argument shape, type and partition."""
 
 
 def program(mesh, *arguments):
-    """Register a program by its function's name."""
+    """Register a program under its function's name."""
 
     def register(function):
         PROGRAMS[function.__name__] = function, mesh, arguments
@@ -206,7 +207,10 @@ def gpt2(x, *weights):
 
 
 def _block_arguments(batch, tokens, parallel=None):
-    """Of a block alone, or whose batch (`data`) or heads and hidden units (`tensor`) are split."""
+    """Return the arguments of a transformer block.
+
+    They are replicated, or split by batch (`data`), or by heads and hidden units (`tensor`).
+    """
     model, hidden = 512, 2048
     rows = P("x") if parallel == "data" else P()
     up, down = (P(None, "x"), P("x")) if parallel == "tensor" else (P(), P())
@@ -277,7 +281,7 @@ def convnet(x, k1, k2, k3, w):
 
 
 def inputs(arguments):
-    """Random inputs, the same in every process."""
+    """Return random inputs, the same in every process."""
     rng = np.random.default_rng(0)
     return [
         (rng.standard_normal(shape) * 0.1).astype(kind)
@@ -288,7 +292,7 @@ def inputs(arguments):
 
 
 def main():
-    """Answer requests until there are no more."""
+    """Answer requests until the input ends."""
     ready = {}
     for line in sys.stdin:
         command, name, *rest = line.split()

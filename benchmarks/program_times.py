@@ -1,12 +1,12 @@
-"""Whole programs with loops, caches and devices: ours and JAX's, on the same text.
+"""Compare whole programs with loops, caches and devices: ours and JAX's, on the same text.
 
     MESH_OPT_PEERS_PYTHON=... python -m benchmarks.program_times [--rounds 9] [--only lstm]
 
-The peer lowers each program to StableHLO with shardings; ours runs that after `spmd` and after
-`compile`, on arrays that stay on the devices. A round runs each once after the other. Columns:
-seconds from text to the first result, the least and the median milliseconds of a call, how often
-JAX's median ours takes, and how often its own median the first call takes that follows after
-compilation. The machine should do nothing else.
+The peer lowers each program to StableHLO with shardings. We run that after `spmd` and after
+`compile`, on arrays that stay on the devices. A round runs each program once in turn. Columns: the
+seconds from text to the first result; the least and the median milliseconds of a call; our median
+over JAX's; and the time of the first call after compilation over the median. The machine should be
+otherwise idle.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PIPELINES = ("spmd", "compile")
 
 
 class Peer:
-    """The process with JAX."""
+    """The process that runs JAX."""
 
     def __init__(self, python: str) -> None:
         command = [python, str(Path(__file__).with_name("program_peers.py"))]
@@ -58,7 +58,7 @@ class Peer:
         )
 
     def ask(self, *words: object) -> Any:
-        """The answer to a request."""
+        """Return the answer to a request."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
         print(*words, file=stdin, flush=True)
@@ -70,7 +70,7 @@ class Peer:
 
 
 def inputs(arguments: list[tuple[list[int], str]]) -> list[np.ndarray]:
-    """Random inputs, the same in every process."""
+    """Return random inputs, the same in every process."""
     rng = np.random.default_rng(0)
     return [
         (rng.standard_normal(shape) * 0.1).astype(kind)
@@ -81,7 +81,7 @@ def inputs(arguments: list[tuple[list[int], str]]) -> list[np.ndarray]:
 
 
 def measure(peer: Peer, name: str, rounds: int) -> None:
-    """Print a line for each pipeline of a program."""
+    """Print a line for each pipeline, and for JAX, of one program."""
     answer = peer.ask("prepare", name)
     given = inputs(answer["arguments"])
     runs: dict[str, Any] = {}

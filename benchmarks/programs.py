@@ -1,10 +1,10 @@
-"""Programs of any size for measurements, as text."""
+"""Generate programs of any size for measurements, as text."""
 
 from __future__ import annotations
 
 
 def arithmetic(operations: int) -> str:
-    """A function of additions and multiplications of small tensors."""
+    """Return a function of additions and multiplications of small tensors."""
     lines = ["func.func @f(%v0: tensor<4x8xf32>) -> tensor<4x8xf32> {"]
     for i in range(1, operations):
         name = "addf" if i % 2 else "mulf"
@@ -14,7 +14,7 @@ def arithmetic(operations: int) -> str:
 
 
 def structured(operations: int) -> str:
-    """A function of matrix products, each followed by an elementwise operation with a body."""
+    """Return a function of matrix products, each followed by an elementwise `linalg.generic`."""
     square = "tensor<8x8xf32>"
     lines = [
         "#id = affine_map<(i, j) -> (i, j)>",
@@ -46,7 +46,7 @@ def structured(operations: int) -> str:
 
 
 def mlp_chain(operations: int, grid: str) -> str:
-    """Layers `x + tanh(x w1) w2` of eight operations each, annotated on the first input only.
+    """Return layers `x + tanh(x w1) w2` of eight operations each, with `x` and `w1` annotated.
 
     The batch is split along axis 0 of a two-dimensional grid, the hidden dimension along axis 1.
     """

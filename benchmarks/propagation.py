@@ -1,10 +1,10 @@
-"""Sharding propagation of a long chain of MLP layers, against the time to parse it.
+"""Compare sharding propagation through a long chain of MLP layers with the time to parse it.
 
     python -m benchmarks.propagation [--quick]
 
-CPU time, the best of several runs in one process. The targets: at most half of the time to
-parse the same text, time in proportion to the number of operations, and no more for 4096 devices
-than for 4. Figures are only worth something on a machine that does nothing else.
+Measures the least CPU time of several runs in one process. The targets: at most half of the time to
+parse the same text, time proportional to the number of operations, and no more time for 4096
+devices than for 4. The figures are meaningful only on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ DEVICES_TARGET = 1.1
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of CPU time."""
+    """CPU times in seconds."""
 
     parse: float
     propagate: float
 
 
 def main() -> int:
-    """Measure and print; the exit code says whether every target was met."""
+    """Measure and print; return 0 if every target was met, otherwise 1."""
     quick = is_quick(__doc__)
     small, large, runs = (1_000, 5_000, 2) if quick else (10_000, 50_000, 4)
     base = measure(small, "2x2", runs)
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def measure(operations: int, grid: str, runs: int) -> Times:
-    """The best times of several runs on one program."""
+    """Return the least times of several runs on one program."""
     text = mlp_chain(operations, grid)
     parse, propagate = float("inf"), float("inf")
     for _ in range(runs):

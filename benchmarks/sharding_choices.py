@@ -1,8 +1,8 @@
-"""What our choices of shardings cost, against Shardy's and XLA's.
+"""Compare the cost of our sharding choices with Shardy's and XLA's.
 
     MESH_OPT_PEERS_PYTHON=... make choices
 
-Prints that document, and exits with 1 if a program sends more than the better of the two, or
+Prints that document, and exits with 1 if a program sends more bytes than the better of the two, or
 computes more than that one does.
 """
 
@@ -53,7 +53,7 @@ PASSES = (
 
 @dataclass(frozen=True)
 class Figures:
-    """What one device of a partitioned program sends, and computes in products of tensors."""
+    """What one device of a partitioned program sends, and computes in tensor products."""
 
     kibibytes: float
     work: float
@@ -63,13 +63,13 @@ class Figures:
         return f"{self.kibibytes:.4g} / {self.work / 1e6:.4g}"
 
     def no_worse(self, others: Sequence[Figures]) -> bool:
-        """Whether these are no more bytes than the best of others, and no more work than that."""
+        """Return whether bytes and work are at most those of the one that sends least."""
         best = min(others, key=lambda each: (each.kibibytes, each.work))
         return self.kibibytes <= best.kibibytes * 1.001 and self.work <= best.work * 1.001
 
 
 def main() -> int:
-    """Print the table."""
+    """Print the table; return 1 if a program is worse than the better of Shardy and XLA."""
     parser_of(__doc__).parse_args()
     found = peers_figures(os.environ.get("MESH_OPT_PEERS_PYTHON", "python3"), TOKENS)
     names = dict.fromkeys(key.partition("/")[0] for key in found)
@@ -91,7 +91,7 @@ def main() -> int:
 
 
 def of_peers(figures: dict[str, str | float]) -> tuple[Figures, Figures]:
-    """What `jax_programs.py` says of Shardy and of XLA."""
+    """Return the figures of Shardy and of XLA from `jax_programs.py`."""
     return (
         Figures(float(figures["shardy"]), float(figures["shardy_work"])),
         Figures(float(figures["xla"]), float(figures["xla_work"])),
@@ -99,7 +99,7 @@ def of_peers(figures: dict[str, str | float]) -> tuple[Figures, Figures]:
 
 
 def peers_figures(python: str, tokens: tuple[int, ...]) -> dict[str, dict[str, str | float]]:
-    """Programs and figures from the script that runs in a Python with JAX."""
+    """Return programs and figures from the script that runs in a Python with JAX."""
     script = Path(__file__).with_name("jax_programs.py")
     done = subprocess.run(
         [python, str(script), *map(str, tokens)], capture_output=True, text=True, check=True
@@ -108,7 +108,7 @@ def peers_figures(python: str, tokens: tuple[int, ...]) -> dict[str, dict[str, s
 
 
 def our_figures(text: str) -> Figures:
-    """Those of our partitioned program."""
+    """Return the figures of our partitioned program."""
     context = new_context()
     module = parse_module(context, Source(text, "program"))
     for each in PASSES:

@@ -1,4 +1,4 @@
-"""What `shard-search` finds for known programs without their annotations, against those.
+"""Compare `shard-search` on known programs without annotations with their annotated forms.
 
     MESH_OPT_PEERS_PYTHON=... python -m benchmarks.sharding_search
 
@@ -31,7 +31,7 @@ COLUMNS = ("annotated", "searched", "searched, half the memory")
 
 
 def main() -> int:
-    """Print the table, row by row, and how many rows are better and worse on standard error."""
+    """Print the table row by row, and to standard error how many rows are better and worse."""
     parser_of(__doc__).parse_args()
     found = peers_figures(os.environ.get("MESH_OPT_PEERS_PYTHON", "python3"), TOKENS)
     names = dict.fromkeys(key.partition("/")[0] for key in found)
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def marked(figures: Figures | None, best: Figures) -> str:
-    """Figures, bold for fewer bytes than the best of others, italic for more bytes or work."""
+    """Format figures: bold for fewer bytes than `best`, italic for more bytes or work."""
     if figures is None:
         return "does not fit"
     if figures.kibibytes < best.kibibytes * 0.999:
@@ -69,7 +69,7 @@ def marked(figures: Figures | None, best: Figures) -> str:
 
 
 def without_annotations(text: str) -> ModuleOp:
-    """The program as its text would be without shardings."""
+    """Return a program without its shardings."""
     context = new_context()
     module = parse_module(context, Source(text, "program"))
     StripAnnotationsPass().apply(context, module)
@@ -77,7 +77,7 @@ def without_annotations(text: str) -> ModuleOp:
 
 
 def searched(text: str, memory: int | None) -> Figures | None:
-    """The figures of the program that the search finds; `None` if none fits."""
+    """Return the figures of the program that the search finds; `None` if none fits the memory."""
     context, module = new_context(), without_annotations(text)
     options = ShardSearchPass(grid="2x4", objective="bytes")
     if memory is not None:

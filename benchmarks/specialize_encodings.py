@@ -1,8 +1,8 @@
-"""How long it takes to read a program of many dispatches on eight devices and to specialise it.
+"""Measure the time to parse and to specialise a program of many dispatches on eight devices.
 
     python -m benchmarks.specialize_encodings [dispatches ...]
 
-Specialising should take less time than reading, and both should grow with the program's size.
+Specialising should take less time than parsing, and both should grow linearly with the program.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TENSORS = [f"tensor<64x64xf32, #e{index}>" for index in range(3)]
 
 
 def program(dispatches: int) -> str:
-    """Matrix products, each with operands of its own, on one device after another."""
+    """Return matrix products with distinct operands, on the devices in turn."""
     lines = [f"#e{index} = {ENCODING.format(index=index)}" for index in range(3)]
     for device in range(DEVICES):
         configuration = (
@@ -94,7 +94,7 @@ def _dispatch(number: int) -> str:
 
 
 def main() -> None:
-    """Print CPU seconds for each size."""
+    """Print the CPU seconds for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dispatches", type=int, nargs="*", default=[500, 2000, 10000])
     for dispatches in parser.parse_args().dispatches:

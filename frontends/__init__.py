@@ -1,1 +1,1 @@
-"""Programs of other frameworks, compiled and called in their own terms."""
+"""Front ends: compile JAX functions and PyTorch modules, and call them on their own values."""

@@ -1,4 +1,4 @@
-"""Arguments of a compiled function by position or by name, whichever way it was compiled for."""
+"""Bind arguments of a compiled function by position or by name, however it was traced."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class CallForm:
-    """Which parameters of a function are given by position and which by name."""
+    """Which parameters of a function were positional and which were keywords when it was traced."""
 
     signature: inspect.Signature
-    """Without static parameters."""
+    """The signature without static parameters."""
     positional: tuple[str, ...]
     keywords: frozenset[str]
 
     def arranged(
         self, arguments: Sequence[Any], keywords: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-        """The arguments of a call in this form; `None` if it has others than this form."""
+        """Return the arguments of a call in this form; `None` if it passes other parameters."""
         try:
             bound = self.signature.bind(*arguments, **keywords).arguments
         except TypeError:
@@ -46,10 +46,10 @@ def call_form(
     static_numbers: Collection[int] = (),
     static_names: Collection[str] = (),
 ) -> CallForm | None:
-    """How a function was called with so many arguments by position, and these by name.
+    """Return how a function was called with `positional` positional arguments and these keywords.
 
-    Static parameters are not counted. `None` where the signature is not known, or takes any number
-    of arguments by position, which have no names.
+    Static parameters are not counted. Return `None` if the signature is unknown, or has `*args`,
+    which have no names.
     """
     try:
         signature = inspect.signature(function)

@@ -1,4 +1,4 @@
-"""The public function of a lowered program: its signature, shardings for it, and its calls."""
+"""The entry function of a front end's program: its signature, sharding annotations and calls."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ SDY_SHARDING = "sdy.sharding"
 MAIN = "main"
 
 LEAST_SECONDS = 1.0
-"""How long compiling takes for programs that are kept for other processes."""
+"""Programs that take at least this long to compile are kept on disk for other processes."""
 
 
 def main_function(module: ModuleOp) -> FuncOp:
-    """The function that a front end calls. Raises ValueError where there is none."""
+    """Return the function `main` of a module. Raises ValueError if there is none."""
     for operation in module.body.block.ops:
         if isinstance(operation, FuncOp) and operation.sym_name.data == MAIN:
             return operation
@@ -48,14 +48,17 @@ def main_function(module: ModuleOp) -> FuncOp:
 
 
 def shape_and_type(value: SSAValue) -> tuple[tuple[int, ...], str] | None:
-    """The shape of a tensor, -1 for open sizes, and the name of its element type."""
+    """Return the shape of a tensor (-1 for dynamic sizes) and its element type as text.
+
+    Return `None` for values that are not tensors.
+    """
     if not isinstance(value.type, TensorType):
         return None
     return tuple(value.type.get_shape()), str(value.type.element_type)  # pyright: ignore
 
 
 def mesh_name(module: ModuleOp, mesh: Mesh) -> str:
-    """The name of a mesh of a module: the one with these axes, or a new one."""
+    """Return the name of the mesh with these axes in a module; define it if there is none."""
     block = module.body.block
     for operation in block.ops:
         if isinstance(operation, MeshOp) and operation.mesh.data.axes == mesh.axes:
@@ -68,16 +71,16 @@ def mesh_name(module: ModuleOp, mesh: Mesh) -> str:
 
 
 OfRank = Callable[[int], TensorSharding]
-"""How a tensor of some rank lies; a sharding may leave out dimensions at the end."""
+"""Returns the sharding of a tensor of a given rank. It may omit trailing dimensions."""
 
 
 def annotate(
     function: FuncOp, which: str, shardings: Sequence[OfRank | None], names: Sequence[str]
 ) -> None:
-    """Say how arguments (`arg_attrs`) or results (`res_attrs`) lie; `None` says nothing.
+    """Annotate arguments (`arg_attrs`) or results (`res_attrs`) with shardings.
 
-    `names` are what the user calls them. Raises ValueError for one that has a sharding already, or
-    cannot have this one.
+    `None` leaves one to the compiler. `names` are the user's names for them. Raises ValueError for
+    a value that has a sharding already, or does not fit its sharding.
     """
     types = (
         function.function_type.inputs if which == "arg_attrs" else function.function_type.outputs
@@ -112,7 +115,7 @@ def annotate(
 
 
 def _fault(sharding: TensorSharding, mesh: Mesh, rank: int) -> str | None:
-    """What is wrong with a sharding of a tensor of some rank, and what there is to choose from."""
+    """Return what is wrong with a sharding for a tensor of this rank, or `None`."""
     if len(sharding.dimensions) > rank:
         return f"is given {len(sharding.dimensions)} dimensions to split, but has {rank}"
     for dimension in sharding.dimensions:
@@ -124,14 +127,14 @@ def _fault(sharding: TensorSharding, mesh: Mesh, rank: int) -> str | None:
 
 
 def axes_phrase(mesh: Mesh) -> str:
-    """The axes of a mesh, as `"x" of size 2 and "y" of size 4`."""
+    """Return the axes of a mesh as text: `"x" of size 2 and "y" of size 4`."""
     return " and ".join(f'"{name}" of size {size}' for name, size in mesh.axes) or "no axes"
 
 
 class EntryPoint:
-    """The function that a front end calls: compiled, or kept by an earlier process.
+    """The function that a front end calls: compiled, or loaded from the programs kept on disk.
 
-    It is kept by the first call if compiling it took `LEAST_SECONDS`.
+    The first call keeps the program if compilation took at least `LEAST_SECONDS`.
     """
 
     def __init__(
@@ -141,16 +144,19 @@ class EntryPoint:
         backend: str,
         names: Sequence[str],
     ) -> None:
-        """`names` are what the user calls the arguments. Raises CompilationError, ValueError as
-        `mesh_opt.api.compile` does."""
+        """Compile a module, or load its kept program.
+
+        `names` are the user's names for the arguments. Raises CompilationError and ValueError as
+        `mesh_opt.api.compile` does.
+        """
         self.names = names
         for argument, name in zip(main_function(module).args, names, strict=True):
-            # `p['w']` is %p_w; no name begins with a digit.
+            # `p['w']` becomes %p_w. An SSA name must not begin with a digit.
             label = located_name(argument.location) or name
             hint = re.sub(r"[^A-Za-z0-9_]+", "_", label).strip("_")
             argument.name_hint = f"_{hint}" if hint[:1].isdigit() else hint or None
         self.text = print_operation(module)
-        """The program before all passes."""
+        """The program before all passes, as text."""
         self._module, self._pipeline, self._backend = module, pipeline, backend
         self._program: Program | None = None
         self._kept: KeptProgram | None = None
@@ -173,7 +179,7 @@ class EntryPoint:
 
     @property
     def program(self) -> Program:
-        """The program itself, which is compiled for that if it was kept."""
+        """The compiled program. If it was loaded, the first access compiles it."""
         if self._program is None:
             assert self._loaded is not None
             self._program = self._loaded.compiled()
@@ -181,16 +187,16 @@ class EntryPoint:
 
     @property
     def function(self) -> Function | LoadedFunction:
-        """The function that is called."""
+        """The function `main`, of the loaded or the compiled program."""
         loaded = self._loaded if self._program is None else None
         return self.program[MAIN] if loaded is None else loaded[MAIN]
 
     def run(self, inputs: Sequence[Any]) -> list[Array]:
-        """Call it with whole arrays. Raises InputError, ExecutionError."""
+        """Call the function with global arrays. Raises InputError, ExecutionError."""
         if not self._is_new:
             return self._run(inputs)
         self._is_new = False
-        # The first call compiles, too: the lowering of host code, kernels and what is kept.
+        # The first call compiles host code and kernels, and may keep the program.
         with without_garbage_collection():
             return self._run(inputs)
 
@@ -198,7 +204,7 @@ class EntryPoint:
         try:
             results = self.function.run(inputs)
         except InputError:
-            # What it calls by their numbers has names here.
+            # Repeat the check to name the input instead of giving its number.
             for name, value, kind in zip(
                 self.names, inputs, self.function.types.arguments, strict=True
             ):
@@ -210,16 +216,16 @@ class EntryPoint:
         return results
 
     def describe(self, name: str) -> str:
-        """What is compiled, for people; `name` is that of the function or module."""
+        """Return a description; `name` is the name of the user's function or module."""
         return f"<Compiled {name}: {self.function!r}>"
 
     def html(self, name: str) -> str:
-        """The same for notebooks, with where everything lies."""
+        """Return the description as HTML, with all shardings, for notebooks."""
         return f"<code>{escape(self.describe(name))}</code>{self.program.shardings.html()}"
 
 
 def split_axes(program: Program, side: int) -> list[list[tuple[str, ...]]]:
-    """The names of the axes that split each dimension of the arguments (0) or the results (1)."""
+    """Return the axis names that split each dimension of the arguments (0) or results (1)."""
     found: list[list[tuple[str, ...]]] = []
     for boundary in boundaries(program[MAIN].operation)[side]:
         if boundary is None:
@@ -237,7 +243,7 @@ def split_axes(program: Program, side: int) -> list[list[tuple[str, ...]]]:
 
 
 def _axis_names(module: ModuleOp, grid: str) -> list[str] | None:
-    """What the axes of a grid are called, if it came from a mesh."""
+    """Return the axis names of a grid that was converted from a mesh; otherwise `None`."""
     for operation in module.body.block.ops:
         if isinstance(operation, GridOp) and operation.sym_name.data == grid:
             names = operation.attributes.get(AXIS_NAMES)

@@ -1,13 +1,13 @@
-"""JAX functions, compiled for a mesh of devices and called on pytrees.
+"""Compile JAX functions for a mesh of devices, and call them on pytrees.
 
     import mesh_opt
 
     step = mesh_opt.jax.compile(f, params, x, mesh={"x": 2, "y": 4}, in_shardings=(None, P("x")))
-    result = step(params, x)            # pytrees in; NumPy arrays in the tree of the results out
-    print(step.in_shardings)            # where each argument lies
+    result = step(params, x)            # takes pytrees; returns the result tree with NumPy arrays
+    print(step.in_shardings)            # the sharding of each argument
 
-JAX writes the program in StableHLO; nothing of it runs there, so that it needs no devices for the
-mesh. Only what JAX documents is used, and JAX is imported when something is compiled.
+JAX only lowers the function to StableHLO. It runs nothing, so it needs no devices for the mesh.
+This module uses only JAX's documented API, and imports JAX when something is compiled.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ def compile(
 ) -> Compiled:
     """Compile a function for the devices of a mesh.
 
-    - `f`: a function, what `jax.jit` made of one, or a `jax.stages.Traced`, `jax.stages.Lowered` or
-      `jax.export.Exported`, which take no examples;
-    - `examples`, `keywords`: its arguments, or `jax.ShapeDtypeStruct`s in their place;
-    - `mesh`: a `jax.sharding.Mesh` or `AbstractMesh`, or the sizes of the axes by their names;
-    - `in_shardings`, `out_shardings`: prefixes of the trees of arguments and results, with
-      `PartitionSpec`s, `NamedSharding`s, or `None` for what is left to the compiler;
+    - `f`: a function, the result of `jax.jit`, or a `jax.stages.Traced`, `jax.stages.Lowered` or
+      `jax.export.Exported`; these three take no examples;
+    - `examples`, `keywords`: its arguments, or `jax.ShapeDtypeStruct`s for them;
+    - `mesh`: a `jax.sharding.Mesh` or `AbstractMesh`, or a dictionary from axis names to sizes;
+    - `in_shardings`, `out_shardings`: prefixes of the trees of arguments and results. Leaves are
+      `PartitionSpec`s, `NamedSharding`s, or `None` to let the compiler choose;
     - `static_argnums`, `static_argnames`, `donate_argnums`: as in `jax.jit`, for a plain function;
     - `pipeline`, `backend`: as in `mesh_opt.api.compile`.
 
-    Raises what JAX raises in tracing, ValueError or TypeError for shardings that do not fit,
+    Raises the errors of JAX's tracing, ValueError or TypeError for shardings that do not fit, and
     CompilationError as `mesh_opt.api.compile` does.
     """
     jax = _jax()
@@ -103,26 +103,26 @@ def compile(
 
 
 class Compiled:
-    """A compiled function: call it with arguments of the tree that it was compiled for.
+    """A compiled function. Call it with arguments of the tree that it was compiled for.
 
-    They may be given by position or by name, as to the function. Static arguments are not given
-    again. Donated ones are not overwritten.
+    Arguments may be given by position or by name, as for the original function. Static arguments
+    are not passed again. Donated arguments are not overwritten.
     """
 
     def __init__(self, entry: EntryPoint, lowered: _Lowered, kept: tuple[int, ...]) -> None:
         self.text = entry.text
-        """The program before all passes: StableHLO, with its annotations."""
+        """The program before all passes: StableHLO with sharding annotations."""
         self._entry = entry
         self._lowered = lowered
         self._kept = kept
         self._types = entry.function.types.arguments
 
     def __repr__(self) -> str:
-        """The function with the types of its arguments and results."""
+        """Return the function's name with the types of its arguments and results."""
         return self._entry.describe(self._lowered.name)
 
     def _repr_html_(self) -> str:
-        """The same, and where everything lies, for notebooks."""
+        """Return the same with all shardings, for notebooks."""
         return self._entry.html(self._lowered.name)
 
     @property
@@ -141,24 +141,24 @@ class Compiled:
         return self._lowered.out_tree
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Tree:
-        """Run on the devices of the mesh: whole arrays in and out.
+        """Run on the devices of the mesh, with global arrays as inputs and results.
 
-        Raises ValueError for arguments of another tree, InputError and ExecutionError as a
-        function of a program does.
+        Raises ValueError for arguments of another tree, and InputError and ExecutionError as
+        `mesh_opt.api.Function` does.
         """
         jax = _jax()
         inputs = self._inputs(jax, arguments, keywords)
         return jax.tree.unflatten(self.out_tree, self._results(self._entry.run(inputs)))
 
     def reference(self, *arguments: Any, **keywords: Any) -> Tree:
-        """What the interpreter makes of the program before all passes."""
+        """Run the program before all passes in the interpreter. Raises as a call does."""
         jax = _jax()
         inputs = self._inputs(jax, arguments, keywords)
         results = self.program[MAIN].reference(inputs)
         return jax.tree.unflatten(self.out_tree, self._results(results))
 
     def _results(self, results: Sequence[Any]) -> list[Any]:
-        """Arrays of the element types that JAX has, also of integers of 2 and 4 bits."""
+        """Convert results to JAX's element types, including 2-bit and 4-bit integers."""
         types = self._entry.function.types.results
         narrow = [narrow_integer(kind.element) for kind in types]
         pairs = zip(results, narrow, strict=True)
@@ -185,7 +185,7 @@ class Compiled:
 
     @property
     def in_shardings(self) -> Tree:
-        """The tree of arguments with a `PartitionSpec` for each, `None` for what is not used."""
+        """The tree of arguments with a `PartitionSpec` for each; `None` for unused arguments."""
         jax = _jax()
         specs: list[Any] = [None] * self.in_tree.num_leaves
         for index, spec in zip(self._kept, self._specs(jax, 0), strict=True):
@@ -199,7 +199,7 @@ class Compiled:
         return jax.tree.unflatten(self.out_tree, self._specs(jax, 1))
 
     def _specs(self, jax: Any, side: int) -> list[Any]:
-        """How the arguments (0) or results (1) lie: axes of the mesh by their names."""
+        """Return a `PartitionSpec` for each argument (0) or result (1)."""
         specs: list[Any] = []
         for dimensions in split_axes(self.program, side):
             entries = [axes if len(axes) > 1 else axes[0] if axes else None for axes in dimensions]
@@ -221,23 +221,23 @@ def _jax() -> Any:
 
 
 MOST_PATHS = 6
-"""How many leaves an error names that a call has too many or too few."""
+"""How many missing or extra leaves an error message names."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Lowered:
-    """A program of JAX, and the trees around it."""
+    """A program that JAX lowered, and the trees of its arguments and results."""
 
     name: str
     text: str
     in_tree: Any
-    """Of the positional arguments and the keywords."""
+    """The tree of positional arguments and keywords."""
     out_tree: Any
     in_avals: Sequence[Any]
     kept: Sequence[int] | None
-    """Which leaves are arguments of the program, if JAX says so."""
+    """Which leaves are arguments of the program; `None` if JAX does not say."""
     form: CallForm | None = None
-    """How the arguments were given, where the function's signature is known."""
+    """How the arguments were passed; `None` if the function's signature is unknown."""
 
 
 def _lowered(
@@ -293,7 +293,7 @@ def _form(
     numbers = (numbers,) if isinstance(numbers, int) else tuple(numbers or ())
     names = (names,) if isinstance(names, str) else tuple(names or ())
     if not numbers and not names and given != len(positional) + len(keywords):
-        return None  # What `jax.jit` was told is static, it does not tell.
+        return None  # The function has static arguments that `jax.jit` does not reveal.
     return call_form(f, len(positional), keywords, numbers, names)
 
 
@@ -306,7 +306,7 @@ def _refuse_examples(what: str, examples: Sequence[Any], keywords: Mapping[str, 
 
 
 def _paths(jax: Any, tree: Any, of_results: bool = False) -> list[str]:
-    """What JAX calls the leaves of a tree: `args[0]['w']`, `kwargs['x']`, `result[0]`."""
+    """Return JAX's names for the leaves of a tree: `args[0]['w']`, `kwargs['x']`, `result[0]`."""
     util = jax.tree_util
     pairs, _ = util.tree_flatten_with_path(jax.tree.unflatten(tree, range(tree.num_leaves)))
     if of_results:
@@ -316,16 +316,16 @@ def _paths(jax: Any, tree: Any, of_results: bool = False) -> list[str]:
 
 
 _Array = tuple[tuple[int, ...], str] | None
-"""Shape and element type, `None` where only JAX knows them."""
+"""Shape and element type; `None` for types that only JAX knows."""
 
 
 def _expected(jax: Any, avals: Sequence[Any]) -> Iterator[_Array]:
-    """What each leaf is."""
+    """Yield the shape and element type of each leaf."""
     for aval in avals:
         try:
             dtype = np.dtype(aval.dtype)
         except TypeError:
-            yield None  # Keys of random numbers are arrays of ui32 in the program.
+            yield None  # PRNG keys, which are arrays of ui32 in the program.
             continue
         name = dtype.name
         for prefix, written in (("uint", "ui"), ("int", "i")):
@@ -336,9 +336,10 @@ def _expected(jax: Any, avals: Sequence[Any]) -> Iterator[_Array]:
 
 
 def _kept(taken: Sequence[_Array], expected: Sequence[_Array]) -> list[int]:
-    """Which leaves the arguments of the program are: JAX drops those that it does not use.
+    """Return the leaves that are arguments of the program: JAX drops unused ones.
 
-    Raises ValueError where that does not follow from their shapes and element types.
+    The leaves are matched by shape and element type, from the front and from the back. Raises
+    ValueError if the two matches differ.
     """
     if len(taken) == len(expected):
         return list(range(len(taken)))
@@ -363,7 +364,7 @@ def _kept(taken: Sequence[_Array], expected: Sequence[_Array]) -> list[int]:
 
 
 def _aligned(count: int, available: int, fits: Callable[[int, int], bool]) -> list[int]:
-    """For each of `count` the first later one of `available` that fits it."""
+    """Match each of `count` arguments to the first fitting leaf after the previous match."""
     found: list[int] = []
     leaf = 0
     for argument in range(count):
@@ -377,9 +378,11 @@ def _aligned(count: int, available: int, fits: Callable[[int, int], bool]) -> li
 
 
 def _as_array(jax: Any, leaf: Any, kind: ValueType, name: str) -> Any:
-    """A leaf as the program takes it; numbers get their element type as in JAX.
+    """Convert a leaf to an array for the program.
 
-    Raises InputError with the name of a leaf that is no array of numbers.
+    Python numbers get the element type that JAX gives them.
+
+    Raises InputError with the name of a leaf that is not an array of numbers.
     """
     dtype = getattr(leaf, "dtype", None)
     if dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
@@ -398,7 +401,7 @@ def _as_array(jax: Any, leaf: Any, kind: ValueType, name: str) -> Any:
 
 
 def _mesh(jax: Any, mesh: Any) -> Mesh:
-    """A mesh of any kind by the names and sizes of its axes."""
+    """Convert a mesh of any kind to axis names and sizes. Raises TypeError, ValueError."""
     extents: Any = mesh if hasattr(mesh, "items") else getattr(mesh, "shape", None)
     if not hasattr(extents, "items"):
         raise TypeError(
@@ -420,7 +423,7 @@ def _shardings(
     names: Sequence[str],
     of_arguments: bool,
 ) -> list[OfRank | None]:
-    """The sharding of every leaf, from a prefix of the tree."""
+    """Return the sharding of every leaf, from a prefix of the tree."""
     spec_type = jax.sharding.PartitionSpec
 
     def is_leaf(value: Any) -> bool:
@@ -428,7 +431,7 @@ def _shardings(
 
     whole = jax.tree.unflatten(tree, [0] * tree.num_leaves)
     if of_arguments:
-        # `in_shardings` speaks of positional arguments; keywords are left to the compiler.
+        # `in_shardings` covers positional arguments; the compiler chooses for keywords.
         positional, keywords = whole
         specs = _broadcast(jax, prefix, positional, is_leaf)
         specs += [None] * len(jax.tree.leaves(keywords))
@@ -445,7 +448,7 @@ def _broadcast(jax: Any, prefix: Tree, whole: Tree, is_leaf: Callable[[Any], boo
         return [prefix] * len(jax.tree.leaves(whole))
     if isinstance(prefix, list) and isinstance(whole, tuple):
         prefix = tuple(prefix)  # pyright: ignore
-    # Numbers in place of what is given: `None` is a leaf there, and no leaf in `whole`.
+    # Broadcast indices of the specs: `None` is a leaf of `prefix`, but not of `whole`.
     given, structure = jax.tree.flatten(prefix, is_leaf=is_leaf)
     numbers = jax.tree.unflatten(structure, range(len(given)))
     return [given[number] for number in jax.tree.leaves(jax.tree.broadcast(numbers, whole))]
@@ -468,14 +471,14 @@ def _sharding(jax: Any, spec: Any, mesh: Mesh | None, name: str) -> OfRank:
 
 @dataclass(frozen=True, slots=True)
 class _Spec:
-    """A PartitionSpec, which does not know the rank of its tensor, on a mesh."""
+    """A PartitionSpec on a mesh. It does not know the rank of its tensor."""
 
     mesh: Mesh
     entries: tuple[Any, ...]
     unconstrained: Any
 
     def sharding(self, rank: int) -> TensorSharding:
-        """The same for a tensor of a rank."""
+        """Return the sharding of a tensor of this rank."""
         dimensions: list[DimensionSharding] = []
         for entry in (*self.entries, *[None] * (rank - len(self.entries))):
             if entry is self.unconstrained:

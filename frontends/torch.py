@@ -1,4 +1,4 @@
-"""PyTorch modules, compiled for a mesh of devices and called on tensors.
+"""Compile PyTorch modules for a mesh of devices, and call them on tensors.
 
     import mesh_opt
 
@@ -7,8 +7,8 @@
     )
     y = compiled(x)
 
-`torch.export` traces the module, torch-mlir writes it in StableHLO. Parameters and buffers are
-arguments of the program: each call takes those that the module has then.
+`torch.export` traces the module, and torch-mlir converts it to StableHLO. Parameters and buffers
+are arguments of the program: each call passes the module's current ones.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ def compile(
     """Compile a module for the devices of a mesh.
 
     - `module`: a `torch.nn.Module`, or a `torch.export.ExportedProgram`, which has its examples;
-    - `examples`, `keywords`: as `forward` takes them, tensors, and lists, tuples, dictionaries and
-      registered types of them; what else is in them is constant;
+    - `examples`, `keywords`: the arguments of `forward`: tensors, and lists, tuples, dictionaries
+      and registered pytree types of them. Other values in them become constants;
     - `mesh`: the sizes of the axes, `(2, 2)`; by names, `{"x": 2, "y": 2}`; or a `DeviceMesh`;
-    - `placements`: by patterns for the names of parameters, buffers and inputs (`cache.keys.0` in
-      the input `cache`), where they lie: for each dimension the axes that split it (`[[0], []]`, or
-      with names), or for each axis of the mesh a `Shard` or `Replicate` of
-      `torch.distributed.tensor`. The first that fits counts;
-    - `results`: where the result lies, or a list for several; `None` is left to the compiler;
-    - `dynamic_shapes`: by such patterns for inputs or in their order, which of their sizes each
-      call may choose, as `torch.export` takes it: `{"x": {0: torch.export.Dim("batch")}}`;
+    - `placements`: shardings by patterns for the names of parameters, buffers and inputs
+      (`cache.keys.0` in the input `cache`). A sharding lists for each dimension the axes that split
+      it (`[[0], []]`, or with names), or for each axis of the mesh a `Shard` or `Replicate` of
+      `torch.distributed.tensor`. The first pattern that matches counts;
+    - `results`: the sharding of the result, or a list of several; the compiler chooses for `None`;
+    - `dynamic_shapes`: which sizes of the inputs are dynamic, by patterns or in the order of the
+      inputs, in the form of `torch.export`: `{"x": {0: torch.export.Dim("batch")}}`;
     - `pipeline`, `backend`: as in `mesh_opt.api.compile`.
 
-    Raises what PyTorch raises in tracing, ValueError or TypeError for placements that do not fit,
-    ValueError for operations that torch-mlir does not have, CompilationError as
+    Raises the errors of PyTorch's tracing, ValueError or TypeError for placements that do not fit,
+    ValueError for operations that torch-mlir does not convert, and CompilationError as
     `mesh_opt.api.compile` does.
     """
     torch = _torch()
@@ -73,12 +73,12 @@ def compile(
     names, tensors, weights = inputs.names, inputs.tensors(taken), _weights(module)
     caller = _caller(torch, module, inputs)
     attention = torch.nn.attention
-    # The kernel for CPUs lays its result out as the sum that stands for it does not, so views of it
-    # would fail.
+    # The strides of the CPU attention kernel's result differ from those of its decomposition, so
+    # that views of it would fail.
     with attention.sdpa_kernel(attention.SDPBackend.MATH), without_torch_logs():
         given = (weights, dict(zip(names, tensors, strict=True)))
         exported = trace(torch, caller, given, _open_sizes(dynamic_shapes, weights, names))
-        # Linalg needs no other dialect for open sizes.
+        # With dynamic sizes, convert to linalg, which expresses them in one dialect.
         outputs = ["linalg-on-tensors"] if dynamic_shapes else ["stablehlo", "linalg-on-tensors"]
         found = import_program(torch, _import("torch_mlir.fx"), exported, outputs, MAIN)
     program = parse_module(new_context(), Source(found.text, type(module).__name__))
@@ -89,7 +89,7 @@ def compile(
         placed = list(_placed(aliases, placements or {}, chosen := _mesh(mesh)))
         annotate(function, "arg_attrs", placed, names)
         count = len(found.dtypes) - len(found.written)
-        # What is written lies where it was.
+        # A written tensor keeps its sharding.
         ends = [*(placed[at] for at in found.written), *_of_results(count, results, chosen)]
         called = [names[at] for at in found.written]
         called += [f"result {index}" for index in range(count)]
@@ -101,7 +101,7 @@ def compile(
 def _with_examples(
     torch: Any, module: Any, examples: tuple[Any, ...], keywords: dict[str, Any]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any], list[str]]:
-    """A module with its examples, and the names of these and what is in them.
+    """Return a module, its examples, and the names of all leaves of the examples.
 
     Raises TypeError, ValueError.
     """
@@ -128,7 +128,7 @@ def _with_examples(
 
 
 class Compiled:
-    """A compiled module: call it with tensors as those that it was compiled for."""
+    """A compiled module. Call it with tensors like those that it was compiled for."""
 
     def __init__(
         self,
@@ -141,9 +141,9 @@ class Compiled:
         imported: Imported,
     ) -> None:
         self.text = entry.text
-        """The program before all passes, with its annotations: StableHLO, or linalg if sizes are
-        open or torch-mlir converts the module to that alone. Its first results are new values of
-        what the module writes in place."""
+        """The program before all passes, with sharding annotations: StableHLO, or linalg if sizes
+        are dynamic or torch-mlir converts the module only to linalg. Its first results are the new
+        values of tensors that the module writes in place."""
         self._entry = entry
         self._module = module
         self._keywords = keywords
@@ -153,11 +153,11 @@ class Compiled:
         self._placed: dict[int, Any] = {}
 
     def __repr__(self) -> str:
-        """The module with the types of its weights, inputs and results."""
+        """Return the module's name with the types of its weights, inputs and results."""
         return self._entry.describe(type(self._module).__name__)
 
     def _repr_html_(self) -> str:
-        """The same, and where everything lies, for notebooks."""
+        """Return the same with all shardings, for notebooks."""
         return self._entry.html(type(self._module).__name__)
 
     @property
@@ -166,12 +166,12 @@ class Compiled:
         return self._entry.program
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
-        """Run on the devices of the mesh: whole tensors in and out.
+        """Run on the devices of the mesh, with global tensors as inputs and results.
 
-        What the module writes in place is written: its buffers and parameters, and the inputs.
+        Buffers, parameters and inputs that the module writes in place are updated.
 
-        Raises TypeError for other inputs than it was compiled for, InputError and ExecutionError
-        as a function of a program does.
+        Raises TypeError for inputs that it was not compiled for, and InputError and ExecutionError
+        as `mesh_opt.api.Function` does.
         """
         tensors = self._tensors(inputs, keywords)
         results = self._tensors_of(self._entry.run(self._arrays(tensors)))
@@ -179,7 +179,10 @@ class Compiled:
         return self._outputs.value(results[len(self._written) :])
 
     def reference(self, *inputs: Any, **keywords: Any) -> Any:
-        """What the interpreter makes of the program before all passes, which writes nothing."""
+        """Run the program before all passes in the interpreter. Updates nothing in place.
+
+        Raises as a call does.
+        """
         arrays = self._arrays(self._tensors(inputs, keywords))
         results = self._tensors_of(self.program[MAIN].reference(arrays))
         return self._outputs.value(results[len(self._written) :])
@@ -189,9 +192,9 @@ class Compiled:
         return self._entry.function.types.arguments
 
     def place_weights(self) -> None:
-        """Copy the module's weights to the devices, where they stay for all calls from now on.
+        """Copy the module's weights to the devices, where they stay for all later calls.
 
-        What changes in the module afterwards counts once it is called again.
+        Later changes of the module's weights have no effect until this method is called again.
         """
         self._placed = {}
         for index, weight in enumerate(_weights(self._module).values()):
@@ -202,7 +205,7 @@ class Compiled:
         self._placed[index] = self._entry.function.put(array, index)
 
     def _tensors(self, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
-        """Weights and inputs, in the order of the arguments. Raises TypeError."""
+        """Return weights and inputs in the order of the arguments. Raises TypeError."""
         count = self._count
         if len(inputs) != count or set(keywords) != set(self._keywords):
             raise TypeError(
@@ -225,7 +228,7 @@ class Compiled:
         return [as_tensor(torch, *pair) for pair in zip(arrays, self._dtypes, strict=True)]
 
     def _write(self, tensors: Sequence[Any], results: Sequence[Any]) -> None:
-        """Put new values where the old ones are."""
+        """Copy the new values of written tensors into the old ones."""
         for index, result in zip(self._written, results, strict=False):
             with _torch().no_grad():
                 tensors[index].copy_(result)
@@ -234,12 +237,12 @@ class Compiled:
 
     @property
     def placements(self) -> dict[str, list[tuple[str, ...]]]:
-        """Where each parameter, buffer and input lies: for each dimension the names of axes."""
+        """For each parameter, buffer and input: the axis names that split each dimension."""
         return dict(zip(self._entry.names, split_axes(self.program, 0), strict=True))
 
     @property
     def result_placements(self) -> list[list[tuple[str, ...]]]:
-        """The same of the results."""
+        """For each result: the axis names that split each dimension."""
         return split_axes(self.program, 1)[len(self._written) :]
 
 
@@ -259,13 +262,13 @@ def _torch() -> Any:
 
 
 def _weights(module: Any) -> dict[str, Any]:
-    """Parameters and buffers by their first names, with what `state_dict` leaves out."""
+    """Return parameters and buffers by their first names, including non-persistent buffers."""
     named = [*module.named_parameters(), *module.named_buffers()]
     return {name: value.detach() for name, value in named}
 
 
 def _tied_names(module: Any) -> list[list[str]]:
-    """All names of each of the weights: one tensor may be part of several modules."""
+    """Return all names of each weight: several modules may share one tensor."""
     found: dict[int, list[str]] = {}
     for listed in (module.named_parameters, module.named_buffers):
         for name, value in listed(remove_duplicate=False):
@@ -274,9 +277,9 @@ def _tied_names(module: Any) -> list[list[str]]:
 
 
 def _caller(torch: Any, module: Any, inputs: Tree) -> Any:
-    """The module as one that takes its weights, and the tensors of its inputs, by their names.
+    """Wrap a module as one that takes its weights and the tensors of its inputs by name.
 
-    It gives the tensors of its results, whose `results` are known once it is traced.
+    The wrapper returns the tensors of the module's results. Its `results` is set when it is traced.
     """
 
     trained = {name for name, weight in module.named_parameters() if weight.requires_grad}
@@ -284,7 +287,7 @@ def _caller(torch: Any, module: Any, inputs: Tree) -> Any:
     class Caller(torch.nn.Module):
         results: Tree
         trains = False
-        """Whether gradients of the weights can be asked for."""
+        """Whether the module may ask for gradients of its weights."""
 
         def forward(self, weights: Any, tensors: Any) -> Any:
             if self.trains:
@@ -299,7 +302,7 @@ def _caller(torch: Any, module: Any, inputs: Tree) -> Any:
 
 
 def _input_names(module: Any, examples: Sequence[Any], keywords: Mapping[str, Any]) -> list[str]:
-    """What `forward` calls its inputs."""
+    """Return the names that `forward` gives its inputs."""
     bound = inspect.signature(module.forward).bind(*examples, **keywords)
     found: list[str] = []
     for name, value in bound.arguments.items():
@@ -319,10 +322,10 @@ def _open_sizes(
     weights: Mapping[str, Any],
     names: Sequence[str],
 ) -> Mapping[str, Any] | None:
-    """The sizes that are left open, for the arguments of a `_caller`. Raises ValueError."""
+    """Return the dynamic shapes for the arguments of a `_caller`. Raises ValueError."""
     if given is None:
         return None
-    if not isinstance(given, Mapping):  # torch.export takes them in the order of inputs, too
+    if not isinstance(given, Mapping):  # like torch.export, accept the order of the inputs
         if len(given) != len(names):
             raise ValueError(
                 f"dynamic_shapes for {len(given)} inputs, but the inputs are {', '.join(names)}"
@@ -340,7 +343,7 @@ def _open_sizes(
 
 
 def _fits(name: str, pattern: str) -> bool:
-    # `inputs[0]` is a name, too.
+    # Compare first: as a pattern, the name `inputs[0]` does not match itself.
     return name == pattern or fnmatchcase(name, pattern)
 
 
@@ -348,7 +351,7 @@ def _fits(name: str, pattern: str) -> bool:
 
 
 def _mesh(mesh: Any) -> Mesh:
-    """The axes of a mesh, with names. Raises TypeError, ValueError."""
+    """Convert a mesh to named axes. Raises TypeError, ValueError."""
     if mesh is None:
         raise ValueError("placements are on a mesh: give mesh=(2, 2)")
     names = getattr(mesh, "mesh_dim_names", None)
@@ -374,9 +377,9 @@ def _mesh(mesh: Any) -> Mesh:
 def _placed(
     aliases: Sequence[Sequence[str]], placements: Mapping[str, Any], mesh: Mesh
 ) -> Iterator[OfRank | None]:
-    """The placement of every argument, which has some names.
+    """Yield the sharding of every argument, each given by all its names.
 
-    Raises ValueError for a pattern that fits none.
+    Raises ValueError for a pattern that matches no argument.
     """
     unused = set(placements)
     for names in aliases:
@@ -389,13 +392,13 @@ def _placed(
 
 
 _SHOWN = 12
-"""Names that an error shows."""
+"""How many names an error message lists."""
 
 
 def _unmatched(pattern: str, known: Sequence[str]) -> str:
-    """What to tell of a pattern that fits none of the known names: the nearest of them."""
+    """Return the message for a pattern that matches no known name, with the nearest names."""
     near = get_close_matches(pattern, known, _SHOWN, 0.5)
-    # Who leaves out the modules around a parameter has its name right.
+    # Prefer names that only lack the prefix of the enclosing modules.
     near = [name for name in known if name.endswith(f".{pattern}")] or near or known
     more = f" and {len(near) - _SHOWN} others" if len(near) > _SHOWN else ""
     return (
@@ -405,7 +408,7 @@ def _unmatched(pattern: str, known: Sequence[str]) -> str:
 
 
 def _of_results(count: int, results: Any, mesh: Mesh) -> list[OfRank | None]:
-    """The placement of every result. Raises TypeError, ValueError for what is none."""
+    """Return the sharding of every result. Raises TypeError, ValueError for invalid ones."""
     wanted: Sequence[Any] = [results] if count == 1 else results or [None] * count
     if len(wanted) != count:
         raise ValueError(f"{len(wanted)} placements for {count} results")
@@ -413,7 +416,7 @@ def _of_results(count: int, results: Any, mesh: Mesh) -> list[OfRank | None]:
 
 
 def _of_rank(placement: Any, mesh: Mesh, name: str) -> OfRank | None:
-    """A placement for tensors of any rank. Raises TypeError, ValueError for what is none."""
+    """Convert a placement to shardings by rank. Raises TypeError, ValueError for invalid ones."""
     if placement is None:
         return None
     if isinstance(placement, str | int) or not isinstance(placement, Iterable):
@@ -446,7 +449,7 @@ def _of_rank(placement: Any, mesh: Mesh, name: str) -> OfRank | None:
 
 
 def _of_shards(entries: Sequence[Any], mesh: Mesh, name: str) -> OfRank:
-    """Placements of PyTorch: for each axis of the mesh the dimension that it splits."""
+    """Convert PyTorch's placements: for each axis of the mesh the dimension that it splits."""
     for entry in entries:
         if not entry.is_shard() and not entry.is_replicate():
             raise ValueError(f"{name} has placement {entry}, expected Shard or Replicate")

@@ -1,4 +1,4 @@
-"""Tensors of PyTorch as arrays, and arrays as tensors, without copies where that is possible."""
+"""Convert between PyTorch tensors and arrays, without copies where possible."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Array = npt.NDArray[Any]
 
 
 def as_array(torch: Any, tensor: Any, kind: ValueType) -> Array:
-    """The elements of a tensor, for an argument of a type."""
+    """Return the elements of a tensor as an array for an argument of this type."""
     tensor = torch.as_tensor(tensor).detach().cpu().contiguous()
     if tensor.dtype == torch.uint8 and kind.element == "i8":
-        # Linalg says by its operations whether integers have signs.
+        # Integers of linalg programs are signless: the operations determine the sign.
         tensor = tensor.view(torch.int8)
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)

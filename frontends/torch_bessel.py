@@ -1,7 +1,8 @@
-"""Bessel functions and their like: Chebyshev series on either side of a border.
+"""Decompose Bessel and related functions to Chebyshev series on either side of a border.
 
-Near 0 they are series in x^2, with the logarithm and the pole of those of the second kind apart;
-beyond the border in its ratio to x, with waves, exponentials and roots apart. All of it is in f64.
+Near 0 they are series in x^2; the logarithm and the pole of functions of the second kind are
+separate terms. Beyond the border they are series in (border / x)^power, with oscillating,
+exponential and root factors taken out. All computations are in f64.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ _Function = Callable[[Any], Any]
 
 @cache
 def _fitted(function: _Function, degree: int) -> list[float]:
-    """The coefficients of a function of numbers from -1 to 1."""
+    """Return the Chebyshev coefficients of a function on [-1, 1]."""
     return [float(each) for each in chebyshev.chebinterpolate(function, degree)]
 
 
 @cache
 def _near_by(function: _Function, border: float, degree: int) -> list[float]:
-    """The coefficients of a function of x in 2 (x / border)^2 - 1."""
+    """Return the coefficients of a function of x in 2 (x / border)^2 - 1, for 0 <= x <= border."""
 
     def on_series(t: Any) -> Any:
         return function(border * np.sqrt((t + 1) / 2))
@@ -39,7 +40,7 @@ def _near_by(function: _Function, border: float, degree: int) -> list[float]:
 
 @cache
 def _far_off(function: _Function, border: float, power: int, degree: int) -> list[float]:
-    """The coefficients of a function of x in 2 (border / x)^power - 1."""
+    """Return the coefficients of a function of x in 2 (border / x)^power - 1, beyond the border."""
 
     def on_series(t: Any) -> Any:
         return function(border * ((t + 1) / 2) ** (-1 / power))
@@ -48,7 +49,7 @@ def _far_off(function: _Function, border: float, power: int, degree: int) -> lis
 
 
 def _sides(torch: Any, x: Any, border: float, power: int) -> tuple[Any, Any, Any]:
-    """Numbers beyond the border, and where series have them: those near 0, and those beyond."""
+    """Return |x| clamped to the border, and the series arguments for |x| near 0 and beyond it."""
     size = torch.abs(x)
     beyond = torch.clamp(size, min=border)
     near = 2 * (torch.clamp(size, max=border) / border) ** 2 - 1
@@ -56,7 +57,7 @@ def _sides(torch: Any, x: Any, border: float, power: int) -> tuple[Any, Any, Any
 
 
 def _of_reals(name: str, function: Callable[[Any, Any], Any]) -> None:
-    """The rule of `name`, computed in f64."""
+    """Register the rule of `special_<name>`, computed in f64."""
 
     @decomposition(f"special_{name}.default")
     def rule(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
@@ -69,7 +70,7 @@ _WAVES = 8.0
 
 
 def _amplitudes(order: int) -> _Function:
-    """What the waves beyond the border are multiplied by, as one complex number."""
+    """Return the amplitude of the cosine (real) and sine (imaginary) waves beyond the border."""
 
     def function(x: Any) -> Any:
         turned = special.hankel1e(order, x) * np.exp(1j * pi * (2 * order + 1) / 4)
@@ -104,7 +105,7 @@ def _wave_series(order: int) -> tuple[list[float], ...]:
 
 
 def _waves(torch: Any, x: Any, order: int) -> tuple[Any, Any]:
-    """The functions of the first and of the second kind, for numbers from 0."""
+    """Return the functions of the first and of the second kind for x >= 0."""
     first, second, cosine, sine = _wave_series(order)
     beyond, near, far = _sides(torch, x, _WAVES, 2)
     factor = torch.sqrt(2 / (pi * beyond))
@@ -206,7 +207,7 @@ def i1(torch: Any, x: Any) -> Any:
 # Errors ------------------------------------------------------------------------------------------
 
 _HALFWAY = 3.75
-"""Where numbers from 0 to infinity are halved."""
+"""The number that maps to the centre of the series when [0, infinity] maps to [-1, 1]."""
 
 
 def _scaled_error(t: Any) -> Any:
@@ -223,7 +224,7 @@ def _erfcx(torch: Any, x: Any) -> Any:
 
 _MEDIAN = np.sqrt(2 * np.log(2))
 _LEAST = 0.03
-"""The least ratio of that root to the one of a probability's logarithm, for numbers in f64."""
+"""The least ratio of `_MEDIAN` to sqrt(-2 log p), over probabilities p in f64."""
 
 
 def _quantile(t: Any) -> Any:
@@ -232,7 +233,7 @@ def _quantile(t: Any) -> Any:
 
 
 def _ndtri(torch: Any, x: Any) -> Any:
-    """The quantile of a probability by the root of its logarithm, on the side that has less."""
+    """Compute the quantile of a probability from sqrt(-2 log p) of the smaller tail p."""
     tail = torch.minimum(x, 1 - x)
     root = torch.sqrt(-2 * torch.log(tail))
     place = 2 * (_MEDIAN / root - _LEAST) / (1 - _LEAST) - 1

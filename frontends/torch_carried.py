@@ -1,9 +1,9 @@
-"""Operations that StableHLO has and torch-mlir does not convert.
+"""Carry StableHLO and CHLO operations that torch-mlir does not convert through it.
 
-Each passes through torch-mlir as a call of a function without a body:
+Each becomes a call of a function without a body, and gets its body after the conversion:
 
     erfc(x)  ->  mesh_opt.carried_1("%r = chlo.erfc %a0 : {0} -> {r}", shape, dtype, x)
-             ->  call @carried_0(%x), and in the end what the text says in @carried_0
+             ->  call @carried_0(%x), where @carried_0 finally contains the text
 """
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ _OPERATIONS = ("torch.mesh_opt.carried_", "torch.mesh_opt.looped_")
 
 
 def carry(torch: Any, body: str, shape: Sequence[Any], dtype: Any, *operands: Any) -> Any:
-    """A tensor that `body` computes as `%r` from the operands `%a0`, `%a1`, ...
+    """Return a tensor that `body`, MLIR text, computes as `%r` from the operands `%a0`, `%a1`, ...
 
-    In the text `{0}`, `{1}`, ... are the types of the operands, and `{r}` that of the result;
-    `{0:[2, ?]}` is a type of the same elements with another shape.
+    In the text `{0}`, `{1}`, ... stand for the types of the operands, and `{r}` for the type of the
+    result. `{0:[2, ?]}` is a type with the same elements and another shape.
     """
-    # torch-mlir knows numbers of another order for the types.
+    # Pass the name of the type: torch-mlir numbers types in another order.
     kind = str(dtype).removeprefix("torch.")
     return carried_operation(torch, len(operands))(body, list(shape), kind, *operands)
 
 
 def looped(torch: Any, count: int, carried: int) -> Any:
-    """An operation whose text makes `%r` of `count` operands: values like the first `carried`."""
+    """Return an operation of `count` operands whose text computes `%r`.
+
+    The results have the types of the first `carried` operands.
+    """
 
     def traced(body: str, *operands: Any) -> Any:
         del body
@@ -41,7 +44,7 @@ def looped(torch: Any, count: int, carried: int) -> Any:
 
 
 def carried_operation(torch: Any, count: int) -> Any:
-    """An operation that takes a text, the shape and type of its result, and `count` operands."""
+    """Return an operation of a text, the result's shape and type, and `count` operands."""
 
     def traced(body: str, shape: Sequence[Any], dtype: str, *operands: Any) -> Any:
         del body
@@ -55,7 +58,7 @@ def carried_operation(torch: Any, count: int) -> Any:
 def _defined(
     torch: Any, name: str, options: str, count: int, results: str, traced: Callable[..., Any]
 ) -> Any:
-    """An operation of PyTorch of so many operands, which is traced and cannot be run."""
+    """Define an operation of PyTorch that can be traced but not run, once for each name."""
     if name not in _DEFINED:
         library = torch.library.Library(_NAMESPACE, "FRAGMENT")
         operands = ", ".join(f"Tensor a{index}" for index in range(count))
@@ -66,13 +69,14 @@ def _defined(
 
 
 _DEFINED: dict[str, Any] = {}
-"""Operations by their names: they are forgotten with their library."""
+"""Libraries of the defined operations by name. An operation disappears with its library."""
 
 
 def call_functions(module: Any, name: str) -> dict[str, str]:
-    """Make calls of functions of the operations in a module of torch-mlir.
+    """Replace carried operations in a torch-mlir module by calls of declared functions.
 
-    Returns what is to become of each function, whose names contain that of the module's own.
+    Return the text for the body of each function. Function names contain `name`, that of the
+    module's own function.
     """
     ir = import_module("torch_mlir.ir")
     found: list[Any] = []
@@ -117,7 +121,10 @@ def call_functions(module: Any, name: str) -> dict[str, str]:
 
 
 def lower(module: Any, output: str, *, calls: bool) -> None:
-    """Convert a module to the dialects of `output`, one with calls of such functions too."""
+    """Convert a module to the dialects of `output`.
+
+    With `calls`, keep calls of declared functions.
+    """
     utilities = import_module("torch_mlir.compiler_utils")
     pass_manager = import_module("torch_mlir.passmanager").PassManager
     utilities.run_pipeline_with_repro_report(
@@ -134,8 +141,8 @@ def lower(module: Any, output: str, *, calls: bool) -> None:
     )
     with module.context:
         passes = str(pass_manager.parse(pipeline))
-    # The last check allows no calls, and what comes after it concerns sizes that are not open here.
-    # The pass for CHLO has no name of its own; we convert that.
+    # Drop the contract verification, which rejects calls, and the passes after it, which concern
+    # dynamic sizes. Drop the CHLO pass too, whose name cannot be parsed: our passes convert CHLO.
     passes = re.sub(r",torch-verify-[\w-]+-backend-contract(,.*)?\)$", ")", passes)
     passes = passes.replace("func.func(chlo-legalize-to-stablehlo),", "")
     utilities.run_pipeline_with_repro_report(module, passes, "Lowering Torch Backend IR")
@@ -151,7 +158,7 @@ _ELEMENTS = re.compile(r"tensor<(?:[\d?]+x)*(.+)>")
 
 
 class _Type(str):
-    """The text of a tensor's type, of which `{:[2, 3]}` is that with another shape."""
+    """The text of a tensor type. The format spec `{:[2, 3]}` replaces its shape."""
 
     def __format__(self, shape: str) -> str:
         found = _ELEMENTS.fullmatch(self)
@@ -162,7 +169,7 @@ class _Type(str):
 
 
 def with_bodies(text: str, bodies: Mapping[str, str]) -> str:
-    """A program in which the functions are written out."""
+    """Return a program with the bodies of declared functions filled in."""
 
     def define(match: re.Match[str]) -> str:
         name, operands, result, _ = match.groups()
@@ -179,7 +186,7 @@ def with_bodies(text: str, bodies: Mapping[str, str]) -> str:
 
 
 def with_functions(text: str, functions: Sequence[str]) -> str:
-    """A program with the functions of others, which have no aliases, at its end."""
+    """Append functions, the bodies of other modules without aliases, to a program."""
     end = text.rindex("}", 0, text.find("{-#") if "{-#" in text else len(text))
     inner = [each[each.index("{\n") + 2 : each.rindex("}")] for each in functions]
     return "".join((text[:end], *inner, text[end:]))

@@ -1,4 +1,4 @@
-"""Elements that are chosen by what they are, so that data decides how many there are."""
+"""Decompose operations that select elements by value, so that result sizes depend on data."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from .torch_rules import decomposition, only_if
 
 
 def _starts(torch: Any, x: Any) -> Any:
-    """Whether each element of a vector, or row of a matrix, is another than that before it."""
+    """Return whether each element of a vector (row of a matrix) differs from the one before it."""
     others = x[1:] != x[:-1]
     others = others.any(1) if x.dim() > 1 else others
     return torch.cat((torch.ones(1, dtype=torch.bool), others))
 
 
 def _runs(torch: Any, x: Any, starts: Any) -> tuple[Any, Any, Any]:
-    """The first elements of runs, the number of the run of each element, and their lengths."""
+    """Return the first elements of runs, the run index of each element, and the run lengths."""
     places = torch.nonzero(starts).squeeze(1)
     ends = torch.cat((places[1:], torch.full_like(places[:1], x.shape[0])))
     return x.index_select(0, places), torch.cumsum(starts.to(torch.int64), 0) - 1, ends - places
@@ -29,7 +29,7 @@ def unique(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> Any:
-    """What is not asked for has no elements."""
+    """Return empty tensors for results that are not requested."""
     del sorted
     flat = x.reshape(-1)
     only_if(x.numel())
@@ -46,13 +46,13 @@ def unique(
 
 
 def _rows(torch: Any, x: Any, dim: int) -> Any:
-    """What is at each place of a dimension, as a row."""
+    """Flatten each slice along a dimension to a row."""
     moved = x.movedim(dim, 0).reshape(x.shape[dim], -1)
     return moved.to(torch.uint8) if x.dtype == torch.bool else moved
 
 
 def _chosen(torch: Any, x: Any, dim: int, starts: Any, order: Any, inverse: Any) -> Any:
-    """The first of each run of rows, the run of each, and how long they are."""
+    """Return the first slice of each run, the run index of each slice, and the run lengths."""
     places, numbers, counts = _runs(torch, order, starts)
     numbers = torch.zeros_like(order).scatter(0, order, numbers) if inverse else numbers[:0]
     return x.index_select(dim, places), numbers, counts
@@ -67,12 +67,12 @@ def unique_dim(
     return_inverse: bool = False,
     return_counts: bool = False,
 ) -> Any:
-    """Rows in the order of the first elements in which they differ."""
+    """Order rows lexicographically, by the first elements in which they differ."""
     del sorted
     only_if(x.numel())
     rows = _rows(torch, x, dim)
     differ = (rows[:, None] != rows).to(torch.int32)
-    # Equal rows differ nowhere, and are compared at the first element.
+    # Equal rows differ nowhere: argmax gives 0, and they compare equal at the first element.
     own = rows.gather(1, differ.argmax(-1))
     before = own > own.T
     numbers = torch.arange(x.shape[dim])
@@ -108,17 +108,17 @@ def unique_consecutive(
 
 @decomposition("nonzero.default")
 def nonzero(torch: Any, x: Any) -> Any:
-    """torch-mlir crashes on a number, whose places have no coordinates."""
+    """Handle rank 0, whose positions have no coordinates: torch-mlir crashes on it."""
     only_if(not x.dim())
     return torch.nonzero(x.reshape(1))[:, :0]
 
 
 @decomposition("nonzero_static.default")
 def nonzero_static(torch: Any, x: Any, *, size: int, fill_value: int = -1) -> Any:
-    """The first `size` places of elements that are not 0, and rows of `fill_value` behind them."""
+    """Return the first `size` positions of non-zero elements, padded with `fill_value` rows."""
     only_if(x.dim() and x.numel())
     hits = (x != 0).reshape(-1)
-    # Numbers of the elements that count, and behind them those of the others.
+    # Indices of the non-zero elements first, then those of the others.
     _, order = torch.ops.aten.sort.stable(hits.to(torch.int32), stable=True, dim=0, descending=True)
     more = max(size - hits.shape[0], 0)
     places = torch.nn.functional.pad(order[:size], (0, more))
@@ -132,7 +132,7 @@ def nonzero_static(torch: Any, x: Any, *, size: int, fill_value: int = -1) -> An
 
 @decomposition("repeat_interleave.Tensor")
 def repeat_interleave(torch: Any, repeats: Any, *, output_size: Any = None) -> Any:
-    """Each number as often as `repeats` says."""
+    """Repeat each index as often as `repeats` says."""
     ends = torch.cumsum(repeats, 0)
     only_if(output_size is not None)
     return torch.searchsorted(ends, torch.arange(output_size), right=True).to(repeats.dtype)
@@ -140,7 +140,7 @@ def repeat_interleave(torch: Any, repeats: Any, *, output_size: Any = None) -> A
 
 @decomposition("bincount.default")
 def bincount(torch: Any, x: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """torch-mlir counts, and does not weigh."""
+    """Add weights, which torch-mlir's conversion ignores."""
     only_if(weights is not None)
     counts = torch.ops.aten.bincount.default(x, None, minlength)
     zeros = torch.zeros_like(counts, dtype=weights.dtype)

@@ -1,4 +1,4 @@
-"""Complex numbers, which torch-mlir refuses, or takes for their real parts."""
+"""Decompose complex operations, which torch-mlir rejects or reduces to their real parts."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def view_as_real(torch: Any, x: Any) -> Any:
 
 @decomposition("_to_copy.default")
 def converted(torch: Any, x: Any, *, dtype: Any = None, **options: Any) -> Any:
-    """torch-mlir takes True for -1 here."""
+    """Convert to complex types. torch-mlir reads True as -1 here."""
     del options
     only_if(dtype is not None and dtype.is_complex)
-    # What keeps its type is copied all the same.
+    # A conversion to the same type still copies.
     return x.clone() if x.dtype == dtype else _as_complex(torch, x, dtype)
 
 
@@ -95,7 +95,7 @@ for _name, _operation in (
 
 @of_each("mm.default", "bmm.default", "mv.default", "dot.default")
 def _products(torch: Any, product: Any, x: Any, y: Any) -> Any:
-    """A product of matrices by those of the parts."""
+    """Compute a complex matrix product from products of the real and imaginary parts."""
     dtype = torch.promote_types(x.dtype, y.dtype)
     only_if(dtype.is_complex)
     x, y = _as_complex(torch, x, dtype), _as_complex(torch, y, dtype)
@@ -107,9 +107,9 @@ def _products(torch: Any, product: Any, x: Any, y: Any) -> Any:
 def by_parts(
     torch: Any, operation: Any, x: Any, *options: Any, dtype: Any = None, **more: Any
 ) -> Any:
-    """What an operation makes of the real and of the imaginary parts; torch-mlir crashes.
+    """Apply a linear operation to the real and imaginary parts; torch-mlir crashes on it.
 
-    Leaves it as it is where the result is not complex.
+    Operations with a real result are left unchanged.
     """
     kind = x.dtype if dtype is None else dtype
     only_if(kind.is_complex)
@@ -142,7 +142,7 @@ def masked_fill(torch: Any, x: Any, mask: Any, value: Any) -> Any:
 
 @decomposition("full.default")
 def full(torch: Any, size: Any, value: Any, *, dtype: Any = None, **options: Any) -> Any:
-    """torch-mlir has no constants of complex numbers, nor of bytes."""
+    """Build constants of complex numbers and bytes, which torch-mlir does not support."""
     del options
     if dtype is None:
         dtype = torch.get_default_dtype()
@@ -171,7 +171,7 @@ _like("zeros_like", 0)
 
 
 def compared(torch: Any, name: str, x: Any, y: Any) -> Any:
-    """Whether complex numbers are equal (`eq`), or not."""
+    """Return whether complex numbers are equal (`eq`) or different (other names)."""
     dtype = torch.result_type(x, y)
     x, y = _as_complex(torch, x, dtype), _as_complex(torch, y, dtype)
     same = (x.real == y.real) & (x.imag == y.imag)
@@ -206,7 +206,7 @@ for _name, _operation in _OF_ELEMENTS.items():
 
 @decomposition("reciprocal.default")
 def reciprocal(torch: Any, x: Any) -> Any:
-    """torch-mlir refuses zeros among whole numbers when the program runs."""
+    """Convert integers to floats first: torch-mlir's program fails on zeros at run time."""
     only_if(not x.dtype.is_floating_point)
     if x.is_complex():
         return torch.ones_like(x) / x
@@ -235,7 +235,7 @@ def silu(torch: Any, x: Any) -> Any:
 
 @decomposition("logaddexp.default")
 def logaddexp(torch: Any, x: Any, y: Any) -> Any:
-    """The smaller real part is the exponent, which torch-mlir crashes on."""
+    """Order the operands by real part, so that exp does not overflow; torch-mlir crashes."""
     only_if(torch.result_type(x, y).is_complex)
     first = x.real >= y.real
     most, least = torch.where(first, x, y), torch.where(first, y, x)
@@ -244,7 +244,7 @@ def logaddexp(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("cumprod.default")
 def cumprod(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """In steps that each double how many elements are multiplied; torch-mlir crashes."""
+    """Multiply in steps that each double the number of factors; torch-mlir crashes."""
     kind = x.dtype if dtype is None else dtype
     if kind == torch.uint8:
         return torch.cumprod(x, dim, dtype=torch.int32).to(kind)

@@ -1,8 +1,7 @@
-"""Control flow of PyTorch, which torch-mlir does not import.
+"""Inline control flow of PyTorch that torch-mlir does not import.
 
-torch.cond(p, f, g, (x,))  ->  torch.where(p, f(x), g(x))
-map(f, x)                  ->  torch.stack((f(x[0]), f(x[1]), ...))
-scan(f, a, x)              ->  b, y = f(a, x[0]); c, z = f(b, x[1]); torch.stack((y, z))
+torch.cond(p, f, g, (x,)) -> torch.where(p, f(x), g(x)) map(f, x) -> torch.stack((f(x[0]), f(x[1]),
+...)) scan(f, a, x) -> b, y = f(a, x[0]); c, z = f(b, x[1]); torch.stack((y, z))
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 _MOST_STEPS = 64
-"""Steps up to which a loop is written out."""
+"""Loops of at most this many steps are unrolled."""
 
 
 def inline_control_flow(torch: Any, graph_module: Any) -> None:
-    """Put the bodies of `cond`, `map` and `scan` into the graph.
+    """Inline the bodies of `cond`, `map` and `scan` into the graph.
 
-    They have no effects: of a `cond` both branches run, and what one computes is thrown away.
-    Loops of an open number of steps, or of many, stay.
+    The bodies have no side effects: both branches of a `cond` run, and `where` selects a result.
+    Loops with a dynamic or large number of steps stay.
     """
     graph, operations = graph_module.graph, torch.ops.higher_order
     rules = {
@@ -76,7 +75,7 @@ def _steps(
     rows: Sequence[Any],
     others: Sequence[Any],
 ) -> list[Any] | None:
-    """The last state, and what all steps give, one after the other."""
+    """Unroll a loop; return the final state and the stacked results, or `None` if it must stay."""
     graph, aten = graph_module.graph, torch.ops.aten
     size = rows[0].meta["val"].shape[0]
     if not isinstance(size, int) or not 0 < size <= _MOST_STEPS:
@@ -104,7 +103,7 @@ def _steps(
 
 
 def _copied(torch: Any, graph_module: Any, name: Any, operands: Any) -> Any:
-    """What the graph that a node names returns, copied to where nodes are inserted."""
+    """Copy the body that a node names to the insertion point, and return its results."""
     prefix, body = name.target, getattr(graph_module, name.target)
     inline_control_flow(torch, body)
     placeholders = [node for node in body.graph.nodes if node.op == "placeholder"]
@@ -116,14 +115,17 @@ def _copied(torch: Any, graph_module: Any, name: Any, operands: Any) -> Any:
             continue
         copied = values[node] = graph_module.graph.node_copy(node, values.__getitem__)
         if node.op == "get_attr":
-            # A name of the whole module that is free.
+            # A name that is unique in the whole module.
             copied.target = f"{prefix}_{node.target}"
             setattr(graph_module, copied.target, getattr(body, node.target))
     raise AssertionError("a graph ends with its output")
 
 
 def refused_masks(torch: Any, graph_module: Any) -> dict[str, str]:
-    """What torch-mlir would not end with, and where it is written: masks among other indices."""
+    """Return indexing by masks combined with other indices, each with its source location.
+
+    torch-mlir's conversion of these does not terminate.
+    """
     found: dict[str, str] = {}
     aten = torch.ops.aten
     by_indices = (aten.index.Tensor, aten.index_put.default, aten.index_put_.default)
@@ -136,9 +138,9 @@ def refused_masks(torch: Any, graph_module: Any) -> dict[str, str]:
 
 
 def refused_control_flow(torch: Any, importer: Any, graph_module: Any) -> dict[str, str]:
-    """What the importer of torch-mlir has nothing for, and where it is written.
+    """Return operations that torch-mlir's importer does not support, each with its source location.
 
-    Loops, too, that `call_loops` left: no conversion of what it makes of them ends.
+    This includes `while_loop`s that `call_loops` left: no conversion handles them.
     """
     found: dict[str, str] = {}
     for node in graph_module.graph.nodes:

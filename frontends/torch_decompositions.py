@@ -1,4 +1,4 @@
-"""Operations of PyTorch, taken apart into others that torch-mlir converts."""
+"""Collect the decompositions of PyTorch operations into operations that torch-mlir converts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _RULES = (
     *("bessel", "choices", "complex", "elements", "functions", "indices", "matrices", "orders"),
     *("places", "polynomials", "pools", "products", "reductions", "resizes", "series", "spectra"),
 )
-"""The files `torch_*` that fill the table of rules."""
+"""The modules `torch_*` that register rules."""
 
 
 def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
-    """How PyTorch takes apart what `names` call, such as `aten.take`; not all can be."""
+    """Return PyTorch's own decompositions of named operations (`aten.take`), where it has them."""
     table = import_module("torch._decomp").decomposition_table
     dispatched = set(torch._C._dispatch_get_all_op_names())
     found: dict[Any, Callable[..., Any]] = {}
@@ -26,7 +26,7 @@ def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
         base, _, overload = rest.partition(".")
         packet = getattr(getattr(torch.ops, namespace, None), base, None)
         operation = getattr(packet, overload or "default", None)
-        # TorchScript has more of them than PyTorch.
+        # TorchScript has operations that the dispatcher does not have.
         if operation is None or operation.name() not in dispatched:
             continue
         composite = composite_rule(torch, operation)
@@ -38,7 +38,7 @@ def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
 
 
 def decompositions(torch: Any) -> Decompositions:
-    """What neither PyTorch nor torch-mlir takes apart, and what they take apart wrongly."""
+    """Return our rules, for operations that PyTorch and torch-mlir lack or decompose wrongly."""
     for name in _RULES:
         import_module(f".torch_{name}", __package__)
     return {**table(torch), **composites(torch)}

@@ -1,8 +1,9 @@
-"""What a module writes in place: its buffers, its parameters, its inputs.
+"""Turn in-place writes of a module to its buffers, parameters and inputs into results.
 
     self.count += 1; return x  ->  return count + 1, x
 
-A program gives the new values before its results, and a call copies them to where the old ones are.
+A program returns the new values before its own results, and a call copies them into the written
+tensors.
 """
 
 from __future__ import annotations
@@ -12,14 +13,13 @@ from typing import Any
 
 
 class EffectError(ValueError):
-    """A module writes what is neither its own nor given to it."""
+    """A module writes a tensor that is neither its own nor an input."""
 
 
 def results_of_writes(taken_apart: Any) -> list[int]:
-    """Make results of what a program writes: the numbers of these inputs among its own.
+    """Make results of the inputs that a decomposed program writes; return their numbers.
 
-    What is written shows where a program is taken apart, and of some operations not before.
-    Raises EffectError.
+    Some writes become visible only in the decomposed program. Raises EffectError.
     """
     signature = taken_apart.graph_signature
     inputs = [spec.arg.name for spec in signature.input_specs if spec.kind.name == "USER_INPUT"]

@@ -1,4 +1,4 @@
-"""Arithmetic and choices of elements that torch-mlir refuses, or takes for others."""
+"""Decompose elementwise operations that torch-mlir rejects or converts wrongly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .torch_rules import decomposition, only_if
 
 @decomposition("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
 def remainder(torch: Any, x: Any, y: Any) -> Any:
-    """It has the sign of the divisor; torch-mlir's has that of the dividend."""
+    """Return the remainder with the divisor's sign; torch-mlir gives it the dividend's."""
     dtype = torch.result_type(x, y)
     x, y = (
         each if isinstance(each, torch.Tensor) else torch.full((), each, dtype=dtype)
@@ -24,25 +24,25 @@ def remainder(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("hypot.default")
 def hypot(torch: Any, x: Any, y: Any) -> Any:
-    """Scaled, so that squares are no larger than the result."""
+    """Scale by the larger operand, so that the squares do not overflow."""
     x, y = torch.broadcast_tensors(torch.abs(x), torch.abs(y))
     most, least = torch.maximum(x, y), torch.minimum(x, y)
     plain = (most == 0) | torch.isinf(most)
     ratio = least / torch.where(plain, 1.0, most)
     found = torch.where(plain, most, most * torch.sqrt(1 + ratio * ratio))
-    # An infinite number wins over NaN.
+    # Infinity dominates NaN.
     return torch.where(torch.isinf(x) | torch.isinf(y), torch.inf, found)
 
 
 @decomposition("_assert_tensor_metadata.default")
 def assert_metadata(torch: Any, x: Any, *options: Any, **more: Any) -> None:
-    """Holds since the program was traced; torch-mlir compares numbers of its own for the types."""
+    """Drop the assertion: it held in tracing, and torch-mlir compares its own numbers of types."""
     del torch, x, options, more
 
 
 @decomposition("roll.default")
 def roll(torch: Any, x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
-    """Without dimensions, all elements one after the other."""
+    """Without dimensions, roll the flattened tensor."""
     only_if(not dims)
     return torch.roll(x.reshape(-1), shifts, [0]).reshape(x.shape)
 
@@ -59,7 +59,7 @@ def put(torch: Any, x: Any, index: Any, source: Any, accumulate: bool = False) -
 def scatter_reduce(
     torch: Any, x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """torch-mlir crashes on dimensions that count from the end."""
+    """Make the dimension non-negative: torch-mlir crashes on negative ones."""
     only_if(dim < 0)
     operation = torch.ops.aten.scatter_reduce.two
     return operation(x, dim + x.dim(), index, source, reduce, include_self=include_self)
@@ -69,7 +69,7 @@ def scatter_reduce(
 def index_reduce(
     torch: Any, x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """Each row of the source, as `scatter_reduce` has one index for each of its elements."""
+    """Reduce by `scatter_reduce`, with the index broadcast to the source."""
     shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
     index = index.reshape(shape).expand(source.shape)
     return torch.scatter_reduce(x, dim, index, source, reduce, include_self=include_self)
@@ -78,7 +78,7 @@ def index_reduce(
 def _comparison(name: str) -> None:
     @decomposition(f"{name}.Tensor", f"{name}.Scalar")
     def compare(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        """torch-mlir folds comparisons of constant floats with whole numbers to anything."""
+        """Compare floats with floats: torch-mlir folds constant floats against integers wrongly."""
         if torch.result_type(x, y).is_complex:
             return compared(torch, name, x, y)
         only_if(x.dtype.is_floating_point and isinstance(y, int))
@@ -93,7 +93,7 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 def addbmm(torch: Any, x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     found = torch.bmm(a, b).sum(0, dtype=x.dtype)
     found = found if alpha == 1 else found * alpha
-    # Without the operand, its infinite and undefined numbers do not count.
+    # With beta 0, infinities and NaN of the operand must not propagate.
     return found if beta == 0 else found + (x if beta == 1 else x * beta)
 
 
@@ -110,7 +110,7 @@ def magnitude(torch: Any, x: Any) -> Any:
 
 
 def _broadcast(torch: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Two operands of an operation, of one type and shape."""
+    """Return two operands in their common type and shape."""
     dtype = torch.result_type(x, y)
     x, y = (
         each.to(dtype) if isinstance(each, torch.Tensor) else torch.full((), each, dtype=dtype)
@@ -121,7 +121,7 @@ def _broadcast(torch: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 @decomposition("fmod.Tensor", "fmod.Scalar")
 def fmod(torch: Any, x: Any, y: Any) -> Any:
-    """Exact; torch-mlir's is `x - trunc(x / y) * y`, wrong for large and infinite numbers."""
+    """Compute exactly; torch-mlir's `x - trunc(x / y) * y` fails for large and infinite numbers."""
     x, y = _broadcast(torch, x, y)
     only_if(x.dtype.is_floating_point)
     return carry(torch, "%r = stablehlo.remainder %a0, %a1 : {r}", x.shape, x.dtype, x, y)
@@ -129,7 +129,7 @@ def fmod(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("floor_divide.default", "floor_divide.Scalar")
 def floor_divide(torch: Any, x: Any, y: Any) -> Any:
-    """As Python divides: what is left of the dividend counts, not what a quotient rounds to."""
+    """Divide as Python does: correct by the exact remainder, not by the rounded quotient."""
     x, y = _broadcast(torch, x, y)
     only_if(x.dtype.is_floating_point)
     rest = fmod(torch, x, y)
@@ -151,7 +151,7 @@ def div_mode(torch: Any, x: Any, y: Any, *, rounding_mode: str | None) -> Any:
 
 @decomposition("clamp_max.Tensor")
 def clamp_max(torch: Any, x: Any, most: Any) -> Any:
-    """NaN wins on either side; torch-mlir does not spread the operands."""
+    """Propagate NaN of either operand, and broadcast, which torch-mlir does not."""
     return torch.minimum(*_broadcast(torch, x, most))
 
 
@@ -163,7 +163,7 @@ def clamp_min(torch: Any, x: Any, least: Any) -> Any:
 def _without_nan(name: str, extremum: str) -> None:
     @decomposition(f"{name}.default")
     def choose(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        """A number wins over NaN; torch-mlir does not spread the operands."""
+        """Prefer numbers to NaN, and broadcast, which torch-mlir does not."""
         x, y = _broadcast(torch, x, y)
         found = getattr(torch, extremum)(x, y)
         if not x.dtype.is_floating_point:
@@ -177,14 +177,14 @@ _without_nan("fmin", "minimum")
 
 @decomposition("sign.default")
 def sign(torch: Any, x: Any) -> Any:
-    """torch-mlir takes that of a constant number above 0 for -1."""
+    """Handle rank 0: torch-mlir computes -1 for positive constants."""
     only_if(not x.dim() and x.dtype != torch.bool)
     return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
 
 
 @decomposition("trunc.default")
 def trunc(torch: Any, x: Any) -> Any:
-    """torch-mlir multiplies by the sign."""
+    """Handle rank 0: torch-mlir multiplies by the sign, which it computes wrongly."""
     only_if(not x.dim() and x.dtype.is_floating_point)
     return torch.where(x < 0, torch.ceil(x), torch.floor(x))
 
@@ -216,7 +216,7 @@ cond {{{{
 
 @decomposition("gcd.default")
 def gcd(torch: Any, x: Any, y: Any) -> Any:
-    """Euclid's, until nothing is left of any pair."""
+    """Run Euclid's algorithm on all elements, until the largest remainder is 0."""
     x, y = (torch.abs(each) for each in _broadcast(torch, x, y))
     signed = "i" if x.dtype.is_signed else "ui"
     kind = f"{signed}{torch.iinfo(x.dtype).bits}"
@@ -242,7 +242,7 @@ def _shift(name: str, operation: str) -> None:
 
     @decomposition(f"{short}.Tensor", f"{short}.Scalar", *forms)
     def shift(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        """By more bits than there are, or by fewer than none: nothing is left but the sign."""
+        """Shift by a negative or too large amount: only the sign remains."""
         x, y = _broadcast(torch, x, y)
         if not x.dtype.is_signed:
             return shift(torch, x.to(torch.int32), y.to(torch.int32)).to(x.dtype)

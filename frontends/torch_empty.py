@@ -1,6 +1,6 @@
-"""Tensors without elements, whose sizes torch-mlir divides by.
+"""Replace operations on tensors without elements: torch-mlir divides by their sizes.
 
-im2col(x: [0, 1, 5, 5])  ->  full([0, 4, 16], 0)
+im2col(x: [0, 1, 5, 5]) -> full([0, 4, 16], 0)
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from typing import Any
 
 
 def fill_empty_tensors(torch: Any, graph_module: Any) -> None:
-    """Put constants in place of operations whose results have no elements."""
+    """Replace operations whose results have no elements by constants."""
     graph = graph_module.graph
     for node in graph.nodes:
         value = node.meta.get("val")
         if node.op != "call_function" or not isinstance(value, torch.Tensor):
             continue
         if all(isinstance(size, int) for size in value.shape) and 0 in value.shape:
-            # The node itself, whose name outputs go by.
+            # Change the node in place: outputs refer to its name.
             node.target = torch.ops.aten.full.default
             node.args = (list(value.shape), 0)
             node.kwargs = {"dtype": value.dtype}

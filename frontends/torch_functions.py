@@ -1,4 +1,4 @@
-"""Functions of PyTorch that StableHLO has: what is written for each."""
+"""Map special functions of PyTorch to operations of CHLO."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ for _name, _operation in _OF_ELEMENTS.items():
 def digamma(torch: Any, x: Any) -> Any:
     x = _real(torch, x)
     found = carry(torch, "%r = chlo.digamma %a0 : {0} -> {r}", x.shape, x.dtype, x)
-    # Infinite, with a sign, where CHLO's is undefined.
+    # At 0, PyTorch returns a signed infinity; CHLO's result is undefined.
     return torch.where(x == 0, -1 / x, found)
 
 
@@ -48,7 +48,7 @@ def _of_pairs(torch: Any, operation: str, x: Any, y: Any) -> Any:
 @decomposition("special_zeta.default")
 def zeta(torch: Any, x: Any, y: Any) -> Any:
     found = _of_pairs(torch, "chlo.zeta", x, y)
-    # At its poles CHLO's is undefined.
+    # CHLO's result is undefined at the poles.
     return torch.where((x > 1) & (y <= 0) & (y == torch.floor(y)), torch.inf, found)
 
 
@@ -60,10 +60,10 @@ def polygamma(torch: Any, n: int, x: Any) -> Any:
         return polygamma(torch, n, x.to(torch.float32)).to(x.dtype)
     x = _real(torch, x)
     if n > 1:
-        # CHLO's has the logarithm of the zeta function, which has a sign below 0.
+        # CHLO takes the logarithm of the zeta function, which may be negative below 0.
         factor = gamma(n + 1) if n < 171 else torch.inf
         return (factor if n % 2 else -factor) * zeta(torch, torch.full_like(x, n + 1), x)
-    # CHLO's series is one of numbers above 0: t(x) = pi^2 / sin(pi x)^2 - t(1 - x).
+    # CHLO's series is for x > 0. Reflect: t(x) = pi^2 / sin(pi x)^2 - t(1 - x).
     below = x < 0.5
     found = _of_pairs(torch, "chlo.polygamma", torch.ones_like(x), torch.where(below, 1 - x, x))
     mirrored = (torch.pi / torch.sin(torch.pi * x)) ** 2 - found

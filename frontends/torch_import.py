@@ -1,4 +1,4 @@
-"""From an exported PyTorch program to MLIR: what torch-mlir is told, and what it says."""
+"""Convert an exported PyTorch program to MLIR with torch-mlir, and explain its failures."""
 
 from __future__ import annotations
 
@@ -27,36 +27,35 @@ class _Refusal:
 
     output: str
     operations: tuple[str, ...]
-    """The operations without a conversion, if these are what it failed at."""
+    """The operations without a conversion, if they caused the failure."""
     lines: tuple[str, ...]
-    """Where they stand in the user's modules, as `file:line`."""
+    """Their source lines in the user's modules, as `file:line`."""
     message: str
-    """What was said, where the operations alone do not tell."""
+    """The message of torch-mlir, if the operations alone do not explain the failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A program of torch-mlir's."""
+    """A program that torch-mlir has converted."""
 
     text: str
     dtypes: list[Any]
-    """Those of the results, `None` for numbers that are no tensors."""
+    """The types of the results; `None` for numbers that are not tensors."""
     written: list[int]
-    """The inputs, by number, whose new values the first results are."""
+    """Indices of the inputs whose new values are the first results."""
 
 
 def import_program(
     torch: Any, fx: Any, exported: Any, outputs: Sequence[str], name: str, *, inner: bool = False
 ) -> Imported:
-    """The text of an exported program, its function under `name`.
+    """Convert an exported program to MLIR text, with its function named `name`.
 
-    An `inner` one is part of another, so it has no aliases and no constants that are resources.
+    torch-mlir tries the dialects of `outputs` in order; the first that succeeds counts. Operations
+    without a conversion are decomposed by PyTorch's own rules, if it has any. An `inner` program is
+    part of another one: its text has no aliases and no resource constants.
 
-    Of the `outputs` the first counts to which torch-mlir converts the program. Operations without
-    a conversion are taken apart as PyTorch takes them apart, if it does.
-
-    Raises ValueError where there is none, with the operations and lines of the user's module, and
-    EffectError.
+    Raises ValueError if no conversion succeeds, with the operations and the lines of the user's
+    module, and EffectError.
     """
     inline_control_flow(torch, exported.graph_module)
     masks = refused_masks(torch, exported.graph_module)
@@ -84,13 +83,13 @@ def import_program(
                         " loop, and pass it among the operands"
                     )
                 return replace(found, text=with_functions(found.text, functions))
-            # What the user wrote is refused first, parts of it afterwards.
+            # The first refusal names the user's operations; later ones name parts of them.
             first = first or found
             known = known_decompositions(torch, found.operations)
             more = {each: known[each] for each in known if each not in table or each in own}
             if not more:
                 break
-            # Our rule for one may leave some of its forms to PyTorch's.
+            # Our rule may leave some forms of an operation to PyTorch's rule.
             table |= {each: _either(own.get(each), rule) for each, rule in more.items()}
             own = {each: rule for each, rule in own.items() if each not in more}
         refusals.append(first)
@@ -98,7 +97,7 @@ def import_program(
 
 
 def _either(first: Callable[..., Any] | None, second: Callable[..., Any]) -> Callable[..., Any]:
-    """The second rule for an operation where the first leaves it as it is."""
+    """Return a rule that applies `second` where `first` leaves an operation unchanged."""
     if first is None:
         return second
 
@@ -112,7 +111,7 @@ def _either(first: Callable[..., Any] | None, second: Callable[..., Any]) -> Cal
 def _attempt(
     torch: Any, fx: Any, exported: Any, output: str, name: str, table: Table, inner: bool
 ) -> Imported | _Refusal:
-    """A program after the decompositions of `table`, or what was said against it."""
+    """Convert a program after the decompositions of `table`, or return why that failed."""
     ir, dialect = import_module("torch_mlir.ir"), import_module("torch_mlir.dialects.torch")
     failure = import_module("torch_mlir.compiler_utils").TorchMlirCompilerError
     said: list[tuple[str, str]] = []
@@ -145,7 +144,7 @@ def _attempt(
         lower(found, output, calls=bool(bodies))
     except EffectError:
         raise
-    # Decompositions and its importer raise whatever their Python code meets.
+    # Decompositions and torch-mlir's importer may raise any exception.
     except Exception as problem:
         operations = refused_operations([message for message, _ in said])
         operation, trace = place_of(problem)
@@ -165,7 +164,7 @@ def _attempt(
 
 
 def _unconverted(ir: Any, module: Any) -> list[str]:
-    """The operations of PyTorch that conversions left in a module, each once."""
+    """Return the ATen operations that remain in a module, each once."""
     names: dict[str, None] = {}
 
     def visit(operation: Any) -> Any:
@@ -178,14 +177,14 @@ def _unconverted(ir: Any, module: Any) -> list[str]:
 
 
 def _refusal(output: str, found: Mapping[str, str], message: str = "") -> _Refusal:
-    """Of operations by their names, each with a trace of where it is written."""
+    """Return a refusal for operations by name, each with a trace of its source location."""
     places = ("\n".join(reversed(trace.splitlines())) for trace in found.values())
     lines = dict.fromkeys(line for place in places if (line := user_line(place)))
     return _Refusal(output, tuple(found), tuple(lines), message.strip().partition("\n")[0])
 
 
 def _refused(refusals: Sequence[_Refusal]) -> str:
-    """What to tell who wrote a module that torch-mlir converts to none of the outputs."""
+    """Return the error message for a module that was refused for all outputs."""
     outputs: dict[str, list[str]] = {}
     for each in refusals:
         what = ", ".join(each.operations) or "the program"
@@ -203,14 +202,14 @@ def _refused(refusals: Sequence[_Refusal]) -> str:
 _OPERATOR = re.compile(r'"torch\.operator".*?name = "torch\.([\w.]+)"', re.DOTALL)
 _OPERATION = re.compile(r"failed to legalize operation 'torch\.([\w.]+)'")
 _CONSTANT = "failed to legalize operation 'torch.constant."
-"""What torch-mlir says of an operand, where it means the operation that takes it."""
+"""torch-mlir's message about an operand, when the operation that uses it has no conversion."""
 
 _INNER = ("constant.", "runtime.", "prim.", "prims.")
-"""Operations of torch-mlir's own, which stay where what they belong to could not be converted."""
+"""torch-mlir's own operations, which remain when the operations that use them are not converted."""
 
 
 def refused_operations(messages: Sequence[str]) -> list[str]:
-    """The operations of PyTorch that messages of torch-mlir are about, each once."""
+    """Return the PyTorch operations that torch-mlir's messages name, each once."""
     names = [
         name
         for message in messages
@@ -223,13 +222,13 @@ _PLACE = re.compile(r'"([^"]+)"(?::|, line )(\d+)')
 
 
 def user_line(location: str) -> str:
-    """The innermost line outside of this package and PyTorch, or nothing.
+    """Return the innermost source line outside of this package and PyTorch, or an empty string.
 
-    In a location of MLIR, or in lines of a trace of Python from the innermost on.
+    `location` is a location of MLIR, or lines of a Python trace from the innermost on.
     """
     for file, line in _PLACE.findall(location):
         path = Path(file)
-        # PyTorch's own code may have no file.
+        # Code that PyTorch generates has no file.
         if file.startswith("<eval_with_key>"):
             continue
         if "torch" not in path.parts and path.parent != Path(__file__).parent:

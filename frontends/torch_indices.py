@@ -1,4 +1,4 @@
-"""Which elements are read and written: indices, masks, strides, and rows that are summed."""
+"""Decompose indexing: indices, masks, strides, and sums of indexed rows."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from .torch_rules import decomposition, of_each, only_if
 def as_strided(
     torch: Any, x: Any, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None
 ) -> Any:
-    # PyTorch writes some reshapes so. torch-mlir has no storage, nor takes open sizes here.
+    # PyTorch expresses some reshapes this way. torch-mlir does not model storage and rejects
+    # dynamic sizes here.
     known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
     packed = [1, *accumulate(reversed(size[1:]), operator.mul)][::-1]
     start = x.storage_offset()
     has_same_count = known(x.numel() == size[0] * packed[0]) if size else x.numel() == 1
     only_if(has_same_count and x.is_contiguous())
-    # How far apart the elements of a dimension are does not matter if there is one.
+    # The stride of a dimension of extent 1 does not matter.
     for count, a, b in zip(size, stride, packed, strict=True):
         only_if(known(count == 1) or known(a == b))
     only_if(known((start if storage_offset is None else storage_offset) == start))
@@ -31,7 +32,7 @@ def as_strided(
 
 @decomposition("take.default")
 def take(torch: Any, x: Any, index: Any) -> Any:
-    """PyTorch's rule would ask for the number where there is one index."""
+    """Index the flattened tensor. PyTorch's rule would read the value of a single index."""
     return torch.ops.aten.index.Tensor(x.reshape(-1), [index])
 
 
@@ -50,7 +51,7 @@ def _counted(torch: Any, x: Any, indices: Sequence[Any]) -> list[Any]:
 
 
 def _masked(torch: Any, x: Any, indices: Sequence[Any]) -> Any:
-    """What a mask chooses: torch-mlir does not end where it is to count that itself."""
+    """Select by a mask with `nonzero`: torch-mlir's own conversion does not terminate."""
     (dimension,) = [at for at, index in enumerate(indices) if index is not None]
     mask = indices[dimension]
     places = torch.nonzero(mask.reshape(-1)).squeeze(1)
@@ -59,9 +60,9 @@ def _masked(torch: Any, x: Any, indices: Sequence[Any]) -> Any:
 
 
 def _put_by_mask(torch: Any, x: Any, indices: Sequence[Any], values: Any, adds: bool) -> Any:
-    """What a mask puts, without places that data counts: each element takes its own value.
+    """Write values by a mask without data-dependent positions: each element selects its value.
 
-    `None` for values that only such places can tell apart.
+    Return `None` for values that need such positions.
     """
     (dimension,) = [at for at, index in enumerate(indices) if index is not None]
     mask = indices[dimension] != 0
@@ -73,7 +74,7 @@ def _put_by_mask(torch: Any, x: Any, indices: Sequence[Any], values: Any, adds: 
         if not isinstance(count, int):
             if not dimension:
                 return None
-            # There may be none, from which nothing can be taken.
+            # There may be no values, and index_select needs at least one.
             values = torch.nn.functional.pad(values, [0, 0] * rank + [0, 1])
         if isinstance(count, int) and count == 1:
             values = values.reshape(*values.shape[:at], *[1] * mask.dim(), *ends)
@@ -92,14 +93,15 @@ def masked_select(torch: Any, x: Any, mask: Any) -> Any:
 
 
 _in_rule: ContextVar[bool] = ContextVar("in_rule", default=False)
-"""Whether indices count from the start already: what the rule itself wrote is left as it is."""
+"""Whether the current operation was emitted by `_from_the_start`, which then leaves it unchanged.
+"""
 
 
 @of_each("index.Tensor", "index_put.default")
 def _from_the_start(
     torch: Any, operation: Any, x: Any, indices: Sequence[Any], *others: Any
 ) -> Any:
-    """Indices that count from the end, which torch-mlir's StableHLO takes for others."""
+    """Make negative indices non-negative: torch-mlir's StableHLO conversion reads them wrongly."""
     given = [index for index in indices if index is not None]
     if len(given) == 1 and given[0].dtype in (torch.bool, torch.uint8):
         if operation is torch.ops.aten.index.Tensor:
@@ -117,7 +119,7 @@ def _from_the_start(
 
 @decomposition("embedding_bag.padding_idx")
 def embedding_bag_of(torch: Any, table: Any, *options: Any) -> Any:
-    """A row of padding may be counted from the end here; below, -1 is none."""
+    """Make a negative padding index non-negative: in `embedding_bag`, -1 means none."""
     *others, padding_idx = options
     if padding_idx is not None and padding_idx < 0:
         padding_idx += table.shape[0]
@@ -157,16 +159,16 @@ def embedding_bag(
         bags = within.to(rows.dtype) @ rows
     if mode == 1:
         bags = bags / torch.clamp(counts, min=1)[:, None]
-    # What else there is serves the gradients.
+    # The other results only serve gradients.
     return bags, torch.zeros_like(indices), counts, torch.zeros_like(starts)
 
 
 @decomposition("transformers::grouped_mm_fallback.default")
 def grouped_mm(torch: Any, x: Any, weights: Any, ends: Any) -> Any:
-    """Products of runs of rows with a matrix each, as `transformers` has them in its experts."""
+    """Multiply runs of rows by one matrix each, as the experts of `transformers` do."""
     starts = torch.cat((torch.zeros_like(ends[:1]), ends[:-1]))
     rows = torch.arange(x.shape[0])
-    # All experts see all rows, with zeros in place of those of others: what each has to do
-    # depends on the data, and so would the sizes.
+    # Every expert gets all rows, with zeros for those of other experts: otherwise the sizes would
+    # depend on data.
     own = (rows >= starts[:, None]) & (rows < ends[:, None])
     return torch.matmul(torch.where(own[:, :, None], x, 0.0), weights).sum(0)

@@ -1,4 +1,4 @@
-"""What PyTorch logs and warns of while it traces, which says nothing to who compiles a module."""
+"""Silence what PyTorch logs and warns while it traces: it does not concern the user."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 ASKED_FOR = "TORCH_LOGS"
-"""The variable by which a user asks PyTorch for logs."""
+"""The environment variable with which users request PyTorch's logs."""
 
 
 _ITS_MODULES = r"(torch|torch_mlir|copyreg)\b"
-"""Where warnings of PyTorch come from: what it copies warns in the library that copies."""
+"""Modules whose warnings are silenced. Copying PyTorch's objects warns in `copyreg`."""
 
 
 @contextmanager
 def without_torch_logs() -> Generator[None]:
-    """Let PyTorch log errors alone and not warn of itself, unless the user asks for its logs."""
+    """Let PyTorch log only errors and silence its warnings, unless the user requests its logs."""
     if os.environ.get(ASKED_FOR):
         yield
         return
-    # Its loggers have handlers and levels of their own, so that of `torch` decides nothing.
+    # The loggers have their own handlers and levels, so setting that of `torch` has no effect.
     loggers = [logging.getLogger("torch"), *_below_torch()]
     levels = [logger.level for logger in loggers]
     try:

@@ -1,7 +1,7 @@
-"""Loops of PyTorch, which torch-mlir imports and does not convert.
+"""Replace loops of PyTorch, which torch-mlir imports but does not convert, by carried operations.
 
-Condition and body become functions of their own; the loop goes around torch-mlir as operations do
-that it does not convert:
+Condition and body become separate functions. The loop bypasses torch-mlir as a carried operation
+does (see `torch_carried`):
 
     while_loop(f, g, (x, y), (z,))  ->  mesh_opt.looped_3_2("%r:2 = stablehlo.while ...", x, y, z)
     scan(f, (a,), (x,))             ->  mesh_opt.looped_3_2("...", a, zeros, x)
@@ -16,14 +16,14 @@ from typing import Any
 from .torch_carried import looped
 
 Importer = Callable[[Any, str], str]
-"""The functions of an exported program as text, of which one has the given name."""
+"""Converts an exported program to text, with its function under the given name."""
 
 
 def call_loops(torch: Any, graph_module: Any, importer: Importer, name: str) -> list[str]:
-    """Put operations that say what becomes of them in place of loops; return their functions.
+    """Replace loops by carried operations; return the text of the functions that they call.
 
-    Loops over numbers that are no tensors, or over tensors with open sizes, stay. Raises what the
-    importer does.
+    Loops over numbers that are not tensors, or over tensors with dynamic sizes, stay. Raises the
+    errors of the importer.
     """
     graph, operations = graph_module.graph, torch.ops.higher_order
     rules = {
@@ -77,7 +77,7 @@ def _map(
 def _over_rows(
     torch: Any, graph_module: Any, node: Any, importer: Importer, called: str, loop: Any
 ) -> list[str] | None:
-    """A loop that carries all results, of which each step writes one row, and a counter."""
+    """Convert a scan to a loop that carries a counter and the results: one row per step."""
     body, state, rows, others = loop
     if not all(_is_known(torch, each) for each in (*state, *rows, *others)):
         return None
@@ -111,18 +111,18 @@ def _exported(torch: Any, graph_module: Any, graph: Any, values: Sequence[Any]) 
 
 
 def _is_known(torch: Any, node: Any) -> bool:
-    """Whether a node is a tensor with known sizes."""
+    """Return whether a node is a tensor with static sizes."""
     value: Any = getattr(node, "meta", {}).get("val")
     return isinstance(value, torch.Tensor) and all(isinstance(size, int) for size in value.shape)
 
 
 def _loop(torch: Any, graph: Any, node: Any, text: str, operands: Sequence[Any]) -> None:
-    """Make a node one that is what `text` says. Its results are like its first operands."""
+    """Turn a node into the operation of `text`, whose results are like its first operands."""
     carried = len(node.meta["val"])
     node.target, node.args = looped(torch, len(operands), carried), (text, *operands)
     if carried > 1:
         return
-    # Operations with one result have no tuple of it.
+    # An operation with one result does not return a tuple.
     node.meta["val"] = node.meta["val"][0]
     for user in list(node.users):
         assert user.target is operator.getitem
@@ -131,7 +131,7 @@ def _loop(torch: Any, graph: Any, node: Any, text: str, operands: Sequence[Any])
 
 
 def _text(called: str, carried: int, count: int) -> str:
-    """A loop over the first operands, in which all others are known."""
+    """Return the text of a while loop over the first operands; the others are invariant."""
     types = ", ".join(f"{{{at}}}" for at in range(carried))
     every = ", ".join(f"{{{at}}}" for at in range(count))
     pairs = ", ".join(f"%x{at} = %a{at}" for at in range(carried))
@@ -153,9 +153,9 @@ Shape = tuple[int, ...]
 def _rows_text(
     called: str, carried: int, results: Sequence[Shape], rows: Sequence[Shape], others: int
 ) -> str:
-    """A loop over the first operands, results of these shapes and a counter.
+    """Return the text of a loop over the first operands, results of these shapes and a counter.
 
-    In each step the body has the state, a row of each of the operands behind them, and others.
+    The body gets the state, a row of each of the operands after them, and the other operands.
     """
     counter = carried + len(results)
     first = counter + 1
@@ -203,7 +203,10 @@ cond {{{{
 
 
 def _row(at: int, shape: Shape, counter: int) -> tuple[str, str, tuple[str, str]]:
-    """A row of an operand: its type, that with its first dimension, and where the counter is."""
+    """Return the type of a row, its type with a leading 1, and the start indices of its slice.
+
+    The indices come as text with their types.
+    """
     row, cut = f"{{{at}:{list(shape[1:])}}}", f"{{{at}:{[1, *shape[1:]]}}}"
     places = ", ".join([f"%x{counter}", *["%zero"] * (len(shape) - 1)])
     return row, cut, (places, ", ".join(["tensor<i64>"] * len(shape)))

@@ -1,7 +1,7 @@
-"""Decompositions of matrices by LAPACK's calls, and what is solved with them.
+"""Decompose matrix factorisations to LAPACK calls, and solvers to factorisations.
 
-They are for matrices of floats with known sizes. Where PyTorch would raise an error for a singular
-matrix, results are infinite or undefined numbers.
+The rules apply to float matrices with static sizes. Where PyTorch would raise an error for a
+singular matrix, results are infinite or NaN.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _of_lapack(
     integers: Sequence[Sequence[int]] = (),
     complexes: Sequence[Sequence[int]] = (),
 ) -> list[Any]:
-    """What a LAPACK call gives: results of these shapes, then complex ones, then integers."""
+    """Call LAPACK; return results of these shapes, then complex results, then integers."""
     x = operands[0]
     kind, letter = ("f32", "s") if x.dtype == torch.float32 else ("f64", "d")
     shapes = [*results, *complexes, *integers]
@@ -133,7 +133,7 @@ def _repeated(each: Sequence[Any], counts: Sequence[int]) -> list[Any]:
 
 @decomposition("linalg_eig.default")
 def eig(torch: Any, x: Any) -> Any:
-    """Complex values, and vectors of which another multiple would do as well."""
+    """Return complex eigenvalues and eigenvectors; the scale of a vector is arbitrary."""
     only_if(_known(torch, x))
     config = f"compute_left = {ord('N')} : ui8, compute_right = {ord('V')} : ui8"
     real, imaginary, _, vectors, _ = _of_lapack(
@@ -202,7 +202,7 @@ def qr(torch: Any, x: Any, mode: str = "reduced") -> Any:
 
 @decomposition("linalg_pinv.atol_rtol_tensor")
 def pinv(torch: Any, x: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
-    """Singular values up to `atol`, or `rtol` of the largest one, count as 0."""
+    """Treat singular values up to `atol`, or `rtol` of the largest one, as 0."""
     if hermitian:
         values, u = eigh(torch, x)
         s, v = torch.abs(values), (u * torch.sign(values)[..., None, :]).mT
@@ -223,7 +223,7 @@ def _column(tolerance: Any) -> Any:
 
 @decomposition("geqrf.default")
 def geqrf(torch: Any, x: Any) -> Any:
-    """Reflectors and their factors."""
+    """Return Householder reflectors and their factors."""
     only_if(_known(torch, x))
     return tuple(_of_lapack(torch, "geqrf", [x], [x.shape, (*x.shape[:-2], min(x.shape[-2:]))]))
 
@@ -231,7 +231,7 @@ def geqrf(torch: Any, x: Any) -> Any:
 # LU ----------------------------------------------------------------------------------------------
 
 _MOST_SWAPS = 64
-"""Rows up to which the swaps of an LU decomposition are written out."""
+"""The row swaps of an LU decomposition are unrolled for at most this many rows."""
 
 
 @decomposition("linalg_lu_factor.default")
@@ -268,7 +268,7 @@ def lu_unpack(
 
 
 def _order(torch: Any, pivots: Any, rows: int) -> Any:
-    """Which row of a matrix each row of its decomposition is: rows are swapped one by one."""
+    """Apply the swaps of pivots one by one: return the source row of each row."""
     places = torch.arange(rows)
     order = places.expand(*pivots.shape[:-1], rows)
     for step in range(pivots.shape[-1]):
@@ -298,7 +298,7 @@ def lu_solve(
 
 @decomposition("_linalg_det.default", "linalg_det.default", "det.default")
 def det(torch: Any, x: Any) -> Any:
-    """Of no rows and columns; torch-mlir crashes."""
+    """Handle matrices of no rows and columns: torch-mlir crashes."""
     del torch
     only_if(not x.shape[-1])
     return x.new_ones(x.shape[:-2])

@@ -1,4 +1,4 @@
-"""Orders of elements: sorts, medians, histograms, running extrema, margins."""
+"""Decompose operations that order elements: sorts, medians, histograms, running extrema."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _NAN = {
     "float32": ("f32", "0x7FC00000"),
     "float64": ("f64", "0x7FF8000000000000"),
 }
-"""NaN above infinity, by the types of PyTorch."""
+"""For each float type of PyTorch: its MLIR type, and a NaN that orders above infinity."""
 
 
 @decomposition("sort.default")
 def sort(torch: Any, x: Any, dim: int = -1, descending: bool = False) -> Any:
-    """NaN is the largest number; torch-mlir's comparison orders it nowhere."""
+    """Sort NaN as the largest number; torch-mlir's comparison does not order it."""
     if not x.dim():
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     if not x.dtype.is_floating_point:
@@ -69,7 +69,7 @@ def sort(torch: Any, x: Any, dim: int = -1, descending: bool = False) -> Any:
 def stable_sort(
     torch: Any, x: Any, *, stable: Any = None, dim: int = -1, descending: bool = False
 ) -> Any:
-    # Our sorts are stable, whether they have to be or not.
+    # All our sorts are stable.
     del stable
     return torch.ops.aten.sort.default(x, dim, descending)
 
@@ -85,7 +85,7 @@ def kthvalue(torch: Any, x: Any, k: Any, dim: int = -1, keepdim: bool = False) -
 def _middle(torch: Any, x: Any, dim: int, keepdim: bool, ignores_nan: bool) -> Any:
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    # NaNs come last.
+    # The sort puts NaN last.
     values, places = torch.ops.aten.sort.default(x, dim, False)
     numbers = (~torch.isnan(x)).sum(dim, keepdim=True)
     size = x.shape[dim]
@@ -148,7 +148,7 @@ def histogram(
     apart = (low == high).to(x.dtype) / 2
     low, high = low - apart, high + apart
     edges = low + (high - low) * torch.arange(bins + 1, dtype=x.dtype) / bins
-    # The last bin has its end.
+    # The last bin includes its upper edge.
     places = torch.clamp(torch.searchsorted(edges, x, right=True) - 1, max=bins - 1)
     inside = (x >= low) & (x <= high)
     hits = ((places[:, None] == torch.arange(bins)) & inside[:, None]).to(x.dtype)
@@ -163,12 +163,12 @@ def _running(torch: Any, x: Any, dim: int, beats: Callable[[Any, Any], Any]) -> 
     only_if(isinstance(size, int))
     shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
     values, places = x, torch.arange(size).reshape(shape).expand(x.shape)
-    # After each step an element knows about twice as many before it.
+    # Each step doubles the number of predecessors that an element accounts for.
     step = 1
     while step < size:
         old = values.narrow(dim, 0, size - step), places.narrow(dim, 0, size - step)
         new = values.narrow(dim, step, size - step), places.narrow(dim, step, size - step)
-        # The last of equals counts, and so does the last NaN.
+        # The last of equal elements counts, and so does the last NaN.
         stays = beats(new[0], old[0]) | torch.isnan(new[0])
         stays = stays & (~torch.isnan(old[0]) | torch.isnan(new[0]))
         values, places = (
@@ -191,7 +191,7 @@ def cummin(torch: Any, x: Any, dim: int) -> Any:
 
 @decomposition("logsumexp.default")
 def logsumexp(torch: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
-    """Of one number, which has no dimension."""
+    """Handle rank 0, which has no dimension."""
     del dim, keepdim
     only_if(not x.dim())
     real = x.dtype.is_floating_point or x.is_complex()
@@ -200,7 +200,10 @@ def logsumexp(torch: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
 
 @decomposition("logcumsumexp.default")
 def logcumsumexp(torch: Any, x: Any, dim: int) -> Any:
-    """In steps that each double how many elements are summed; sums of exponentials overflow."""
+    """Sum in steps that each double the number of terms.
+
+    Plain sums of exponentials would overflow.
+    """
     if x.dim() == 0:
         return x.clone()
     size = x.shape[dim]
@@ -209,7 +212,7 @@ def logcumsumexp(torch: Any, x: Any, dim: int) -> Any:
     while step < size:
         before, after = found.narrow(dim, 0, size - step), found.narrow(dim, step, size - step)
         most, least = torch.maximum(before, after), torch.minimum(before, after)
-        # Infinite numbers that are equal have no difference.
+        # The difference of equal infinities is NaN.
         sums = torch.where(
             torch.isinf(most) & (most == least), most, most + torch.log1p(torch.exp(least - most))
         )
@@ -220,7 +223,7 @@ def logcumsumexp(torch: Any, x: Any, dim: int) -> Any:
 
 @decomposition("multilabel_margin_loss_forward.default")
 def multilabel(torch: Any, x: Any, target: Any, reduction: int) -> Any:
-    # PyTorch's own rule counts the targets after the first that is negative.
+    # PyTorch's own rule wrongly counts targets after the first negative one.
     classes = x.shape[-1]
     numbers = torch.arange(classes)
     valid = numbers < torch.where(target < 0, numbers, classes).amin(-1, keepdim=True)

@@ -1,8 +1,9 @@
-"""Operations that ask where something is in a tensor, or put something there.
+"""Decompose operations that search for positions in a tensor, or write to positions.
 
     searchsorted(s, x)  ->  (~(s[..., None, :] >= x[..., None])).sum(-1)
 
-A binary search is a loop for each element; a sum is a contraction, which is tiled and split.
+A binary search would be a loop for each element. A sum is a contraction, which can be tiled and
+split.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ def slice_scatter(
     end: Any = None,
     step: int = 1,
 ) -> Any:
-    """With an end in the tensor: `x[1:] = y` has the largest number, up to which torch-mlir counts.
+    """Clamp the bounds to the tensor: the end of `x[1:] = y` is the largest integer.
 
-    Its conversion to StableHLO makes a list of all indices before it looks at the size.
+    torch-mlir's conversion to StableHLO lists all indices up to the end before it looks at the
+    size.
     """
     size = x.shape[dim]
     only_if(all(isinstance(each, int) for each in (size, start or 0, end or 0)))
@@ -80,7 +82,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Any = None,
 ) -> Any:
-    """How many boundaries come before each element; equal ones do if `right`."""
+    """Count the boundaries before each element; with `right`, equal ones count too."""
     right = right or side == "right"
     if sorter is not None:
         boundaries = boundaries.gather(-1, sorter)
@@ -89,7 +91,7 @@ def searchsorted(
     elements = x[..., None] if one else x
     if one and boundaries.dim() > 1:
         boundaries = boundaries[..., None, :]
-    # Nothing is after NaN, which the negation says.
+    # The negated comparison puts all boundaries before NaN.
     before = ~(boundaries > elements) if right else ~(boundaries >= elements)
     return before.sum(-1).to(dtype)
 
@@ -103,7 +105,7 @@ def bucketize(
 
 @decomposition("mode.default")
 def mode(torch: Any, x: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """The least of the values that are most often there, and the last place where it is."""
+    """Return the least of the most frequent values, and its last position."""
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     if x.dtype == torch.bool:
@@ -112,7 +114,7 @@ def mode(torch: Any, x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     x = x.movedim(dim, -1)
     ordered, places = torch.ops.aten.sort.default(x, -1, False)
     counts = (ordered[..., None] == ordered[..., None, :]).sum(-1)
-    # The first of the largest counts is that of the least value.
+    # Values are sorted: the first of the largest counts belongs to the least value.
     first = counts.argmax(-1, keepdim=True)
     at = first + torch.clamp(counts.gather(-1, first) - 1, min=0)
     found = ordered.gather(-1, at), places.gather(-1, at)
@@ -125,9 +127,9 @@ def mode(torch: Any, x: Any, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def _windows(torch: Any, size: int, count: int) -> tuple[Any, Any]:
-    """The places that each of `count` windows over `size` elements has, and which of them count.
+    """Return the positions in each of `count` windows over `size` elements, and which are valid.
 
-    Windows overlap where the size is no multiple: `[count, widest]`, both.
+    Both have the shape `[count, widest]`. Windows overlap if `size` is not a multiple of `count`.
     """
     widest = max(-(-(at + 1) * size // count) - at * size // count for at in range(count))
     numbers = torch.arange(count)[:, None]
@@ -144,7 +146,7 @@ def _adaptive(name: str, rank: int) -> None:
         known = all(isinstance(each, int) for each in (*sizes, *counts))
         only_if(known and x.dtype.is_floating_point and 0 not in (*sizes, *counts))
         counts = list(counts) * (rank // len(counts))
-        # [..., count, widest, count, widest, ...], and all places of a window at the end.
+        # Build [..., count, widest, count, widest, ...], then move `widest` to the end.
         inside, flat = torch.ones((), dtype=torch.bool), torch.zeros((), dtype=torch.int64)
         lead = x.dim() - rank
         found = x

@@ -1,8 +1,9 @@
-"""Orthogonal polynomials of PyTorch, by the recurrences between three of them.
+"""Evaluate the orthogonal polynomials of PyTorch by their three-term recurrences.
 
     p[k + 1](x) = ((a(k) x + b(k)) p[k](x) - c(k) p[k - 1](x)) / d(k)
 
-Each element has a degree of its own, so a loop runs to the highest one; what has arrived stays.
+Each element has its own degree. The loop runs to the highest degree; elements that have reached
+theirs keep their value.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from .torch_carried import carry
 from .torch_rules import decomposition
 
 _Line = tuple[float, float]
-"""A coefficient as what it is at degree 0, and what each degree adds."""
+"""A coefficient that is linear in the degree: its value at degree 0, and its slope."""
 
 
 class _Family(NamedTuple):
     first: _Line
-    """The polynomial of degree 1, as what it is at 0 and its slope; that of degree 0 is 1."""
+    """The polynomial of degree 1: its value at 0, and its slope. That of degree 0 is 1."""
     a: _Line = (2, 0)
     b: _Line = (0, 0)
     c: _Line = (1, 0)
@@ -72,7 +73,7 @@ _LINE = """
 
 
 def _polynomial(torch: Any, family: _Family, x: Any, n: Any, shifted: bool) -> Any:
-    """Of degree `n` towards zero at `x`; below 0 it is 0."""
+    """Evaluate the polynomial of degree trunc(n) at `x`; 0 for negative degrees."""
     dtype = torch.result_type(x, n)
     dtype = dtype if dtype.is_floating_point else torch.get_default_dtype()
     x, n = (

@@ -1,4 +1,4 @@
-"""Pools whose sizes are rounded up."""
+"""Decompose max pooling with `ceil_mode`, and on integers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _pool(name: str, rank: int) -> None:
         if x.dtype == torch.uint8 or (rank == 3 and not x.dtype.is_floating_point):
             options = (window, stride, padding, dilation, ceil_mode)
             return _of_integers(torch, name, x, *options)
-        # torch-mlir rounds sizes down, whatever it is told.
+        # torch-mlir always rounds sizes down.
         only_if(ceil_mode and all(isinstance(size, int) for size in sizes))
         ends = _ends(sizes, window, stride, padding, dilation)
         pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
@@ -44,14 +44,14 @@ def _pool(name: str, rank: int) -> None:
         for size, pad, before in reversed(
             list(zip(sizes, padded.shape[-rank:], padding, strict=True))
         ):
-            # Nothing may change in place here.
+            # Do not modify in place here.
             at = at + (places % pad - before) * step
             places, step = places // pad, step * size
         return found[0], at
 
 
 def _of_integers(torch: Any, name: str, x: Any, *options: Any) -> Any:
-    """torch-mlir crashes on whole numbers, which float64 has up to 2^53."""
+    """Pool integers in float64, which is exact up to 2^53: torch-mlir crashes on integers."""
     if torch.iinfo(x.dtype).bits > 32:
         raise NotImplementedError(f"{name} of {x.dtype}, which has numbers that float64 has not")
     found = getattr(torch.ops.aten, name).default(x.to(torch.float64), *options)
@@ -67,14 +67,14 @@ def _ends(
     padding: Sequence[int],
     dilation: Sequence[int],
 ) -> list[int]:
-    """How much padding behind each dimension makes windows of a size that is rounded up."""
+    """Return the padding after each dimension that makes rounding down give the rounded-up size."""
     found: list[int] = []
     for size, extent, step, before, apart in zip(
         sizes, window, stride, padding, dilation, strict=True
     ):
         covered = apart * (extent - 1) + 1
         count = -(-(size + 2 * before - covered) // step) + 1
-        # The last window begins in the image, or in the padding before it.
+        # The last window must start in the image or in the padding before it.
         count -= (count - 1) * step >= size + before
         found.append(max((count - 1) * step + covered - size - before, before))
     return found

@@ -1,9 +1,9 @@
-"""Products of stacks of matrices, whose dimensions stay apart.
+"""Decompose batched matrix products without merging their batch dimensions.
 
     matmul(x: [a, b, i, k], y: [a, b, k, j])  ->  stablehlo.dot_general, batching over a and b
 
-PyTorch makes one dimension of `a` and `b`. Where each is split along an axis of a mesh, as batch
-and heads are, no split of one dimension has these parts, and what is split has to be gathered.
+PyTorch merges `a` and `b`. If each is split along an axis of a mesh, as batch and heads are, no
+split of the merged dimension has the same shards, and the operands would be gathered.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _taken_apart(torch: Any, name: str, *arguments: Any) -> Any:
 
 
 def _dot(torch: Any, x: Any, y: Any) -> Any:
-    """The product of stacks of matrices, or of a stack with one matrix; some sizes are open."""
+    """Multiply batched matrices, or a batch by one matrix; some sizes are dynamic."""
     batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2]) if y.dim() > 2 else ()
     if batch:
         x, y = x.expand(*batch, *x.shape[-2:]), y.expand(*batch, *y.shape[-2:])

@@ -1,8 +1,7 @@
-"""Reductions and orders of what torch-mlir takes for something else.
+"""Decompose reductions and orderings that torch-mlir rejects or converts wrongly.
 
-Numbers have no dimension, whatever PyTorch says: torch-mlir refuses it, or crashes. It compares
-booleans and bytes as if their first bit were a sign, and takes complex numbers for their real
-parts.
+torch-mlir rejects or crashes on rank 0 with a dimension, which PyTorch allows. It compares booleans
+and bytes as signed numbers, and reduces complex numbers to their real parts.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ def _is_small(torch: Any, x: Any) -> bool:
 def as_integers(
     torch: Any, operation: Callable[..., Any], x: Any, *options: Any, **more: Any
 ) -> Any:
-    """What an operation makes of bytes or booleans; places stay as they are."""
+    """Apply an operation to bytes or booleans as i32; indices in the result stay as they are."""
     only_if(_is_small(torch, x))
     found = operation(x.to(torch.int32), *options, **more)
     if isinstance(found, torch.Tensor):
@@ -31,11 +30,14 @@ def as_integers(
 
 
 def _ordered(torch: Any, x: Any, largest: bool) -> Any:
-    """Integers in the order of floats, with NaN at that end; torch-mlir takes a later place."""
+    """Map floats to integers in the same order, with NaN at the requested end.
+
+    On floats with NaN, torch-mlir finds a later index.
+    """
     wide = x if x.dtype == torch.float64 else x.to(torch.float32)
     whole = torch.int64 if wide.dtype == torch.float64 else torch.int32
     body = "%r = stablehlo.bitcast_convert %a0 : ({0}) -> {r}"
-    # There is one zero.
+    # Adding 0.0 turns -0.0 into 0.0.
     bits = carry(torch, body, x.shape, whole, wide + 0.0)
     limits = torch.iinfo(whole)
     found = torch.where(bits < 0, bits ^ limits.max, bits)
@@ -79,13 +81,13 @@ def least(torch: Any, x: Any, *options: Any, **more: Any) -> Any:
 
 
 def _narrowed(torch: Any, x: Any, k: Any, dim: int, largest: bool) -> Any:
-    """The first numbers of a sort, in which NaN is the largest."""
+    """Return the first `k` numbers of a sort, in which NaN is the largest."""
     found = torch.ops.aten.sort.default(x, dim, largest)
     return tuple(each.narrow(dim, 0, k) for each in found)
 
 
 def _largest(torch: Any, x: Any, k: Any, dim: int) -> Any:
-    """By an operation of CHLO for known sizes; torch-mlir's comparison orders NaN nowhere."""
+    """Use CHLO's top_k for static sizes; torch-mlir's comparison does not order NaN."""
     if not all(isinstance(each, int) for each in (*x.shape, k)):
         return _narrowed(torch, x, k, dim, True)
     x = x.movedim(dim, -1)
@@ -114,7 +116,7 @@ def topk(
         return _largest(torch, x, k, dim) if largest else _narrowed(torch, x, k, dim, False)
     if _is_small(torch, x):
         return as_integers(torch, operation, x, k, dim, largest, True)
-    # Any order will do where none is asked for; torch-mlir has only the sorted one.
+    # An unsorted result may have any order; torch-mlir supports only the sorted one.
     only_if(not sorted)
     return operation(x, k, dim, largest, True)
 
@@ -124,7 +126,7 @@ of_each("max.default", "min.default")(as_integers)
 
 @of_each("any.default", "any.dim", "any.dims", "all.default", "all.dim", "all.dims")
 def ask(torch: Any, operation: Any, x: Any, *options: Any) -> Any:
-    """Of bytes the answer is a byte, of complex numbers it takes both parts."""
+    """Return bytes for bytes, and test both parts of complex numbers."""
     only_if(x.dtype == torch.uint8 or x.is_complex())
     found = operation(x != 0, *options)
     return found.to(x.dtype) if x.dtype == torch.uint8 else found
@@ -132,7 +134,7 @@ def ask(torch: Any, operation: Any, x: Any, *options: Any) -> Any:
 
 @decomposition("cumsum.default")
 def cumsum(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """torch-mlir crashes on results in bytes."""
+    """Sum bytes in i32, and complex numbers by parts: torch-mlir crashes."""
     operation = torch.ops.aten.cumsum.default
     if dtype == torch.uint8:
         return operation(x, dim, dtype=torch.int32).to(dtype)
@@ -143,13 +145,13 @@ def cumsum(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
 def norm(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
     if not x.dim():
         return operation(x.reshape(1), *options, **more).reshape(())
-    # Norms have to do with how large numbers are.
+    # A norm depends only on magnitudes.
     only_if(x.is_complex())
     return operation(torch.abs(x), *options, **more)
 
 
 def _product(torch: Any, x: Any, dim: int, dtype: Any) -> Any:
-    """Of complex numbers, which torch-mlir crashes on."""
+    """Multiply complex numbers: torch-mlir crashes on them."""
     kind = x.dtype if dtype is None else dtype
     only_if(kind.is_complex)
     if not x.shape[dim]:

@@ -1,8 +1,8 @@
-"""Images of other sizes, by filters that cover what becomes one pixel, and images of bytes.
+"""Decompose antialiased image resizing, and image resizing on bytes, to matrix products.
 
-upsample_aa(x: [n, c, h, w], (a, b))  ->  rows: [a, h] @ x @ columns: [w, b]
+upsample_aa(x: [n, c, h, w], (a, b)) -> rows: [a, h] @ x @ columns: [w, b]
 
-PyTorch weighs bytes by whole numbers, and rounds after the columns and after the rows.
+Like PyTorch, bytes are weighted by integers, and rounded after the columns and after the rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def _linear(torch: Any, x: Any) -> Any:
 
 
 def _cubic(torch: Any, x: Any, a: float = -0.5) -> Any:
-    """The kernel of Keys. Antialiased resizes of PyTorch have the factor -0.5, others -0.75."""
+    """Evaluate the Keys kernel. PyTorch's antialiased resizes use a = -0.5, others a = -0.75."""
     x = torch.abs(x)
     near_by = ((a + 2) * x - (a + 3)) * x * x + 1
     far_off = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
@@ -27,7 +27,7 @@ def _cubic(torch: Any, x: Any, a: float = -0.5) -> Any:
 
 
 def _scale(size: int, count: int, align_corners: bool, factor: float | None) -> float:
-    """How far apart the centres of two new pixels are, in old ones."""
+    """Return the distance between the centres of two new pixels, in old pixels."""
     if align_corners:
         return (size - 1) / (count - 1) if count > 1 else 0.0
     return size / count if factor is None or factor <= 0 else 1 / factor
@@ -41,14 +41,14 @@ def _weights(
     align_corners: bool,
     factor: float | None,
 ) -> Any:
-    """How much each of `size` pixels counts in each of `count`: `[count, size]`, in float64."""
+    """Return the weight of each of `size` pixels in each of `count`: `[count, size]`, float64."""
     function, radius = filters
     scale = _scale(size, count, align_corners, factor)
     wide = max(scale, 1.0)
     pixels, numbers = torch.arange(size), torch.arange(count)
     centres = scale * (numbers.to(torch.float64) + 0.5)[:, None]
     reach = radius * wide
-    # Which pixels count is decided by their number, rounded as PyTorch's kernels do.
+    # Round the range of pixels as PyTorch's kernels do.
     first = torch.clamp((centres - reach + 0.5).to(torch.int64), min=0)
     last = torch.clamp((centres + reach + 0.5).to(torch.int64), max=size)
     weights = function(torch, (pixels - centres + 0.5) / wide)
@@ -64,7 +64,7 @@ def _near_weights(
     align_corners: bool,
     factor: float | None,
 ) -> Any:
-    """The same without antialiasing; pixels at the edge stand for those beyond it."""
+    """Return the weights without antialiasing; edge pixels stand for those outside."""
     function, radius = filters
     numbers = torch.arange(count).to(torch.float64)[:, None]
     scale = _scale(size, count, align_corners, factor)
@@ -87,7 +87,7 @@ def _resized(torch: Any, x: Any, rows: Any, columns: Any) -> Any:
 
 
 def _of_bytes(torch: Any, x: Any, weights: Any, product: Callable[[Any, Any], Any]) -> Any:
-    """A product with weights of 16 bits, which have as many binary places as fit."""
+    """Multiply by 16-bit weights, with as many fractional bits as fit."""
     places = torch.arange(22)
     fits = 0.5 + weights.amax() * 2.0 ** (places + 1).to(torch.float64) < 1 << 15
     count = fits.sum().to(torch.int32)
@@ -135,7 +135,7 @@ def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None
         align_corners: bool,
         factors: Sequence[float] | None = None,
     ) -> Any:
-        """Of bytes; PyTorch's own rules have float32, and round otherwise than its kernels."""
+        """Resize bytes; PyTorch's rules compute in f32 and round differently than its kernels."""
         sizes = x.shape[-2:]
         only_if(x.dtype == torch.uint8 and _known(torch, x, counts or ()))
         given = [None, None] if factors is None else list(factors)

@@ -1,12 +1,12 @@
-"""Operations of PyTorch that we take apart: a table by their names.
+"""Table of our decompositions of PyTorch operations, by operation name.
 
     @decomposition("linalg_inv.default", "inverse.default")
     def inverse(torch: Any, x: Any) -> Any: ...
 
-Names of other namespaces than `aten` begin with them, `transformers::...`.
+Names outside of the namespace `aten` include theirs, `transformers::...`.
 
-A rule is a function of PyTorch itself, which is not imported before it is needed, and of what the
-operation takes. It is traced; `only_if` says where it leaves the operation as it is.
+A rule takes the `torch` module, which is imported only when needed, and the arguments of the
+operation. It is traced; `only_if` says where it leaves the operation unchanged.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from ..ir.rules import Rules
 Decompositions = Mapping[Any, Callable[..., Any]]
 
 decomposition = Rules[Callable[..., Any]]()
+"""The rules by operation name; as a decorator it registers a rule."""
 
 
 class _LeftAsItIs(Exception):
-    """Ends a rule that has nothing to say of its operation."""
+    """Raised by a rule that leaves its operation unchanged."""
 
 
 def only_if(condition: object) -> None:
-    """End the rule that calls this, and leave its operation as it is, unless a condition holds."""
+    """End the calling rule and leave its operation unchanged, unless the condition holds."""
     if not condition:
         raise _LeftAsItIs
 
 
 def of_each(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a rule for operations that it takes, behind PyTorch, before what these take."""
+    """Register a rule for several operations. It takes the operation after `torch`."""
 
     def register(rule: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
@@ -48,14 +49,14 @@ def _of_named(name: str, rule: Callable[..., Any], torch: Any, *args: Any, **mor
 
 
 def _operation(torch: Any, name: str) -> Any:
-    """The operation of a name, `None` where this PyTorch lacks it."""
+    """Return the operation of a name; `None` if this version of PyTorch lacks it."""
     namespace, _, rest = name.rpartition("::")
     base, _, overload = rest.partition(".")
     return getattr(getattr(getattr(torch.ops, namespace or "aten"), base, None), overload, None)
 
 
 def _applied(rule: Callable[..., Any], torch: Any, *args: Any, **more: Any) -> Any:
-    """What a rule makes of an operation; `NotImplemented`, as PyTorch asks, if it leaves it."""
+    """Apply a rule; return `NotImplemented`, as PyTorch expects, if it leaves the operation."""
     try:
         return rule(torch, *args, **more)
     except _LeftAsItIs:
@@ -63,6 +64,6 @@ def _applied(rule: Callable[..., Any], torch: Any, *args: Any, **more: Any) -> A
 
 
 def table(torch: Any) -> Decompositions:
-    """The rules by the operations of this PyTorch, which may lack some."""
+    """Return the rules by operation, for the operations that this version of PyTorch has."""
     rules = ((_operation(torch, name), rule) for name, rule in decomposition.items())
     return {each: partial(_applied, rule, torch) for each, rule in rules if each is not None}

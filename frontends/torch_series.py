@@ -1,8 +1,8 @@
-"""Functions of numbers as Chebyshev series, and sums that PyTorch has kernels of its own for.
+"""Decompose functions to Chebyshev series, and sums for which PyTorch has its own kernels.
 
     i0e(x)  ->  c0 / 2 + c1 T1(x / 4 - 1) + c2 T2(x / 4 - 1) + ...    for |x| <= 8
 
-Beyond 8 the series is one of `sqrt(x) i0e(x)` in `16 / x - 1`.
+Beyond 8 the series is of `sqrt(x) i0e(x)` in `16 / x - 1`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .torch_rules import decomposition, of_each, only_if
 
 @cache
 def _coefficients(function: Callable[[Any], Any], degree: int, far: bool) -> list[float]:
-    """Of a function of numbers from 0 to 8, or of its product with their root beyond."""
+    """Return the series of a function on [0, 8], or (`far`) of its product with sqrt(x) beyond."""
 
     def near_by(t: Any) -> Any:
         return function(4 * (t + 1))
@@ -34,7 +34,7 @@ def _coefficients(function: Callable[[Any], Any], degree: int, far: bool) -> lis
 
 
 def series(torch: Any, coefficients: Sequence[float], t: Any) -> Any:
-    """The sum of a Chebyshev series at `t`, from its last term on (Clenshaw)."""
+    """Evaluate a Chebyshev series at `t` (Clenshaw's algorithm)."""
     last, before = torch.zeros_like(t), torch.zeros_like(t)
     for each in reversed(coefficients[1:]):
         last, before = 2 * t * last - before + each, last
@@ -64,7 +64,7 @@ def i0(torch: Any, x: Any) -> Any:
 
 
 def real_type(torch: Any, x: Any) -> Any:
-    """The type of what functions of real numbers give."""
+    """Return the result type of functions of real numbers."""
     return x.dtype if x.dtype.is_floating_point else torch.get_default_dtype()
 
 
@@ -73,14 +73,14 @@ def real_type(torch: Any, x: Any) -> Any:
 
 @decomposition("_cdist_forward.default")
 def cdist(torch: Any, x: Any, y: Any, p: float, compute_mode: int | None = None) -> Any:
-    """Between all rows of two matrices."""
+    """Return the distances between all rows of two matrices."""
     del compute_mode
     apart = torch.abs(x[..., :, None, :] - y[..., None, :, :])
     return _norm(torch, apart, p)
 
 
 def _norm(torch: Any, x: Any, p: float) -> Any:
-    """Of numbers that are not negative, along the last dimension."""
+    """Return the p-norm of non-negative numbers along the last dimension."""
     if not x.shape[-1]:
         return x.sum(-1)
     if p == 0:
@@ -94,7 +94,7 @@ def _norm(torch: Any, x: Any, p: float) -> Any:
 
 @decomposition("_pdist_forward.default")
 def pdist(torch: Any, x: Any, p: float = 2) -> Any:
-    """Between each row of a matrix and those after it."""
+    """Return the distances between each row of a matrix and the rows after it."""
     count = x.shape[0]
     only_if(isinstance(count, int) and x.numel())
     rows, others = torch.triu_indices(count, count, 1)
@@ -113,7 +113,7 @@ def variance(
     correction: float | None = None,
     keepdim: bool = False,
 ) -> Any:
-    """Of too few elements it is not a number; torch-mlir divides by what is less than 0."""
+    """Return NaN for too few elements: torch-mlir divides by a negative number."""
     if x.is_complex():
         parts = (
             torch.var(part, dim, correction=correction, keepdim=keepdim)
@@ -149,7 +149,7 @@ _SQUARINGS, _TERMS = 16, 12
 
 @decomposition("linalg_matrix_exp.default")
 def matrix_exp(torch: Any, x: Any) -> Any:
-    """A series of the matrix over a power of 2, squared as often as that power says."""
+    """Sum the series of the matrix divided by a power of 2, then square repeatedly."""
     only_if(x.dtype.is_floating_point and x.numel())
     size = torch.abs(x).sum(-1).amax(-1)
     squarings = torch.clamp(torch.ceil(torch.log2(size)) + 1, 0, _SQUARINGS)[..., None, None]

@@ -1,4 +1,4 @@
-"""Fourier transforms of known sizes, dimension by dimension."""
+"""Decompose Fourier transforms of static sizes, one dimension at a time."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .torch_rules import Decompositions, decomposition, only_if
 
 
 def composite_rule(torch: Any, operation: Any) -> Callable[..., Any] | None:
-    """How PyTorch takes apart an operation that is nothing but others, if it is."""
+    """Return PyTorch's decomposition of a composite operation; `None` if it is not composite."""
     key = torch._C.DispatchKey.CompositeImplicitAutograd
     if not operation.has_kernel_for_dispatch_key(key):
         return None
 
     def rule(*arguments: Any, **keywords: Any) -> Any:
-        # Its `decompose` would be this rule again while this is in use.
+        # `operation.decompose` would call this rule again while it is registered.
         return operation._op_dk(key, *arguments, **keywords)
 
     return rule
 
 
 def composites(torch: Any) -> Decompositions:
-    """The transforms that PyTorch writes with those below."""
+    """Return the rules for transforms that PyTorch composes of the ones in this module."""
     aten = torch.ops.aten
     names = [name for name in dir(aten) if name.startswith("fft_")]
     operations = [getattr(aten, name).default for name in names]
@@ -35,7 +35,10 @@ def composites(torch: Any) -> Decompositions:
 def _transform(
     torch: Any, x: Any, kind: str, dimension: int, size: int, dtype: Any, scale: float
 ) -> Any:
-    """`scale` is what PyTorch multiplies the sums by; StableHLO divides those of inverses."""
+    """Transform one dimension.
+
+    `scale` is PyTorch's factor; StableHLO already divides inverses by the size.
+    """
     x = x.movedim(dimension, -1)
     if kind.startswith("I"):
         scale *= size

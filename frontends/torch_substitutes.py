@@ -1,6 +1,6 @@
-"""Functions of PyTorch that torch.export cannot trace, as it asks for elements of tensors in them.
+"""Substitutes for functions that torch.export cannot trace, because they read elements of tensors.
 
-While a module is traced these stand in their place.
+They replace the originals while a module is traced.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 @contextmanager
 def traceable(torch: Any) -> Generator[None]:
-    """Let what is called inside use what can be traced."""
+    """Replace functions that cannot be traced in all calls inside the context."""
     functional, base = torch.nn.functional, torch.Tensor
     known: dict[Any, Callable[..., Any]] = {
         functional.ctc_loss: _ctc_loss,
@@ -44,7 +44,7 @@ def traceable(torch: Any) -> Generator[None]:
 
 
 def _is_causal(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
-    """A hint for kernels that we do not have: the mask counts in any case."""
+    """Return only an explicit hint: it selects kernels that we do not use; the mask is applied."""
     del mask, size
     return is_causal is True
 
@@ -61,9 +61,10 @@ def _chooses(torch: Any, index: Any) -> bool:
 
 
 def _spread(torch: Any, x: Any, index: Any) -> tuple[list[Any], list[tuple[int, Any]]] | None:
-    """An index with all in place of a place along a dimension; dimensions and their places.
+    """Split an index: replace each tensor position by a full slice.
 
-    None where there is no place, or more than slices besides.
+    Return the index, and the dimensions with their positions. Return `None` if there is no tensor
+    position, or there are other indices than integers and slices.
     """
     items: list[Any] = [*index] if isinstance(index, tuple) else [index]  # pyright: ignore
     plain = (int, slice, type(None), type(Ellipsis))
@@ -77,14 +78,14 @@ def _spread(torch: Any, x: Any, index: Any) -> tuple[list[Any], list[tuple[int, 
         at = next(at for at, each in enumerate(items) if each is Ellipsis)
         items[at : at + 1] = [slice(None)] * (x.dim() - used)
     found = [slice(None) if _is_place(torch, each) else each for each in items]
-    # Dimensions of the result before the places choose.
+    # Dimensions of the result before positions are selected.
     kept = [sum(not isinstance(each, int) for each in items[:at]) for at in range(len(items))]
     pairs = zip(kept, items, strict=True)
     return found, [(at, each) for at, each in pairs if _is_place(torch, each)]
 
 
 def _counted(torch: Any, place: Any, size: Any) -> Any:
-    """A place from the start, as a vector."""
+    """Return a position counted from the start, as a vector."""
     return torch.where(place < 0, place + size, place).reshape(1)
 
 
@@ -112,7 +113,7 @@ def _setitem(torch: Any, x: Any, index: Any, value: Any) -> Any:
 
 
 def _one_hot(torch: Any, x: Any, num_classes: int = -1) -> Any:
-    """Without classes, as many as the largest number says, which must not be below 0."""
+    """Without a number of classes, derive it from the largest index, which must not be negative."""
     if num_classes < -1 or not num_classes or not x.numel() or x.dtype != torch.int64:
         return NotImplemented
     if num_classes == -1:
@@ -137,7 +138,7 @@ def _gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Any:
-    """Without the check that no variance is negative."""
+    """Compute the loss without the check that no variance is negative."""
     var = torch.as_tensor(var, dtype=x.dtype)
     if var.dim() and var.shape != x.shape and var.shape == x.shape[:-1]:
         var = var.unsqueeze(-1)
@@ -149,7 +150,7 @@ def _gaussian_nll_loss(
 
 
 def _log_sum(torch: Any, values: Sequence[Any]) -> Any:
-    """Of exponentials, of which all may be 0."""
+    """Return the logarithm of a sum of exponentials, all of which may be 0."""
     stacked = torch.stack(values)
     most = stacked.amax(0)
     most = torch.where(most == -torch.inf, torch.zeros_like(most), most)
@@ -166,7 +167,7 @@ def _ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:
-    """By the sums over all paths to each label, and to the blanks between them, step by step."""
+    """Sum over all paths to each label and to the blanks between labels, step by step."""
     alone = log_probs.dim() == 2
     log_probs = log_probs.unsqueeze(1) if alone else log_probs
     steps, count = log_probs.shape[:2]
@@ -217,7 +218,10 @@ def _ctc_loss(
 
 
 def _lstsq(torch: Any, x: Any, y: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
-    """By the pseudo-inverse. The rank, on which the shape of the residuals depends, is full."""
+    """Solve with the pseudo-inverse.
+
+    Assume full rank, on which the shape of the residuals depends.
+    """
     rows, columns = x.shape[-2:]
     vector = y.dim() == x.dim() - 1
     y = y.unsqueeze(-1) if vector else y

@@ -1,4 +1,4 @@
-"""How a module is traced, and what PyTorch says where it cannot, with the line of the module."""
+"""Trace a module, and report what PyTorch cannot trace with the line of the module."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 
 def trace(torch: Any, caller: Any, arguments: tuple[Any, ...], dynamic_shapes: Any) -> Any:
-    """The exported program of a module that takes these arguments.
+    """Return the exported program of a module for these arguments.
 
-    Gradients and what `torch.func` makes of functions are traced by PyTorch's own tracer first,
-    with `caller.trains` set: torch.export takes no gradients, and leaves the levels of `vmap` in
+    Modules that use gradients or `torch.func` transforms are first traced by `make_fx`, with
+    `caller.trains` set: torch.export does not support gradients, and leaves the levels of `vmap` in
     its graph.
     """
     leaves, spec = torch.utils._pytree.tree_flatten(arguments)
@@ -46,7 +46,7 @@ def trace(torch: Any, caller: Any, arguments: tuple[Any, ...], dynamic_shapes: A
 
 
 def _apart(tensors: Sequence[Any]) -> Generator[Any]:
-    """Tensors with memory of their own: examples may be one tensor, where calls have two."""
+    """Yield tensors with distinct storage: examples may share a tensor where calls pass two."""
     known: set[int] = set()
     for each in tensors:
         place = each.untyped_storage().data_ptr()
@@ -55,7 +55,7 @@ def _apart(tensors: Sequence[Any]) -> Generator[Any]:
 
 
 _LEVELS = "torch._functorch"
-"""The module of the functions that begin and end a level."""
+"""The module of the functions that begin and end a level of a `torch.func` transform."""
 
 
 class TracingError(ValueError):
@@ -64,9 +64,9 @@ class TracingError(ValueError):
 
 @contextmanager
 def located(torch: Any) -> Generator[None]:
-    """Raise TracingError for what PyTorch raises in a call of a module, with the line of the call.
+    """Raise TracingError for PyTorch's errors in a call of a module, with the line of the call.
 
-    What the module raises itself stays as it is.
+    Errors that the module itself raises stay unchanged.
     """
     try:
         yield
@@ -87,10 +87,10 @@ def located(torch: Any) -> Generator[None]:
 
 
 def _phrase(problem: Exception) -> str:
-    """What is wrong, in one line."""
+    """Describe the problem in one line."""
     name, text = type(problem).__name__, str(problem).strip()
     if "data-dependent" in text:
-        # A number of the trace says nothing to who wrote the module.
+        # Omit the symbols of the trace, which mean nothing to the module's author.
         cause = re.search(r"^Caused by: \((.*)\)$", text, re.M)
         within = f" ({cause[1]})" if cause and "__torch_function__" not in cause[1] else ""
         return (
@@ -105,9 +105,10 @@ def _phrase(problem: Exception) -> str:
 
 
 def place_of(problem: BaseException) -> tuple[str, str]:
-    """The operation at which PyTorch or torch-mlir failed, and a trace of where it is written.
+    """Return the operation at which PyTorch or torch-mlir failed, and the trace of its source.
 
-    That is the last node of a graph that their code had at hand; nothing if there was none.
+    It is the last graph node in the local variables of the failing frames; two empty strings if
+    there is none.
     """
     found, frame = None, problem.__traceback__
     while frame is not None:

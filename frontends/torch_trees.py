@@ -1,9 +1,9 @@
-"""Arguments and results of modules: trees of tensors, with constants beside them.
+"""Arguments and results of modules: pytrees of tensors and constants.
 
     (ids, {"past_key_values": DynamicCache, "use_cache": True})
         ->  tensors ids, past_key_values.key_cache.0, ...; and the constant True
 
-PyTorch knows what is in lists, tuples, dictionaries and types that are registered with its pytrees.
+PyTorch's pytrees cover lists, tuples, dictionaries and registered types.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ _CONSTANTS = (type(None), bool, int, float, complex, str)
 
 
 class Tree:
-    """Where the tensors are in a value, and what else there is."""
+    """The structure of a value: where its tensors are, and its constants."""
 
     def __init__(self, torch: Any, value: Any, names: Sequence[str], what: str) -> None:
-        """`names` are those of all leaves in order, `what` says what the value is of a module.
+        """Record a value.
 
-        Raises TypeError for what is neither a tensor nor a constant.
+        `names` are the names of all its leaves in order, `what` is its role in messages.
+
+        Raises TypeError for a leaf that is neither a tensor nor a constant.
         """
         self._torch, self._names, self._what = torch, names, what
         leaves, self._spec = torch.utils._pytree.tree_flatten(value)
-        # Numbers that calls choose are results of the program, as tensors are.
+        # Dynamic numbers are results of the program, as tensors are.
         variable = torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool
         for name, leaf in zip(names, leaves, strict=True):
-            # Of types, too: transformers has its data types as arguments of configurations.
+            # dtypes are allowed too: configurations of transformers contain them.
             if not isinstance(leaf, (*variable, torch.dtype, torch.device, *_CONSTANTS)):
                 raise TypeError(
                     f"{what} {name} is {type(leaf).__name__}, expected a tensor, a constant, or a"
@@ -41,7 +43,7 @@ class Tree:
         """The names of the tensors."""
 
     def tensors(self, value: Any) -> list[Any]:
-        """The tensors of a value. Raises TypeError where it has others, or other constants."""
+        """Return the tensors of a value. Raises TypeError if its structure or constants differ."""
         leaves, spec = self._torch.utils._pytree.tree_flatten(value)
         if spec != self._spec:
             raise TypeError(f"the {self._what}s are {spec}, compiled for {self._spec}")
@@ -61,7 +63,7 @@ class Tree:
         return [leaves[place] for place in self._places]
 
     def value(self, tensors: Sequence[Any]) -> Any:
-        """The value with these tensors."""
+        """Return the value with these tensors."""
         leaves = list(self._leaves)
         for place, tensor in zip(self._places, tensors, strict=True):
             leaves[place] = tensor
@@ -69,7 +71,7 @@ class Tree:
 
 
 def leaf_names(torch: Any, value: Any) -> list[str]:
-    """The names of all leaves of a value: its keys, places and fields, as `cache.keys.0`."""
+    """Return the names of all leaves of a value: keys, indices and fields, as `cache.keys.0`."""
     found, _ = torch.utils._pytree.tree_flatten_with_path(value)
     return [".".join(map(str, _keys(path))) for path, _ in found]
 
@@ -83,7 +85,7 @@ def _keys(path: Sequence[Any]) -> Iterator[Any]:
 
 
 def register_caches(module: Any) -> None:
-    """Register the caches of `transformers`, which does so for its own exports alone."""
+    """Register the caches of `transformers`, which registers them only for its own exports."""
     if "transformers" not in sys.modules:
         return
     for name, function, arguments in (
@@ -93,5 +95,5 @@ def register_caches(module: Any) -> None:
         try:
             getattr(import_module(f"transformers.{name}"), function)(*arguments)
         except (ImportError, AttributeError):
-            # Each version has its own; what is not registered is an error where it is met.
+            # Each version has its own function. Unregistered types raise an error where they occur.
             continue

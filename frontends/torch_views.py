@@ -1,13 +1,13 @@
-"""Views of tensors with open sizes, which go around torch-mlir where they join dimensions.
+"""Carry views of tensors with dynamic sizes through torch-mlir where they join dimensions.
 
-torch-mlir takes `view(x, [a * b, 8])` of `x: [a, b, 8]` as if `b` were 1, and crashes on some views
-of its own `flatten`. A view splits dimensions first, and joins them then:
+torch-mlir converts `view(x, [a * b, 8])` of `x: [a, b, 8]` as if `b` were 1, and crashes on some
+views that its own `flatten` makes. A view is carried as a split of dimensions followed by a join:
 
     view(x: [a, b, 8], [a, b * 2, 4])
         ->  %s = tensor.expand_shape %x [[0], [1], [2, 3]] ... into tensor<?x?x2x4xf32>
             tensor.collapse_shape %s [[0], [1, 2], [3]] ... into tensor<?x?x4xf32>
 
-Views that split alone stay.
+Views that only split stay.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from typing import Any
 from .torch_carried import carried_operation
 
 Part = tuple[Any, int, int]
-"""A size, the dimension that it is part of, and that of the result."""
+"""A size, the index of the operand dimension that it is part of, and that of the result dimension.
+"""
 
 
 def join_dimensions(torch: Any, graph_module: Any) -> None:
-    """Join dimensions of tensors with open sizes where views join them."""
+    """Replace views that join dimensions of tensors with dynamic sizes."""
     aten = torch.ops.aten
     views = (aten.view.default, aten._unsafe_view.default)
     for node in graph_module.graph.nodes:
@@ -38,14 +39,14 @@ def join_dimensions(torch: Any, graph_module: Any) -> None:
         if body is None:
             continue
         kind = str(value.dtype).removeprefix("torch.")
-        # The node itself, whose name outputs go by.
+        # Change the node in place: outputs refer to its name.
         node.target = carried_operation(torch, 1)
         node.args = (body, list(node.args[1]), kind, operand)
     graph_module.recompile()
 
 
 def _text(parts: Sequence[Part]) -> str | None:
-    """What a view does, or nothing where it only splits, or more than one part is open."""
+    """Return the text of a view; `None` if it only splits, or a dimension has two dynamic parts."""
     split, joined = (_groups([part[side] for part in parts]) for side in (1, 2))
     if len(joined) == len(parts):
         return None
@@ -82,7 +83,7 @@ def _text(parts: Sequence[Part]) -> str | None:
 
 
 def _groups(dimensions: Sequence[int]) -> list[list[int]]:
-    """The numbers of the parts of each dimension."""
+    """Return the indices of the parts of each dimension."""
     found: list[list[int]] = [[] for _ in range(dimensions[-1] + 1)]
     for at, dimension in enumerate(dimensions):
         found[dimension].append(at)
@@ -90,9 +91,9 @@ def _groups(dimensions: Sequence[int]) -> list[list[int]]:
 
 
 def common_parts(source: Sequence[Any], result: Sequence[Any]) -> list[Part] | None:
-    """Parts of which both the dimensions of a view and those of its operand are made.
+    """Return sizes into which both the source's and the result's dimensions can be split.
 
-    None where there are none, or it is not known whether there are.
+    Return `None` if there are none, or it is not known.
     """
     known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
     olds, news = list(source), list(result)

@@ -1,1 +1,1 @@
-"""The reference semantics in NumPy: any stage's IR, all devices in lockstep."""
+"""The reference interpreter in NumPy: runs the IR of any stage, with all devices in lockstep."""

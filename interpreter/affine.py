@@ -1,4 +1,4 @@
-"""The `affine` dialect: maps applied to indices, loops and conditions with affine bounds."""
+"""Execute the `affine` dialect: affine maps of indices, loops and conditions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _max(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("affine.delinearize_index", pointwise=True)
 def _delinearize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     basis = mixed(op, "static_basis", operands[1:])
-    # Without a bound for the slowest index there is one basis element fewer than results.
+    # The basis may omit the outermost bound: then it has one element fewer than there are results.
     inner = basis[1:] if len(basis) == len(op.results) else basis
     rest = np.asarray(operands[0])
     indices: list[Array] = []

@@ -1,8 +1,8 @@
-"""The `arith` dialect, element by element on scalars, tensors and vectorised loop bodies.
+"""Execute the `arith` dialect on scalars, tensors and vectorised loop bodies.
 
-Integers wrap at their width. What is undefined behaviour (division by zero, `INT_MIN / -1`) is
-a located error; what is poison (a shift by the width or more, a float that does not fit an
-integer) is a value that nothing may depend on.
+Integers wrap at their width. Undefined behaviour (division by zero, `INT_MIN / -1`) raises an
+OperationError at the operation. Poison (a shift by the width or more, a float that does not fit an
+integer) becomes an arbitrary value, on which nothing may depend.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ Binary = Callable[[Array, Array], Array]
 
 
 def width_of(op: Operation, value_type: Attribute) -> int:
-    """The bits of an integer operand or result. Raises OperationError for other types."""
+    """Return the bit width of an integer operand or result.
+
+    Raises OperationError for other types.
+    """
     width = integer_width(value_type)
     if width is None:
         raise OperationError(op, f"needs integers, got {value_type}")
@@ -47,7 +50,10 @@ def width_of(op: Operation, value_type: Attribute) -> int:
 
 
 def wrapped(value: Array, value_type: Attribute) -> Array:
-    """Native integers as values of an integer type."""
+    """Wrap native integers to the width and signedness of an integer type.
+
+    Raises ValueError for other types.
+    """
     width = integer_width(value_type)
     if width is None:
         raise ValueError(f"{value_type} is no integer type")
@@ -91,7 +97,7 @@ _integer_binary("arith.minui", np.minimum, is_signed=False)
 
 
 def truncated_quotient(left: Array, right: Array) -> Array:
-    """Division that rounds towards zero; a zero divisor must have been excluded."""
+    """Divide and round towards zero. No divisor may be zero."""
     quotient = left // right
     inexact = quotient * right != left
     return quotient + (inexact & ((left < 0) != (right < 0))).astype(left.dtype)
@@ -115,7 +121,7 @@ _DIVISIONS: dict[str, tuple[Binary, bool]] = {
     "ceildivsi": (_ceiling_quotient, True),
     "ceildivui": (_ceiling_quotient, False),
 }
-"""The division and whether it is signed."""
+"""For each division: its function, and whether it is signed."""
 
 
 @impl(*(f"arith.{name}" for name in _DIVISIONS), pointwise=True)
@@ -162,8 +168,8 @@ def _add_extended(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
 def _multiply_extended(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     read = signed if operation_name(op) == "arith.mulsi_extended" else unsigned
-    # Products of 64-bit integers need Python's; everything else would fit 64 bits, but this
-    # operation is too rare for two ways.
+    # The product of two 64-bit integers needs Python's integers. Narrower products would fit into
+    # 64 bits, but the operation is too rare for a second path.
     left, right = (np.asarray(read(operand, width)).astype(object) for operand in operands)
     product = np.asarray(left * right, dtype=object)
     mask = (1 << width) - 1
@@ -187,7 +193,8 @@ _COMPARISONS: tuple[tuple[Binary, bool], ...] = (
     (np.greater, False),
     (np.greater_equal, False),
 )
-"""By the number of the predicate (eq ne slt sle sgt sge ult ule ugt uge)."""
+"""For each predicate number of `arith.cmpi` (eq ne slt sle sgt sge ult ule ugt uge): the
+comparison, and whether it is signed."""
 
 
 @impl("arith.cmpi", pointwise=True)
@@ -218,7 +225,7 @@ def _index_cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
 
 
 def maximum(left: Array, right: Array) -> Array:
-    """IEEE 754-2019 maximum: NaN wins, and +0 is more than -0."""
+    """Return the IEEE 754-2019 maximum: NaN if either is NaN, and +0 is greater than -0."""
     result = np.maximum(left, right)
     zeros = (left == 0) & (right == 0)
     # -0 + +0 is +0, and -0 + -0 is -0: the sum of two zeros is their maximum.
@@ -226,7 +233,7 @@ def maximum(left: Array, right: Array) -> Array:
 
 
 def minimum(left: Array, right: Array) -> Array:
-    """IEEE 754-2019 minimum: NaN wins, and -0 is less than +0."""
+    """Return the IEEE 754-2019 minimum: NaN if either is NaN, and -0 is less than +0."""
     result = np.minimum(left, right)
     zeros = (left == 0) & (right == 0)
     return np.where(zeros, -(-left - right), result) if np.any(zeros) else result
@@ -242,7 +249,7 @@ def _float_binary(name: str, function: Binary) -> None:
 
 
 def rounded(value: Value, dtype: np.dtype[Any]) -> Array:
-    """A float result in a type's precision."""
+    """Round a float result to the precision of `dtype`."""
     return np.asarray(value).astype(dtype, copy=False)
 
 
@@ -283,14 +290,14 @@ _FLOAT_COMPARISONS: tuple[Binary, ...] = (
     np.less_equal,
     _distinct,
 )
-"""Ordered predicates by number (false oeq ogt oge olt ole one)."""
+"""The ordered predicates of `arith.cmpf` by number (false oeq ogt oge olt ole one)."""
 _ORDERED = 7
 
 
 @impl("arith.cmpf", pointwise=True)
 def _compare_floats(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    # 7 ord, then ueq ugt uge ult ule une uno true: each unordered predicate is true for NaN and
-    # otherwise the ordered one.
+    # Predicate 7 is ord; ueq ugt uge ult ule une uno true follow. An unordered predicate is true
+    # for NaN and otherwise equal to its ordered counterpart.
     predicate = integer(op, "predicate")
     left, right = np.asarray(operands[0]), np.asarray(operands[1])
     unordered = np.asarray(np.isnan(left) | np.isnan(right))
@@ -321,10 +328,10 @@ def _truncate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 
 
 def to_float(value: Array, dtype: np.dtype[Any]) -> Array:
-    """Numbers rounded once to a float type.
+    """Convert numbers to a float type, with one rounding.
 
-    Conversions to types narrower than f32 go through f32: to avoid a second rounding, what is
-    wider is first rounded to odd there (Boldo and Melquiond, 2008).
+    Conversions to types narrower than f32 go through f32. To avoid a second rounding, wider values
+    are rounded to odd in f32 first (Boldo and Melquiond, 2008).
     """
     if not is_narrow_float(dtype) or dtype == np.float16 or is_narrow_float(value.dtype):
         return value.astype(dtype)
@@ -335,7 +342,7 @@ def to_float(value: Array, dtype: np.dtype[Any]) -> Array:
     error = exact - single.astype(np.float64)
     bits = single.view(np.uint32)
     even = ((bits & 1) == 0) & (error != 0) & np.isfinite(single) & (single != 0)
-    # Towards the exact value by one unit: away from zero if it is larger in magnitude.
+    # Step one unit towards the exact value: away from zero if its magnitude is larger.
     outward = (error > 0) == (single > 0)
     odd = np.where(outward, bits + np.uint32(1), bits - np.uint32(bits > 0)).view(np.float32)
     return np.where(even, odd, single).astype(dtype)
@@ -357,7 +364,7 @@ def _to_integer(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
 
 
 def float_to_integer(value: Array, result_type: Attribute, width: int, *, is_signed: bool) -> Array:
-    """Floats rounded towards zero; what does not fit (or is NaN) is undefined."""
+    """Round floats towards zero to integers. Values that do not fit, and NaN, become undefined."""
     whole = np.trunc(value.astype(np.float64))
     low = -(2.0 ** (width - 1)) if is_signed else 0.0
     high = 2.0 ** (width - 1 if is_signed else width)

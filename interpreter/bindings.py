@@ -1,4 +1,4 @@
-"""What kernels are bound to: tensors to read and write, in arrays or in the bytes of resources."""
+"""Tensors that kernels read and write: arrays (`flow`), or bytes of resources (`stream`, `hal`)."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from .storage import Resource, read_tensor, stored_bytes, write_tensor
 
 
 class BoundTensor(ABC):
-    """A tensor that a kernel may read as a whole and replace."""
+    """A tensor argument of a kernel, which the kernel can read and replace as a whole."""
 
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """The tensor's extents."""
+        """The extents of the tensor."""
 
     @abstractmethod
     def read(self, op: Operation) -> Array:
-        """The tensor as it is now."""
+        """Return the current contents. Raises OperationError if they are not this tensor."""
 
     @abstractmethod
     def write(self, op: Operation, array: Array) -> None:
-        """Replace the tensor."""
+        """Replace the tensor. Raises OperationError if `array` does not fit."""
 
 
 @dataclass(slots=True)
 class ArraySlot(BoundTensor):
-    """A tensor of a `flow` program: only an array."""
+    """A tensor argument of a `flow` kernel, held as an array."""
 
     array: Array
 
@@ -51,14 +51,14 @@ class ArraySlot(BoundTensor):
 
 @dataclass(slots=True)
 class Binding:
-    """A range of a resource that a kernel is given; writing replaces the resource."""
+    """A resource that is bound to a kernel. A write replaces `resource` by a new one."""
 
     resource: Resource
 
 
 @dataclass(slots=True)
 class ByteSlot(BoundTensor):
-    """A tensor in the bytes of a binding, from an offset on."""
+    """A tensor stored in a binding's bytes from a byte offset on."""
 
     binding: Binding
     offset: int
@@ -99,6 +99,6 @@ class ByteSlot(BoundTensor):
 
 
 def check_stored_shape(op: Operation, stored: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Raise OperationError if what is stored is not what there is room for."""
+    """Raise OperationError if the shape of a stored array differs from that of its target."""
     if stored != shape:
         raise OperationError(op, f"stores {shape_text(stored)} as a tensor of {shape_text(shape)}")

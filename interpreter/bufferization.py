@@ -1,4 +1,4 @@
-"""The part of the `bufferization` dialect that is on tensors."""
+"""Execute the operations of the `bufferization` dialect that work on tensors."""
 
 from __future__ import annotations
 

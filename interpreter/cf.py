@@ -1,4 +1,4 @@
-"""The `cf` dialect: branches between the blocks of a region, and assertions."""
+"""Execute the `cf` dialect: branches between the blocks of a region, and assertions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The `check` dialect: comparisons of test programs, which say how far values are apart."""
+"""Execute the `check` dialect: comparisons in test programs.
+
+The errors name the largest difference and its position.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ from .frames import Frame
 from .registry import Results, impl
 
 MOST_ULPS = 3
-"""How many units in the last place `close` allows where the program does not say."""
+"""The default limit of `close`, in units in the last place."""
 TOLERANCE = 1e-3
-"""How far apart `almost_eq` lets numbers be where the program does not say."""
+"""The default absolute tolerance of `almost_eq`."""
 
 
 @impl("check.agree")
 def _agree(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """Raises OperationError, with the place of the largest difference, where values differ."""
+    """Raise OperationError at the position of the largest difference if the values differ."""
     actual, expected = (np.asarray(operand) for operand in operands)
     if actual.shape != expected.shape:
         raise OperationError(
@@ -47,7 +50,7 @@ def _agree(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 Verdict = tuple[Array, Array, str]
-"""Which elements differ, how far, and the unit of that."""
+"""For each element: whether it differs, and by how much; then the unit of the distance."""
 
 
 def _shown(op: Operation, value: Any) -> str:
@@ -62,14 +65,15 @@ def _parts(values: Array) -> list[Array]:
 
 
 def _is_nan(values: Array) -> Array:
-    # Types that NumPy does not know have no other test.
+    # np.isnan does not accept the types of ml_dtypes that NumPy does not know.
     return np.asarray(values != values)  # noqa: PLR0124
 
 
 def _differences(actual: Array, expected: Array, *, unseen: float) -> Array:
-    """How far numbers are apart; 0 for equal ones and for two NaN, infinite beside one NaN.
+    """Return the distances between numbers: 0 for equal ones and for two NaN.
 
-    Large integers that differ may be equal as floats: they are `unseen` apart.
+    The distance between NaN and a number is infinity. Large integers that differ may be equal as
+    f64: their distance is `unseen`.
     """
     with np.errstate(all="ignore"):
         total = np.zeros(actual.shape)
@@ -95,7 +99,7 @@ def _almost_equal(op: Operation, actual: Array, expected: Array) -> Verdict:
 
 
 def _ordered(values: Array) -> Array:
-    """Floats as integers of the same order, so that neighbours differ by one."""
+    """Map floats to integers in the same order, so that neighbouring floats differ by one."""
     bits = values.view(np.dtype(f"i{values.dtype.itemsize}")).astype(object)
     least = -(1 << (8 * values.dtype.itemsize - 1))
     return np.asarray(np.where(bits < 0, least - bits, bits))

@@ -1,8 +1,9 @@
-"""What the devices of one group receive for what they bring: the collectives on lists of arrays.
+"""Execute collectives on lists of arrays: from the devices' contributions to their results.
 
-A list holds one array per device in group order: row-major over the grid axes as listed. Where
-a dimension does not divide by the number of devices, the pieces follow `default_offsets`.
-Everything here raises ValueError for arrays that do not fit together.
+A list holds one array per device of a group, in group order: row-major over the grid axes as
+listed. Where the extent of a dimension is not a multiple of the number of devices,
+`default_offsets` says where the pieces begin and end. All functions raise ValueError for arrays
+that do not fit together.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from .arith import float_to_integer, maximum, minimum, to_float, truncated_quoti
 
 
 def pieces(array: Array, axis: int, count: int) -> list[Array]:
-    """An array cut into `count` pieces along a dimension."""
+    """Split an array into `count` pieces along dimension `axis`."""
     _check_axis(array, axis)
     limits = default_offsets(array.shape[axis], count)
     before = (slice(None),) * axis
@@ -38,7 +39,7 @@ def pieces(array: Array, axis: int, count: int) -> list[Array]:
 
 
 def joined(arrays: Sequence[Array], axis: int) -> Array:
-    """Arrays of sizes that may differ along `axis` only, one after the other."""
+    """Concatenate arrays along dimension `axis`. All other extents must be equal."""
     for array in arrays:
         _check_axis(array, axis)
     rest = {array.shape[:axis] + array.shape[axis + 1 :] for array in arrays}
@@ -50,13 +51,13 @@ def joined(arrays: Sequence[Array], axis: int) -> Array:
 
 
 def all_to_all(arrays: Sequence[Array], split_axis: int, concat_axis: int) -> list[Array]:
-    """Device i receives everybody's piece i along `split_axis`, joined along `concat_axis`."""
+    """Give device i piece i of every array along `split_axis`, concatenated along `concat_axis`."""
     cut = [pieces(array, split_axis, len(arrays)) for array in arrays]
     return [joined([row[position] for row in cut], concat_axis) for position in range(len(arrays))]
 
 
 def reduced(arrays: Sequence[Array], kind: ReductionKind, value_type: Attribute) -> Array:
-    """Arrays of one shape combined element by element, of the given type's elements."""
+    """Reduce arrays of one shape element by element. `value_type` gives the element type."""
     if len({array.shape for array in arrays}) > 1:
         raise ValueError(f"cannot combine {_shapes(arrays)} element by element")
     if integer_width(value_type) is not None:
@@ -113,7 +114,7 @@ def _reduced_floats(arrays: Sequence[Array], kind: ReductionKind) -> Array:
 
 
 def converted(array: Array, source: Attribute, target: Attribute) -> Array:
-    """Elements of one type as those of another, as a reduction converts its input first."""
+    """Convert elements from one type to another, as a reduction converts its input first."""
     dtype: np.dtype[Any] = dtype_of(target)
     from_width, to_width = integer_width(source), integer_width(target)
     if from_width is not None:
@@ -126,10 +127,11 @@ def converted(array: Array, source: Attribute, target: Attribute) -> Array:
 
 
 def exchanged_halos(arrays: Sequence[Array], axis: int, low: int, high: int) -> list[Array]:
-    """Shards in order along a dimension, each with its neighbours' border elements filled in.
+    """Fill the halos of consecutive shards along a dimension from their neighbours.
 
-    Every shard holds `low` elements before and `high` after its own. The outer halos of the
-    first and last shard stay as they are. A halo that is wider than a neighbour is an error.
+    Every shard holds `low` halo elements before and `high` after its own. The outer halos of the
+    first and last shard keep their contents. Raises ValueError if a halo is wider than the
+    neighbour.
     """
     results = [array.copy() for array in arrays]
     before = (slice(None),) * axis

@@ -1,4 +1,4 @@
-"""The `complex` dialect."""
+"""Execute the `complex` dialect."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ def _create(real: Array, imaginary: Array) -> Array:
 
 
 def _multiply(one: Array, other: Array) -> Array:
-    """`(a + bi)(c + di) = (ac - bd) + (ad + bc)i`. NumPy fuses a product with the sum where the
-    CPU can."""
+    """Compute `(a + bi)(c + di) = (ac - bd) + (ad + bc)i`.
+
+    Unlike this, NumPy's product may use fused multiply-adds.
+    """
     a, b, c, d = np.real(one), np.imag(one), np.real(other), np.imag(other)
     result = np.empty(np.broadcast_shapes(one.shape, other.shape), one.dtype)
     result.real, result.imag = a * c - b * d, a * d + b * c
@@ -40,8 +42,10 @@ def _multiply(one: Array, other: Array) -> Array:
 
 
 def _divide(one: Array, other: Array) -> Array:
-    """NumPy's quotient. Where both parts are NaN, infinite numbers and divisions by zero are what
-    C's annex G (5.2) makes of them."""
+    """Divide with NumPy, and correct the results of which both parts are NaN.
+
+    Infinite operands and zero divisors then give the infinities and zeros of C's annex G (5.2).
+    """
     found = np.divide(one, other)
     x, y = np.real(found), np.imag(found)
     zero = other == 0
@@ -60,7 +64,7 @@ def _divide(one: Array, other: Array) -> Array:
 
 
 def _directions(value: Array) -> Array:
-    """1 or -1 for infinite parts, zeros for others."""
+    """Return 1 or -1 (with the part's sign) for infinite parts, and signed zeros for others."""
     pair = (np.real(value), np.imag(value))
     return _create(*(np.copysign(np.isinf(part), part) for part in pair))
 
@@ -71,7 +75,7 @@ def _exponential_minus_one(value: Array) -> Array:
 
 
 def _logarithm_plus_one(value: Array) -> Array:
-    """NumPy's, without the error of `1 + z` near 0."""
+    """Compute `log(1 + z)` without the cancellation of `1 + z` near 0."""
     found = np.log1p(value)
     x, y = np.real(value), np.imag(value)
     near = 0.5 * np.log1p(x * (x + 2) + y * y)
@@ -83,7 +87,7 @@ def _absolute(value: Array) -> Array:
 
 
 def _angle_of(y: Array, x: Array) -> Array:
-    """The complex arc tangent of y / x, in the quadrant of both."""
+    """Return the complex arc tangent of y / x, in the quadrant of (x, y)."""
     return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
 
 

@@ -1,4 +1,4 @@
-"""Constant attributes as arrays: dense lists, splats, hexadecimal data, resources, scalars."""
+"""Convert constant attributes to arrays: dense lists, splats, hexadecimal data, resources."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ from .tensor import check_countable
 
 
 def constant_array(op: Operation, value: Attribute | None) -> Array:
-    """The value of a constant attribute. Raises OperationError for other attributes."""
+    """Return the value of a constant attribute as an array.
+
+    Raises OperationError for other attributes.
+    """
     try:
         if isinstance(value, IntegerAttr):
             number = cast(IntegerAttr[Any], value)
@@ -71,7 +74,7 @@ def _dense(op: Operation, value: DenseIntOrFPElementsAttr[Any]) -> Array:
 
 
 def _from_bytes(data: bytes, element_type: Attribute, shape: tuple[int, ...]) -> Array:
-    """Little-endian elements in whole bytes, one of them standing for all if it is alone."""
+    """Decode little-endian elements of whole bytes; a single element is a splat."""
     dtype = dtype_of(element_type)
     width = integer_width(element_type)
     if width is None:
@@ -94,7 +97,7 @@ def _resource(op: Operation, value: DenseResourceAttr) -> Array:
     if not found:
         raise OperationError(op, f"refers to the resource '{key}', whose data is not there")
     try:
-        # MLIR puts the alignment of the data into its first four bytes.
+        # The first four bytes of an MLIR resource blob hold the alignment of its data.
         blob = bytes.fromhex(found.removeprefix("0x"))
         alignment, data = int.from_bytes(blob[:4], "little"), blob[4:]
         if alignment & (alignment - 1):

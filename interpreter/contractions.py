@@ -1,7 +1,8 @@
-"""Sums of products: matrix products, convolutions and their kin, by one dense product.
+"""Evaluate sums of products (matrix products, convolutions and others) as one dense product.
 
-Floats narrower than f32 are multiplied and added in f32 and rounded once. Integers are exact:
-in f64 where every partial sum fits its 53 bits, else with wraparound.
+Floats narrower than f32 are multiplied and added in f32 and rounded once. Integers are exact: they
+are computed in f64 where every partial sum fits its 53-bit significand, otherwise in i64 with
+wraparound.
 """
 
 from __future__ import annotations
@@ -23,22 +24,26 @@ _SUMS = {
     "arith.addi": "arith.muli",
     "complex.add": "complex.mul",
 }
-"""An addition and the multiplication that it distributes over."""
+"""Maps an addition to the multiplication that distributes over it."""
 
 _MAXIMAL_FACTOR = 1 << 24
-"""Elements that one factor may have before it is rather computed piece by piece."""
+"""Maximal number of elements of a factor. Larger ones are not materialised: `contract` returns
+`None`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """`output + product of factors`; each factor is computed by the steps of its plan."""
+    """A body of the form `output + product of factors`. Each factor has a plan that computes it."""
 
     addition: Step
     factors: tuple[Plan, ...]
 
 
 def find_contraction(plan: Plan, input_count: int) -> Contraction | None:
-    """The body as a sum of a product of two or more factors, `None` if it is none."""
+    """Match a body that adds a product of at least two factors to its output.
+
+    Return `None` for other bodies.
+    """
     end = plan.terminator
     if end is None or len(end.operands) != 1 or len(plan.arguments) != input_count + 1:
         return None
@@ -68,7 +73,7 @@ def _factors(value: SSAValue, multiplication: str, makers: dict[SSAValue, Step])
 
 
 def sub_plan(plan: Plan, value: SSAValue, makers: dict[SSAValue, Step]) -> Plan:
-    """The steps of a body that lead to one value, which it yields."""
+    """Return the steps of a body that one value depends on, as a plan that yields this value."""
     needed: set[SSAValue] = set()
     pending = [value]
     while pending:
@@ -83,7 +88,7 @@ def sub_plan(plan: Plan, value: SSAValue, makers: dict[SSAValue, Step]) -> Plan:
 
 
 def depends_on(plan: Plan, value: SSAValue) -> bool:
-    """Whether what a plan yields is computed from a value."""
+    """Return whether a plan reads a value."""
     read = {operand for step in plan.steps for operand in step.operands}
     read.update(plan.terminator.operands if plan.terminator else ())
     return value in read
@@ -98,7 +103,10 @@ def contract(
     extents: Extents,
     frame: Frame,
 ) -> Array | None:
-    """The output after all loops, over the distinct ones; `None` if a factor would be too big."""
+    """Evaluate a contraction over all loops; only the `distinct` loops remain.
+
+    Returns `None` if a factor is too large.
+    """
     output_type = plan.arguments[len(reads)].type
     arguments = [*reads, start]
 
@@ -158,7 +166,7 @@ def _magnitude(factor: Array) -> float:
 
 
 def _dense_product(factors: Sequence[Array], distinct: Sequence[int]) -> Array:
-    """The sum over all loops but `distinct` of the product of arrays over loops."""
+    """Multiply arrays over loops, and sum over all loops except `distinct`."""
     result = factors[0]
     for position, factor in enumerate(factors[1:], start=2):
         later = factors[position:]
@@ -172,7 +180,7 @@ def _dense_product(factors: Sequence[Array], distinct: Sequence[int]) -> Array:
 
 
 def _pair(left: Array, right: Array, kept: set[int]) -> Array:
-    """Multiply two arrays over loops and add up along the loops that are not kept."""
+    """Multiply two arrays over loops, and sum over the loops that are not kept."""
     loops = range(left.ndim)
     in_left = {loop for loop in loops if left.shape[loop] != 1}
     in_right = {loop for loop in loops if right.shape[loop] != 1}
@@ -197,7 +205,7 @@ def _sum_away(array: Array, loops: set[int]) -> Array:
 def _matrix(
     array: Array, batch: Sequence[int], rows: Sequence[int], columns: Sequence[int]
 ) -> np.ndarray[Any, Any]:
-    """An array over loops as a stack of matrices."""
+    """Reshape an array over loops to a stack of matrices."""
     order = [*batch, *rows, *columns]
     rest = [loop for loop in range(array.ndim) if loop not in order]
 

@@ -14,7 +14,7 @@ from .scatter_gather import gather, scatter
 
 
 class DeviceArray(device_array.DeviceArray):
-    """The same by any sharding; `value_type` is a type of the IR."""
+    """A device array of any sharding, whose `value_type` is an attribute of the IR."""
 
     __slots__ = ()
 

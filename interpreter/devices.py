@@ -1,8 +1,8 @@
-"""Devices of a program: which one an affinity means when the program runs, and who owns what.
+"""Bind the devices that a program names to the devices that a run provides, and check ownership.
 
-A program names devices by globals of type `!hal.device`. Whoever runs it says how many devices
-of which kind there are; if nobody says, every device that the program names exists. All of them
-are this machine: a device is a name that owns resources.
+A program names devices by globals of type `!hal.device`. A run may list the kinds of its devices;
+if it does not, every named device exists. All of them are simulated on this machine: a device is a
+name that owns resources.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ DRIVERS = {
     "metal": ("metal",),
     "vulkan": ("vulkan",),
 }
-"""The kinds of devices, as a user names them, that a device target stands for. All are played by
-this machine, whatever their name."""
+"""For each device target: the kinds of devices, as a user names them, that it accepts. All kinds
+are simulated on this machine."""
 
 TARGETS = (DeviceTargetAttr, DeviceAliasAttr, DeviceOrdinalAttr)
-"""Devices that are bound to what is at hand; others are chosen among the devices of a module."""
+"""Attributes that are bound to available devices; others refer to devices of the module."""
 
 _MEMORY = "hal.devices"
 
 
 class MissingDevice(ValueError):
-    """A device that the program needs is not there; the text says which."""
+    """A device that the program needs is not available; the message names it."""
 
 
 def device_globals(module: ModuleOp) -> dict[str, Operation]:
-    """The devices that a module names, in the order of its text."""
+    """Return the device globals of a module by name, in textual order."""
     return {
         symbol_name(op) or "": op
         for op in module.body.block.ops
@@ -62,13 +62,13 @@ def device_globals(module: ModuleOp) -> dict[str, Operation]:
 
 @dataclass(slots=True)
 class Devices:
-    """Which of the devices at hand each global is.
+    """The binding of device globals to available devices.
 
-    `available` are their kinds, such as `local-task`; `None` if whatever is asked for exists.
-    A device target without an ordinal takes the next of its kind that no other has taken.
+    `available` lists the kinds of the devices, such as `local-task`; `None` means that every device
+    exists. A device target without an ordinal gets the next device of its kind that is not taken.
 
-    A process of a grid that names devices has its own of them, and not the others: `own` and
-    `others` are the globals' names.
+    If the grid names the device of each process, a process can use its own device (the global
+    `own`) but not those of other processes (the globals `others`).
     """
 
     globals: dict[str, Operation]
@@ -79,17 +79,20 @@ class Devices:
     _taken: dict[str, int] = field(default_factory=dict[str, int])
 
     def bind_all(self) -> dict[str, str]:
-        """Bind every device. Raises OperationError at the global of one that is not there."""
+        """Bind every device global.
+
+        Raises OperationError at a global whose device is not available.
+        """
         return {name: self.bound(name, op) for name, op in self.globals.items()}
 
     def of_process(self, grid: Operation, process: int) -> Devices:
-        """The devices as a process of a grid sees them."""
+        """Return the devices that a process of a grid can use."""
         places = process_devices(grid) or ()
         if not places:
             return self
         own = places[process].device_names()[0]
         others = frozenset(name for place in places for name in place.device_names()) - {own}
-        # What selects or falls back to another device is found again: that may not be there.
+        # Selections and fallbacks are resolved again: their device may belong to another process.
         bound = {
             name: device
             for name, device in self._bound.items()
@@ -99,7 +102,7 @@ class Devices:
         return Devices(self.globals, self.available, own, others, bound, self._taken.copy())
 
     def bound(self, name: str, op: Operation) -> str:
-        """The device that a global is. Raises OperationError if there is none."""
+        """Return the device that a global is bound to. Raises OperationError if there is none."""
         if name in self.others:
             raise OperationError(
                 op, f"is on device @{name}, but runs in a process whose device is @{self.own}"
@@ -182,9 +185,10 @@ def provide(
     grid: Grid | None = None,
     process: int = 0,
 ) -> dict[str, Devices]:
-    """The memory of a device of the interpreter that runs a module on the devices at hand.
+    """Return the initial memory of an interpreter device: the module's devices, bound.
 
-    If it is a process of a grid that names devices, it has its own of them only.
+    A process of a grid that names devices can use only its own. Raises OperationError as
+    `Devices.bind_all` does.
     """
     devices = Devices(device_globals(module), None if available is None else tuple(available))
     if available is not None:
@@ -196,7 +200,10 @@ def provide(
 
 
 def grid_with_devices(module: ModuleOp, grid: Grid) -> Operation | None:
-    """The definition of a grid in a module, if it names the devices of its processes."""
+    """Return the definition of a grid in a module if it names the devices of its processes.
+
+    Return `None` otherwise.
+    """
     for op in module.body.block.ops:
         if operation_name(op) == "shard.grid" and symbol_name(op) == grid.name:
             places = process_devices(op)
@@ -213,7 +220,10 @@ def _devices(frame: Frame) -> Devices:
 
 
 def place(op: Operation, frame: Frame, affinity: Attribute | None = None) -> str | None:
-    """The device that an operation runs on, or that an affinity means; `None` if nothing says."""
+    """Return the device of an operation or of the given affinity; `None` if neither names one.
+
+    Raises OperationError.
+    """
     affinity = affinity if affinity is not None else affinity_of(op)
     if affinity is None:
         return None
@@ -224,7 +234,7 @@ def place(op: Operation, frame: Frame, affinity: Attribute | None = None) -> str
 
 
 def reach(op: Operation, resource: Resource, here: str | None) -> None:
-    """Check that a device may touch a resource: its own, or one that belongs to nobody."""
+    """Raise OperationError if a device touches a resource that another device owns."""
     if here is not None and resource.owner is not None and resource.owner != here:
         raise OperationError(
             op,

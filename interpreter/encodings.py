@@ -1,4 +1,7 @@
-"""Parts, shapes and elements of tensors in the `flow` dialect, before layouts are chosen."""
+"""Execute `flow.tensor` operations that slice, reshape, load, store or bitcast tensors.
+
+They run on plain arrays: layouts are not chosen yet.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from .tensor import filled_shape, slice_of
 
 @impl("iree_codegen.query_tile_sizes")
 def _query_tile_sizes(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """The tiles that hosts set storage aside for."""
+    """Return the tile size for which hosts reserve storage."""
     return (np.asarray(LARGEST_DYNAMIC_TILE),) * len(op.results)
 
 

@@ -1,7 +1,7 @@
-"""What callers pass to a function and receive: tensors, also where it takes buffer views.
+"""Signatures of functions as callers see them: buffer views appear as tensors.
 
-A function with the interface of a HAL takes and returns buffer views. Which tensors they hold is
-said by the operations that import and export them, in the function itself or in one that it calls.
+A function with a HAL interface takes and returns buffer views. The tensor type of a view is found
+at the operations that import or export it, in the function or in a function that it calls.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ BUFFER_VIEW = "hal.buffer_view"
 
 
 def argument_types(function: Operation) -> list[Attribute]:
-    """The types of a function's arguments, tensors for buffer views."""
+    """Return the types of a function's arguments, with tensor types for buffer views."""
     return [_passed(argument) for argument in function.regions[0].blocks[0].args]
 
 
 def result_types(function: Operation) -> list[Attribute]:
-    """The types of a function's results, tensors for buffer views."""
+    """Return the types of a function's results, with tensor types for buffer views."""
     function_type = attribute(function, "function_type")
     outputs: Sequence[Attribute] = getattr(getattr(function_type, "outputs", None), "data", ())
     types = list(outputs)
@@ -47,7 +47,7 @@ def result_types(function: Operation) -> list[Attribute]:
 
 
 def passed(function: Operation, inputs: Sequence[Value]) -> list[Value]:
-    """Arrays as a function takes them."""
+    """Wrap input arrays as buffer views where the function takes views."""
     arguments = function.regions[0].blocks[0].args
     return [
         BufferView(value, element_type(_passed(argument))) if _is_view(argument.type) else value
@@ -56,7 +56,7 @@ def passed(function: Operation, inputs: Sequence[Value]) -> list[Value]:
 
 
 def shown_type(value: SSAValue) -> Attribute:
-    """The type of a value, of a buffer view that of the tensor which it shows if that is known."""
+    """Return the type of a value; for a buffer view the type of its tensor, if known."""
     return _returned(value, value.type)
 
 
@@ -65,7 +65,7 @@ def _is_view(type_: Attribute) -> bool:
 
 
 def _passed(argument: SSAValue, callers: tuple[Operation, ...] = ()) -> Attribute:
-    """The type of an argument; `callers` are the calls on the way to its function."""
+    """Return the type of an argument. `callers` are the calls on the way to its function."""
     if _is_view(argument.type):
         for use in argument.uses:
             found = _named_type(use.operation, IMPORTS)
@@ -97,7 +97,7 @@ def _returned(value: SSAValue, type_: Attribute, callers: tuple[Operation, ...] 
 
 
 def _callee(call: Operation, callers: tuple[Operation, ...]) -> Operation | None:
-    """The function with a body that an operation calls, if that is not on the way already."""
+    """Return the function with a body that an operation calls; `None` for a recursive call."""
     if operation_name(call) not in CALLS or call in callers:
         return None
     name = symbol(call, "callee")
@@ -122,7 +122,7 @@ def _named_type(op: Operation, properties: dict[str, str]) -> Attribute | None:
 
 
 def _viewed(element: SSAValue, sizes: Sequence[SSAValue]) -> Attribute | None:
-    """The tensor of a buffer view, whose elements and sizes operations say."""
+    """Return the tensor type of a buffer view, from its element type and size operands."""
     type_ = attribute(element.op, "type") if isinstance(element, OpResult) else None
     if type_ is None:
         return None

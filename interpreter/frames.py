@@ -1,8 +1,8 @@
-"""One device: frames of values, blocks as prepared steps, and a stack of suspended routines.
+"""Execution of one device: frames of values, blocks prepared as steps, and a stack of routines.
 
-A device runs as a generator that yields whenever it must meet other devices. Inside, regions
-and calls are generators too, but they are kept on an explicit stack: a recursive function of
-the program does not use Python's stack, and resuming costs the same at any depth.
+A device runs as a generator that yields whenever it must meet other devices. Regions and calls are
+generators too, but they are kept on an explicit stack. A recursive function of the program
+therefore does not use Python's stack, and resuming costs the same at any depth.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .registry import Driver, Executor, Results, Routine, find_brancher, find_en
 from .spmd import Rendezvous
 
 _ELEMENTWISE = ("arith.", "complex.", "math.")
-"""Dialects whose operations on tensors want equal shapes."""
+"""Prefixes of dialects whose operations on tensors require equal shapes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultType:
-    """What a result must look like, prepared for a quick check."""
+    """The type of a result, with the shape and dtype to check an array against."""
 
     type: Attribute
     shape: tuple[int, ...]
@@ -44,7 +44,7 @@ class ResultType:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An operation of a block with everything that running it needs."""
+    """An operation of a block, with everything that running it needs."""
 
     operation: Operation
     name: str
@@ -52,9 +52,9 @@ class Step:
     results: tuple[SSAValue, ...]
     checks: tuple[ResultType | None, ...]
     alike: tuple[int, ...]
-    """Operands whose shapes must be equal: the tensors of an elementwise operation."""
+    """Indices of operands whose shapes must be equal: the tensors of an elementwise operation."""
     dead: tuple[SSAValue, ...]
-    """Values whose last use this is."""
+    """Values whose last use is this operation."""
     execute: Executor | None
     drive: Driver | None
     pointwise: bool
@@ -62,9 +62,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps of a block; `terminator` hands over values or branches, and may be absent.
+    """The steps of a block. `terminator` yields values or branches; it may be absent.
 
-    Parts of a block's steps make a plan as well, which then has no block.
+    A plan may also hold a subset of a block's steps. Its `block` is then `None`.
     """
 
     block: Block | None
@@ -75,14 +75,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a region was left: by which terminator, with which values."""
+    """How a region or block was left: its terminator, and the terminator's operand values."""
 
     operation: Operation | None
     values: Sequence[Value]
 
 
 class Program:
-    """A module being run: its symbols, and the plans of its blocks, shared by all devices."""
+    """A module that is run: its symbol tables and the plans of its blocks. All devices share it."""
 
     def __init__(self, module: ModuleOp) -> None:
         self.module = module
@@ -90,14 +90,17 @@ class Program:
         self._symbols: dict[Operation, dict[str, Operation]] = {}
 
     def plan(self, block: Block) -> Plan:
-        """The prepared steps of a block."""
+        """Return the prepared steps of a block."""
         plan = self._plans.get(block)
         if plan is None:
             plan = self._plans[block] = _prepare(block)
         return plan
 
     def lookup(self, at: Operation, name: str) -> Operation | None:
-        """What `@a::@b` means at an operation: the nearest symbol table around it that has it."""
+        """Return the operation that the symbol `@a::@b` refers to at an operation, or `None`.
+
+        The nearest enclosing symbol table that defines it is used.
+        """
         root, *nested = name.split("::")
         scope: Operation | None = at
         while scope is not None:
@@ -119,16 +122,16 @@ class Program:
                         name = symbol_name(op)
                         if name is not None:
                             table.setdefault(name, op)
-            # Only when it is whole: the threads of other devices look symbols up, too.
+            # Publish only the complete table: threads of other devices look up symbols too.
             self._symbols[scope] = table
         return table
 
 
 @dataclass(slots=True)
 class Device:
-    """One process of the grid, or the only one of a program that is not partitioned.
+    """One process of the grid, or the only process of a program that is not partitioned.
 
-    `memory` is where operations with state keep it: one entry for each dialect, by its name.
+    `memory` holds the state of stateful operations, keyed by names such as `hal.devices`.
     """
 
     program: Program
@@ -137,7 +140,7 @@ class Device:
     memory: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def run(self, routine: Routine) -> Generator[Rendezvous, Any, Any]:
-        """Run a routine and all that it starts; yields only the meetings with other devices."""
+        """Run a routine and all that it starts. Yields each rendezvous with other devices."""
         stack = [routine]
         send: Any = None
         while stack:
@@ -156,10 +159,10 @@ class Device:
 
 
 class Frame:
-    """The values of one activation of a function on one device.
+    """The SSA values of one activation of a function on one device.
 
-    `depth` counts the calls around it; `points` holds the indices of the loop nests whose bodies
-    are being run point by point.
+    `depth` is the number of calls around it. `points` is a stack of the current indices of loop
+    nests whose bodies run point by point.
     """
 
     __slots__ = ("depth", "device", "points", "values")
@@ -171,7 +174,7 @@ class Frame:
         self.points: list[tuple[int, ...]] = []
 
     def run_region(self, region: Region, arguments: Sequence[Value]) -> Routine:
-        """Run a region from its first block; returns its `Exit`."""
+        """Run a region from its entry block and return its `Exit`."""
         block = region.blocks.first
         if block is None:
             return Exit(None, ())
@@ -184,7 +187,7 @@ class Frame:
             block, arguments = brancher(terminator, exit_.values)
 
     def run_block(self, block: Block, arguments: Sequence[Value]) -> Routine:
-        """Run one block; returns the `Exit` by its terminator."""
+        """Run one block and return its `Exit`."""
         values = self.values
         plan = self.device.program.plan(block)
         values.update(zip(plan.arguments, arguments, strict=True))
@@ -207,7 +210,7 @@ class Frame:
 
 
 def executed(op: Operation, execute: Executor, operands: Sequence[Value], frame: Frame) -> Results:
-    """The results of an operation. Raises OperationError for values that it is not defined on."""
+    """Return the results of an operation. Raises OperationError for values it is not defined on."""
     try:
         return execute(op, operands, frame)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
@@ -217,9 +220,9 @@ def executed(op: Operation, execute: Executor, operands: Sequence[Value], frame:
 
 
 def check_alike(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None:
-    """Raise OperationError if tensors of an elementwise operation differ in their shapes.
+    """Raise OperationError if the tensors of an elementwise operation differ in shape.
 
-    NumPy would broadcast what the dialects' elementwise operations do not.
+    NumPy would broadcast them; the elementwise operations of these dialects do not.
     """
     for shape in shapes[1:]:
         if shape != shapes[0]:
@@ -248,7 +251,7 @@ def _store(step: Step, results: Results, values: dict[SSAValue, Value]) -> None:
 def check_result(
     op: Operation, index: int, check: ResultType, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> None:
-    """Raise OperationError if a result is not what its type says."""
+    """Raise OperationError if the shape or dtype of a result does not match its type."""
     if not shape_fits(shape, check.shape):
         raise OperationError(
             op,
@@ -262,9 +265,9 @@ def check_result(
 
 
 def result_check(value_type: Attribute) -> ResultType | None:
-    """The shape and element type to expect of a value.
+    """Return the shape and dtype to expect of a value of a type.
 
-    Nothing for types that hold no numbers or leave the rank open.
+    Return `None` for types that hold no numbers or are unranked.
     """
     try:
         dtype = dtype_of(value_type)
@@ -310,10 +313,11 @@ def _alike(op: Operation, name: str) -> tuple[int, ...]:
 
 
 def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[Operation, list[SSAValue]]:
-    """For each operation the values of this block that nothing after it reads.
+    """Return, for each operation of a block, the values that are dead after it.
 
-    A value read in another block may be read again whenever that block runs: it is kept. So is
-    what is no array: it is small, and `shard.get_sharding` asks for it through another value.
+    A value that is used in another block stays alive: that block may run again. Values that are not
+    arrays stay alive too: they are small, and `shard.get_sharding` reads the sharding through
+    another value.
     """
     position = {op: index for index, op in enumerate(operations)}
     dead: dict[Operation, list[SSAValue]] = {}

@@ -1,4 +1,4 @@
-"""The `func` dialect: calls, recursion, functions as values."""
+"""Execute the `func` dialect: direct, recursive and indirect calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .registry import Results, Routine, impl, impl_with_regions, terminates
 terminates("func.return")
 
 MAXIMAL_DEPTH = 20_000
-"""Calls that may be open at once before a program counts as endlessly recursive."""
+"""Maximal number of nested calls. More count as endless recursion."""
 
 
 @impl_with_regions("func.call")
@@ -34,7 +34,7 @@ def _call_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> Ro
 
 
 def call(op: Operation, name: str, arguments: Sequence[Value], frame: Frame) -> Routine:
-    """Run a function by name in a frame of its own; returns its results."""
+    """Run a function by name in a new frame and return its results. Raises OperationError."""
     callee = frame.device.program.lookup(op, name)
     if callee is None:
         raise OperationError(op, f"calls @{name}, which is not defined")
@@ -53,7 +53,7 @@ def call(op: Operation, name: str, arguments: Sequence[Value], frame: Frame) -> 
 
 
 def check_depth(call: Operation, callee: str, depth: int) -> None:
-    """Raise OperationError at a call that `depth` others are open around, if that is too deep."""
+    """Raise OperationError if a call is nested in `depth` others and that is too deep."""
     if depth >= MAXIMAL_DEPTH:
         raise OperationError(
             call, f"is a call {MAXIMAL_DEPTH} deep: does @{callee} recurse without end?"
@@ -61,7 +61,7 @@ def check_depth(call: Operation, callee: str, depth: int) -> None:
 
 
 def run_function(function: Operation, arguments: Sequence[Value], frame: Frame) -> Routine:
-    """Run a function's body in a fresh frame; returns its results."""
+    """Run the body of a function in a fresh frame and return its results."""
     exit_: Exit = yield frame.run_region(function.regions[0], arguments)
     if exit_.operation is None:
         raise OperationError(function, "ends without a return")

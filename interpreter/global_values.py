@@ -1,4 +1,4 @@
-"""The whole arguments and results of partitioned functions, and their shards on devices."""
+"""Global arguments and results of partitioned functions, scattered to devices and gathered back."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .scatter_gather import gather, scatter, whole_shape
 
 
 def plain_types(types: Sequence[Attribute]) -> list[ValueType]:
-    """Types without the IR."""
+    """Convert attributes of the IR to types that are independent of it."""
     return [plain_type(each) for each in types]
 
 
 def global_types(types: Sequence[Attribute], shards: Sequence[Boundary | None]) -> list[Attribute]:
-    """The types before partitioning."""
+    """Return the types before partitioning: the boundary's global type where there is one."""
     return [
         value_type if boundary is None else boundary.global_type
         for value_type, boundary in zip(types, shards, strict=True)
@@ -35,10 +35,10 @@ def global_types(types: Sequence[Attribute], shards: Sequence[Boundary | None]) 
 
 
 class GlobalValues:
-    """The whole arguments and results of a function on a grid.
+    """The global arguments and results of a function on a grid.
 
-    Their types and shardings are looked up once for all calls. Everything raises OperationError at
-    the function where a boundary does not fit.
+    Types and shardings are computed once for all calls. All methods raise OperationError at the
+    function if a boundary does not fit.
     """
 
     def __init__(
@@ -48,8 +48,10 @@ class GlobalValues:
         results: Sequence[Boundary | None],
         grid: Grid,
     ) -> None:
-        """`arguments` and `results` are what they are shards of. Raises InputError for a grid that
-        no machine has."""
+        """Prepare for the boundaries of `arguments` and `results`, `None` for replicated ones.
+
+        Raises InputError if the grid has dynamic extents or more than `MAXIMAL_DEVICES` devices.
+        """
         if not grid.is_static:
             raise InputError(f"grid @{grid.name} has extents that the run must give")
         self._count = grid.device_count()
@@ -69,7 +71,7 @@ class GlobalValues:
         self._results = [_Place(function, each, grid) for each in results]
 
     def scattered(self, inputs: Sequence[Array | Placed]) -> list[list[Array]]:
-        """Whole inputs as the local inputs of every device. Raises InputError."""
+        """Scatter global inputs to the local inputs of every device. Raises InputError."""
         local: list[list[Array]] = [[] for _ in range(self._count)]
         whole = self._inputs.whole(inputs)
         for index, (array, place) in enumerate(zip(whole, self._arguments, strict=True)):
@@ -86,7 +88,7 @@ class GlobalValues:
         return local
 
     def gathered(self, outputs: Sequence[Sequence[Array]]) -> list[Array]:
-        """The results of every device as whole ones. Raises OperationError if copies differ."""
+        """Gather the results of all devices. Raises OperationError if replicas differ."""
         results: list[Array] = []
         for index, (place, value_type) in enumerate(zip(self._results, self._given, strict=True)):
             parts = [local[index] for local in outputs]
@@ -103,7 +105,7 @@ class GlobalValues:
         return results
 
     def placed(self, outputs: Sequence[Sequence[Array]]) -> list[DeviceArray]:
-        """The results of every device as whole tensors that stay there."""
+        """Return the results of all devices as global tensors that stay on the devices."""
         found: list[DeviceArray] = []
         for index, (place, value_type) in enumerate(zip(self._results, self._given, strict=True)):
             parts = [local[index] for local in outputs]
@@ -114,14 +116,14 @@ class GlobalValues:
 
 
 class _Place:
-    """Where an argument or a result lies, by its rank."""
+    """The sharding of an argument or a result, cached by its rank."""
 
     def __init__(self, function: Operation, boundary: Boundary | None, grid: Grid) -> None:
         self._given = function, boundary, grid
         self._found: dict[int, Sharding] = {}
 
     def sharding(self, rank: int) -> Sharding:
-        """Of a tensor of a rank. Raises OperationError."""
+        """Return the sharding of a tensor of this rank. Raises OperationError."""
         found = self._found.get(rank)
         if found is None:
             found = self._found[rank] = boundary_sharding(*self._given, rank)
@@ -131,7 +133,11 @@ class _Place:
 def boundary_sharding(
     function: Operation, boundary: Boundary | None, grid: Grid, rank: int
 ) -> Sharding:
-    """Where an argument or result lies on the running grid: everywhere if it has no boundary."""
+    """Return the sharding of an argument or result on the running grid.
+
+    A value without a boundary is replicated. Raises OperationError if the boundary's grid does not
+    fit.
+    """
     if boundary is None:
         return Sharding.replicated(grid, rank)
     declared = boundary.sharding.grid
@@ -139,7 +145,7 @@ def boundary_sharding(
         want in (None, got) for want, got in zip(declared.shape, grid.shape, strict=True)
     )
     if not fits and declared.is_static and declared.device_count() == grid.device_count():
-        # Another grid over the same devices: they are the same in the order of their numbers.
+        # Another grid over the same devices, which have the same linear indices there.
         return boundary.sharding
     if not fits:
         raise OperationError(

@@ -1,4 +1,4 @@
-"""The `hal` dialect at the edge of a program: buffer views, and tensors made of them."""
+"""Execute the `hal` operations at the program boundary: buffer views, and their import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .tensor import filled_shape
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BufferView:
-    """An array that a caller passes or receives, and what its elements are."""
+    """An array that a caller passes or receives, and its element type."""
 
     array: Array
     element: Attribute
@@ -83,12 +83,12 @@ def _encoding_type(op: Operation, operands: Sequence[Value], frame: Frame) -> Re
 
 ORDERS = {"opaque": 0, "dense_row_major": 1}
 KINDS = {"i": 0x10, "si": 0x11, "ui": 0x12, "f": 0x21, "bf": 0x22}
-"""The numerical types of IREE's HAL (`iree_hal_numerical_type_e`)."""
+"""Numerical types of IREE's HAL (`iree_hal_numerical_type_e`)."""
 BOOLEAN, COMPLEX, OTHER = 0x13000008, 0x23, 0x7F
 
 
 def element_code(element: Attribute) -> int:
-    """The number that stands for an element type at run time: its kind and its bits."""
+    """Return the runtime encoding of an element type: its numerical type and its bit width."""
     name = str(element)
     if name == "i1":
         return BOOLEAN
@@ -98,5 +98,5 @@ def element_code(element: Attribute) -> int:
         return KINDS[found[1]] << 24 | int(found[2])
     if found := re.fullmatch(r"complex<f(\d+)>", name):
         return COMPLEX << 24 | 2 * int(found[1])
-    # The small float types: any number does that no two of them share.
+    # The small float types only need codes that differ from one another.
     return OTHER << 24 | sum(ord(letter) << 2 * place for place, letter in enumerate(name)) % 65536

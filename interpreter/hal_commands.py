@@ -1,7 +1,7 @@
-"""The `hal` dialect as a runtime has it: buffers, command buffers and queues.
+"""Execute the `hal` dialect: buffers, command buffers and queues.
 
-Buffers are bytes that change in place. A command buffer is a list of what is done when a queue runs
-it. Fences, devices and allocators mean nothing: everything happens in the order of the program.
+Buffers are bytes that change in place. A command buffer is a list of commands that run when a queue
+executes it. Fences, devices and allocators have no effect: everything happens in program order.
 """
 
 from __future__ import annotations
@@ -39,35 +39,35 @@ ELEMENTS: tuple[Attribute, ...] = (
     *(BFloat16Type(), Float16Type(), Float32Type(), Float64Type()),
     *(ComplexType(Float32Type()), ComplexType(Float64Type())),
 )
-"""What a buffer view can be made of."""
+"""The element types that a buffer view can have."""
 
 Table = Sequence["Buffer"]
-"""The buffers that commands name by numbers, given when a queue runs them."""
+"""Buffers that commands refer to by index, given when a queue executes the commands."""
 
 Command = Callable[[Table], Routine | None]
-"""What is done when a queue runs it; what runs kernels can be suspended."""
+"""A recorded command. It may return a routine, because kernels can be suspended."""
 
 
 @dataclass(slots=True, eq=False)
 class Buffer:
-    """Bytes that change in place; none once they have been given back."""
+    """Bytes that change in place; `None` after deallocation."""
 
     contents: Bytes | None
 
     def all(self, op: Operation) -> Bytes:
-        """All bytes, which must be there."""
+        """Return all bytes. Raises OperationError if they have been deallocated."""
         if self.contents is None:
             raise OperationError(op, "touches a buffer that has been given back to its queue")
         return self.contents
 
     def part(self, op: Operation, start: Value, length: Value) -> Bytes:
-        """So many bytes from one on, which must be there."""
+        """Return `length` bytes from `start`. Raises OperationError if they are out of bounds."""
         return bytes_between(op, self.all(op), int(start), int(start) + int(length))
 
 
 @dataclass(slots=True, eq=False)
 class CommandBuffer:
-    """What a device is to do, in order."""
+    """The commands that a device executes, in order."""
 
     device: Value
     commands: list[Command]
@@ -82,19 +82,19 @@ def _fresh(op: Operation, size: Value) -> Buffer:
 
 @impl("hal.allocator.resolve_memory_properties")
 def _properties(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """All memory is the same here."""
+    """Return constant flags: all memory is the same."""
     return np.int32(0), np.int32(0)
 
 
 @impl("hal.memory_type", "hal.buffer_usage")
 def _flags(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """All memory is the same here, and can be used for everything."""
+    """Return constant flags: all memory is the same, and can be used for everything."""
     return (np.int32(0),)
 
 
 @impl("hal.allocator.import")
 def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """Every device can read the memory of the host."""
+    """Import host memory, which every device can read."""
     source, offset, length = operands[-3:]
     return (np.bool_(True), Buffer(host_bytes(op, source, offset, length)))
 
@@ -129,7 +129,7 @@ def _gather_parameters(op: Operation, operands: Sequence[Value], frame: Frame) -
 
 @impl("hal.allocator.select")
 def _select(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """The first device has all memory."""
+    """Select the first device: it can access all memory."""
     devices, queues = operands[: (len(operands) - 2) // 2], operands[(len(operands) - 2) // 2 : -2]
     return devices[0], queues[0]
 
@@ -254,7 +254,10 @@ def _run(recorded: CommandBuffer, table: Table) -> Routine:
 
 
 def named(op: Operation, buffer: Value, table: Table) -> Buffer:
-    """A buffer, or the one that a number stands for in the table."""
+    """Return a buffer, or the buffer of the table that an index refers to.
+
+    Raises OperationError.
+    """
     if isinstance(buffer, Buffer):
         return buffer
     if not 0 <= int(buffer) < len(table):

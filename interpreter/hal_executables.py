@@ -1,4 +1,4 @@
-"""Executables of the `hal` dialect: how their kernels are found, and recorded as commands."""
+"""Execute the `hal` operations on executables: look up kernels, and record dispatches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMAT = "hal.executable.format"
 
 @impl("hal.device.query")
 def _query(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """A device takes code of the formats of its targets; of anything else it knows nothing."""
+    """Answer whether a device accepts an executable format. Other queries are not supported."""
     if text(op, "category") == FORMAT:
         formats = _formats(operands[0])
         return np.bool_(True), np.bool_(not formats or text(op, "key") in formats)
@@ -35,7 +35,7 @@ def _query(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def _formats(device: Value) -> set[str]:
-    """The formats of a device's targets, of those that it may be; none if they are not known."""
+    """Return the executable formats that a device may accept; an empty set if unknown."""
     if isinstance(device, DeviceSelectAttr):
         return {name for choice in device.devices for name in _formats(choice)}
     if not isinstance(device, DeviceTargetAttr):
@@ -51,7 +51,7 @@ def _lookup(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("hal.executable.lookup.function")
 def _function(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """The number of a kernel among those that the program has asked for."""
+    """Return the index of a kernel among those that the program has looked up."""
     entry = required(op, "entry_point")
     assert isinstance(entry, SymbolRefAttr)
     names = [entry.root_reference.data, *(name.data for name in entry.nested_references)]

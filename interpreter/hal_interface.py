@@ -1,4 +1,4 @@
-"""Kernels of the `hal` dialect: what they are given with a dispatch, and how they ask for it."""
+"""Run `hal` kernels: pass constants and bindings to a dispatch, and let the kernel access them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WRITES = ACCESS["wo"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interface:
-    """What a kernel is given with a dispatch."""
+    """The constants and bindings of the current dispatch."""
 
     constants: Sequence[Value]
     bindings: Sequence[Binding]
@@ -32,7 +32,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dispatch:
-    """A dispatch of an export: the bytes of its bindings, and the numbers for it."""
+    """A dispatch of an export, with the bytes of its bindings and its constants."""
 
     op: Operation
     export: Operation
@@ -40,14 +40,14 @@ class Dispatch:
     constants: Sequence[Value]
 
     def run(self, groups: tuple[int, ...], frame: Frame) -> Routine:
-        """Run the kernel, and keep what it writes."""
+        """Run the kernel for so many workgroups along x, y and z, and write its outputs back."""
         bindings = [Binding(Resource(part)) for part in self.parts]
         frame.device.memory[_INTERFACE] = Interface(self.constants, bindings)
         yield run_workgroups(self._kernel(frame).regions[0], groups, (), frame)
         write_back(self.op, bindings, self.parts)
 
     def run_counted(self, workload: Sequence[Value], frame: Frame) -> Routine:
-        """The same for as many workgroups as the export asks for."""
+        """Run the kernel with the workgroup count that the export computes from the workload."""
         groups: Sequence[Value] = (1, 1, 1)
         if self.export.regions[0].blocks:
             count = Frame(frame.device).run_region(self.export.regions[0], (None, *workload))
@@ -56,7 +56,7 @@ class Dispatch:
         yield self.run(tuple(int(number) for number in groups), frame)
 
     def _kernel(self, frame: Frame) -> Operation:
-        """The function that the export stands for."""
+        """Return the function that the export refers to. Raises OperationError."""
         name = symbol(self.export, "sym_name")
         for inner in self.export.parent.ops if self.export.parent is not None else ():
             if inner.name == "builtin.module":
@@ -68,7 +68,7 @@ class Dispatch:
 
 
 def write_back(op: Operation, bindings: Sequence[Binding], parts: Sequence[Bytes]) -> None:
-    """Keep what a kernel has written to the ranges that it may write to."""
+    """Copy what a kernel has written to the ranges that it may write."""
     accesses = integers(op, "resource_accesses") or (WRITES,) * len(parts)
     for binding, part, access in zip(bindings, parts, accesses, strict=True):
         if access & WRITES:

@@ -1,4 +1,7 @@
-"""`iree_codegen.inner_tiled`: products of tiles whose elements are as instructions hold them."""
+"""Execute `iree_codegen.inner_tiled`: products of tiles in the register layout of an instruction.
+
+Each tile is permuted (unswizzled) to rows and columns, multiplied, and permuted back.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from .frames import Frame
 from .registry import Results, impl
 
 INNER = {LHS: "YZ", RHS: "XZ", RESULT: "YX"}
-"""The rows and columns of a tile, in the notation of `np.einsum`."""
+"""The dimensions of a tile of each operand, in the notation of `np.einsum`."""
 
 
 @impl("iree_codegen.inner_tiled")
@@ -88,7 +91,7 @@ def _instruction(op: InnerTiledOp) -> TiledInstruction | TiledCpuInstruction:
 
 
 def _numbers(array: Array, type_: ElementType) -> Array:
-    """The elements as numbers, for those that are only bits."""
+    """Read integers with the signedness of the element type; return floats as they are."""
     if type_.is_float:
         return array
     if type_.kind is ElementKind.UNSIGNED:
@@ -97,7 +100,7 @@ def _numbers(array: Array, type_: ElementType) -> Array:
 
 
 def _check(op: Operation, array: Array, outer: int, swizzle: Swizzle) -> None:
-    """Raise OperationError if the tiles of a tensor are not those of the instruction."""
+    """Raise OperationError if the tiles of a tensor are not those that the instruction expects."""
     expected = tuple(swizzle.memory_sizes())
     if array.shape[outer:] != expected:
         raise OperationError(
@@ -107,14 +110,14 @@ def _check(op: Operation, array: Array, outer: int, swizzle: Swizzle) -> None:
 
 
 def _in_rows(array: Array, outer: int, swizzle: Swizzle) -> Array:
-    """Tiles in rows and columns, for those in the order of memory."""
+    """Permute tiles from memory order to rows and columns."""
     inverse = [outer + swizzle.permutation.index(i) for i in range(len(swizzle.permutation))]
     moved = array.transpose([*range(outer), *inverse])
     return moved.reshape(*array.shape[:outer], *_sides(swizzle))
 
 
 def _in_memory(array: Array, outer: int, swizzle: Swizzle) -> Array:
-    """Tiles in the order of memory, for those in rows and columns."""
+    """Permute tiles from rows and columns to memory order."""
     expanded = array.reshape(*array.shape[:outer], *swizzle.sizes())
     return expanded.transpose([*range(outer), *(outer + i for i in swizzle.permutation)])
 

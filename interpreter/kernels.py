@@ -1,7 +1,7 @@
-"""Executables and dispatches, of the `flow` and of the `stream` dialect.
+"""Execute executables and dispatches of the `flow` and `stream` dialects.
 
-A dispatch runs the function that an export names, once for each workgroup if the function asks
-which one it is, else once: then it works on whole tensors.
+A dispatch runs the function that an export refers to. If the function reads its workgroup ID, it
+runs once for each workgroup; otherwise it runs once, on whole tensors.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ terminates("hal.return", "stream.return")
 EXPORTS = ("flow.executable.export", "stream.executable.export")
 WORKGROUP_NUMBERS = ("id", "count", "size")
 WORKGROUP = "workgroup"
-"""Where a device keeps which workgroup it runs."""
+"""Key of the device memory that holds the ID and count of the current workgroup."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def _flow_workgroups(op: Operation, operands: Sequence[Value], frame: Frame) -> 
 def _array_slots(
     op: Operation, arguments: Sequence[Value], dims: Sequence[Value]
 ) -> tuple[list[Value], list[ArraySlot]]:
-    """What a kernel of a flow program is given, and where its results will be."""
+    """Return the arguments of a flow kernel, and the slots that will hold its results."""
     slots: list[Value] = [
         ArraySlot(np.asarray(value)) if isinstance(operand.type, TensorType) else value
         for value, operand in zip(arguments, _dispatched(op, arguments), strict=True)
@@ -135,19 +135,22 @@ def _dispatch(
 
 
 def _dispatched(op: Operation, arguments: Sequence[Value]) -> Sequence[Value]:
-    """The operands behind a dispatch's arguments, which follow the workload."""
+    """Return the operands of a dispatch that are kernel arguments: those after the workload."""
     start = integers(op, "operandSegmentSizes")[0]
     return op.operands[start : start + len(arguments)]
 
 
 def tied_argument(op: Operation, index: int) -> int | None:
-    """Which argument of a dispatch a result is stored in, if it is."""
+    """Return the index of the dispatch argument that a result is tied to, or `None`."""
     ties = integers(op, "tied_operands")
     return ties[index] if index < len(ties) and ties[index] >= 0 else None
 
 
 def entry_export(op: Operation, frame: Frame) -> Operation | None:
-    """The export that a dispatch names, the first of several; `None` if it is not defined."""
+    """Return the export that a dispatch names (the first of several); `None` if undefined.
+
+    Raises OperationError if the dispatch names none.
+    """
     return frame.device.program.lookup(op, _entry_name(op))
 
 
@@ -168,7 +171,10 @@ def _entry_name(op: Operation) -> str:
 
 
 def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | None]:
-    """The function that a dispatch runs, and the region that counts its workgroups."""
+    """Return the function that a dispatch runs, and the region that computes its workgroup count.
+
+    Raises OperationError if one is not defined.
+    """
     program, export = frame.device.program, entry_export(op, frame)
     if export is None or operation_name(export) not in EXPORTS:
         raise OperationError(op, f"dispatches @{_entry_name(op)}, which is not defined")
@@ -197,7 +203,10 @@ def run_kernel(
     arguments: Sequence[Value],
     frame: Frame,
 ) -> Routine:
-    """Run a kernel, once for each workgroup if it asks which one it is."""
+    """Run a kernel: once for each workgroup if it reads its workgroup ID, otherwise once.
+
+    Raises OperationError if the number of arguments differs.
+    """
     entry = body.blocks[0]
     if len(entry.args) != len(arguments):
         raise OperationError(
@@ -213,7 +222,7 @@ def run_kernel(
 def run_workgroups(
     body: Region, groups: tuple[int, ...], arguments: Sequence[Value], frame: Frame
 ) -> Routine:
-    """Run a kernel once for each of so many workgroups along x, y and z."""
+    """Run a kernel once for each workgroup; `groups` are the counts along x, y and z."""
     for group in product(*(range(number) for number in reversed(groups))):
         inner = Frame(frame.device, frame.depth + 1)
         frame.device.memory[WORKGROUP] = {"id": group[::-1], "count": groups, "size": (1, 1, 1)}
@@ -221,7 +230,7 @@ def run_workgroups(
 
 
 def asks_for_workgroup(body: Region) -> bool:
-    """Whether a kernel has to be run once for each workgroup."""
+    """Return whether a kernel reads its workgroup ID."""
     return any(".workgroup.id" in operation_name(op) for op in body.walk())
 
 
@@ -236,7 +245,10 @@ def _subspan(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def bound_tensor(op: Operation, binding: Value, offset: Value, dims: Sequence[Value]) -> ByteSlot:
-    """The tensor in a binding, from a byte on, that an operation gives."""
+    """Return the tensor that a subspan operation reads at a byte offset of a binding.
+
+    Raises OperationError.
+    """
     type_ = op.results[0].type
     tensor = type_.encoded_tensor() if isinstance(type_, DispatchTensor) else None
     if not isinstance(binding, Binding) or tensor is None:
@@ -247,7 +259,7 @@ def bound_tensor(op: Operation, binding: Value, offset: Value, dims: Sequence[Va
 
 
 def check_offset(op: Operation, offset: int, size: int) -> None:
-    """Raise OperationError if a tensor begins outside of the bytes that a kernel is given."""
+    """Raise OperationError if a tensor starts outside of the bytes of its binding."""
     if not 0 <= offset <= size:
         raise OperationError(op, f"starts at byte {offset} of a resource of {size}")
 
@@ -277,12 +289,15 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def part_sizes(shape: Sequence[int], parts: Sequence[slice]) -> tuple[int, ...]:
-    """The extents of a part of a tensor."""
+    """Return the extents of a slice of a tensor."""
     return tuple(len(range(extent)[part]) for extent, part in zip(shape, parts, strict=True))
 
 
 def as_part(op: Operation, value: Array, sizes: tuple[int, ...]) -> Array:
-    """What is stored to a part, whose type may have dropped extents of 1."""
+    """Reshape a stored value to the slice it is stored to; its type may drop unit dimensions.
+
+    Raises OperationError if the element counts differ.
+    """
     if value.size != prod(sizes):
         check_stored_shape(op, value.shape, sizes)
     return value.reshape(sizes)
@@ -309,7 +324,7 @@ def _parts(
     "iree_tensor_ext.dispatch.workgroup_count_from_slice",
 )
 def _count_from_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """A kernel that is not distributed yet has one workgroup."""
+    """Return one workgroup: the kernel is not distributed yet."""
     return (np.int64(1),) * 3
 
 

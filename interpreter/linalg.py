@@ -1,4 +1,4 @@
-"""The `linalg` dialect: loop nests through their structured view, and the rest by hand."""
+"""Execute the `linalg` dialect: structured loop nests, packing and softmax."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _loop_nest(op: Operation, operands: Sequence[Value], frame: Frame) -> Routin
     results: list[Array] = yield run_structured(nest, operands, frame)
     if op.results:
         return results
-    # On memrefs there are no results: the outputs are written in place.
+    # Operations on memrefs have no results: they write the outputs in place.
     for output, operand, result in zip(
         nest.outputs, operands[len(nest.inputs) :], results, strict=True
     ):
@@ -94,7 +94,10 @@ def packed_shape(
     *,
     is_padded: bool,
 ) -> tuple[int, ...]:
-    """The shape of a `pack` into a tensor of the shape `target`."""
+    """Return the shape of the result of a `pack` into a tensor of shape `target`.
+
+    Raises OperationError if the tiles have no room for the source, or padding is missing.
+    """
     counts = list(_full_shape(op, shape, target, tiles, is_padded=is_padded))
     for axis, tile in zip(integers(op, "inner_dims_pos"), tiles, strict=True):
         counts[axis] //= tile
@@ -110,7 +113,7 @@ def _full_shape(
     *,
     is_padded: bool,
 ) -> tuple[int, ...]:
-    """What the tiles of a `pack` have room for."""
+    """Return the shape of the padded source of a `pack`: whole tiles along each dimension."""
     full = list(shape)
     counts = _outer_counts(target[: len(shape)], integers(op, "outer_dims_perm"))
     for axis, tile in zip(integers(op, "inner_dims_pos"), tiles, strict=True):
@@ -140,7 +143,10 @@ def _unpack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def unpacked_shape(
     op: Operation, shape: tuple[int, ...], target: tuple[int, ...], tiles: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """The shape of an `unpack` into a tensor of the shape `target`."""
+    """Return the shape of the result of an `unpack`.
+
+    Raises OperationError if `target` does not fit.
+    """
     if shape[len(target) :] != tiles:
         raise OperationError(
             op, f"unpacks tiles of {shape_text(shape[len(target) :])}, not {shape_text(tiles)}"
@@ -156,7 +162,10 @@ def unpacked_shape(
 
 
 def tile_sizes(op: Operation, dynamic: Sequence[Value]) -> tuple[int, ...]:
-    """The tile sizes of a `pack` or `unpack`."""
+    """Return the tile sizes of a `pack` or `unpack`.
+
+    Raises OperationError if one is not positive.
+    """
     tiles = mixed(op, "static_inner_tiles", dynamic)
     wrong = next((tile for tile in tiles if tile <= 0), None)
     if wrong is not None:
@@ -165,7 +174,7 @@ def tile_sizes(op: Operation, dynamic: Sequence[Value]) -> tuple[int, ...]:
 
 
 def packing_groups(op: Operation, operands: Sequence[Value]) -> list[Sequence[Value]]:
-    """Source, destination, for a `pack` the padding value if there is one, and tile sizes."""
+    """Return source, destination, padding value (`pack` only, if any) and dynamic tile sizes."""
     if integers(op, "operandSegmentSizes"):
         return operand_groups(op, operands)
     # Unpack has one variadic group, so it needs no segment sizes.
@@ -173,7 +182,7 @@ def packing_groups(op: Operation, operands: Sequence[Value]) -> list[Sequence[Va
 
 
 def _outer_counts(shape: Sequence[int], outer: Sequence[int]) -> list[int]:
-    """The number of tiles along each dimension of the unpacked tensor."""
+    """Return the number of tiles along each dimension of the unpacked tensor."""
     counts = list(shape)
     for position, axis in enumerate(outer):
         counts[axis] = shape[position]

@@ -1,6 +1,6 @@
-"""StableHLO's decompositions and transforms, and the LAPACK calls that JAX writes.
+"""Execute StableHLO's decompositions and transforms, and the LAPACK custom calls that JAX emits.
 
-They stay what they are in converted programs, and native code calls these functions.
+Conversion to linalg keeps these operations, and native code calls the functions here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Compute = Callable[[Any, "Options"], Sequence[Any]]
 
 
 def _typed(op: Operation, results: Sequence[Any]) -> Results:
-    """Results as arrays of the operation's types."""
+    """Convert results to arrays of the operation's result types."""
     return tuple(
         np.asarray(value).astype(dtype_of(result.type), copy=False)
         for value, result in zip(results, op.results, strict=True)
@@ -34,20 +34,20 @@ def _typed(op: Operation, results: Sequence[Any]) -> Results:
 
 
 def _wide(array: Array) -> Any:
-    """Numbers that LAPACK works on: floats that it does not know as f32."""
+    """Convert floats that LAPACK does not support to f32."""
     if array.dtype.name in ("float32", "float64", "complex64", "complex128"):
         return array
     return array.astype(np.float32)
 
 
 def _zeros(result: SSAValue, batch: Sequence[int]) -> Array:
-    """A result of zeros; the sizes of its batch may be open in its type."""
+    """Return a zero result. The batch sizes may be dynamic in its type."""
     sizes = (static_shape(result.type) or ())[len(batch) :]
     return np.zeros((*batch, *sizes), dtype_of(result.type))
 
 
 def _batched(op: Operation, operands: Matrices, ranks: Sequence[int], compute: Any) -> list[Any]:
-    """Run a function on each matrix of a batch, and stack what it gives."""
+    """Apply a function to each matrix of a batch, and stack the results."""
     batch = operands[0].shape[: operands[0].ndim - ranks[0]]
     if not batch:
         return list(compute(*operands))
@@ -74,7 +74,7 @@ def _fft(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     kind = getattr(found, "data", "")
     length = integers(op, "fft_length")
     axes = list(range(-len(length), 0))
-    # NumPy's transforms of f32 take five times as long.
+    # SciPy's transforms of f32 are five times as fast as NumPy's.
     fft: Any = import_module("scipy.fft")
     functions: dict[str, Any] = {
         "FFT": fft.fftn,
@@ -100,7 +100,7 @@ def _fft(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("stablehlo.cholesky")
 def _cholesky(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """One triangle is read, and the other one of the result is zero."""
+    """Factor a matrix, reading one triangle; the other triangle of the result is zero."""
     lower = flag(op, "lower")
 
     def compute(matrix: Any) -> Sequence[Any]:
@@ -124,7 +124,7 @@ def _triangular_solve(op: Operation, operands: Sequence[Value], frame: Frame) ->
 
 
 def _solved(a: Any, b: Any, left: bool, lower: bool, transposed: int, unit: bool) -> Any:
-    """x of op(a) x = b, or of x op(a) = b."""
+    """Return x with op(a) x = b, or x op(a) = b if not `left`."""
     if not b.size:
         return b
     return _lapack_blas("trsm", a, b)(
@@ -141,7 +141,10 @@ def _lapack_blas(name: str, *arrays: Any) -> Any:
 
 
 def _scipy(table: str, name: str, arrays: Sequence[Any]) -> Any:
-    """A function for the element type of arrays. SciPy has no types for these."""
+    """Return a LAPACK or BLAS function for the element type of arrays.
+
+    SciPy has no types for these.
+    """
     linalg: Any = import_module("scipy.linalg")
     (function,) = getattr(linalg, table)((name,), arrays)
     return function
@@ -151,7 +154,10 @@ def _scipy(table: str, name: str, arrays: Sequence[Any]) -> Any:
 
 
 class Options:
-    """The options of a call: `mhlo.backend_config`, letters as their codes."""
+    """The options of a custom call (`mhlo.backend_config`).
+
+    Letters are stored as character codes.
+    """
 
     def __init__(self, op: Operation) -> None:
         self.operation = op
@@ -159,32 +165,32 @@ class Options:
         self.values: dict[str, Any] = dict(found.data) if isinstance(found, DictionaryAttr) else {}
 
     def letter(self, name: str, default: str) -> str:
-        """A letter such as `L`."""
+        """Return an option that is a letter, such as `L`."""
         found = self.values.get(name)
         return chr(found.value.data & 0xFF) if isinstance(found, IntegerAttr) else default
 
     def truth(self, name: str) -> bool:
-        """A truth value."""
+        """Return an option that is a boolean."""
         found = self.values.get(name)
         return isinstance(found, IntegerAttr) and bool(found.value.data)
 
     def unread(self, place: int, size: int, like: Any) -> Any:
-        """Zeros for a result that nobody reads: one matrix of its type, `size` where it is open."""
+        """Return a zero matrix for a result that nobody reads. `size` replaces dynamic extents."""
         shape = (static_shape(self.operation.results[place].type) or ())[-2:]
         return np.zeros([size if each < 0 else each for each in shape], like.dtype)
 
 
 call = Rules[Compute]()
-"""Calls by the name of the LAPACK function, without its letter for the element type."""
+"""Implementations by the LAPACK function's name without the letter of its element type."""
 
 RANKS = {"ormqr": (2, 1, 2), "orgqr": (2, 1), "trsm": (2, 2), "geqp3": (2, 1), "gtsv": (1, 1, 1, 2)}
-"""The ranks of operands that are not one matrix."""
+"""Operand ranks of functions that do not take exactly one matrix."""
 
 _COMPLEX_NAMES = {"ungqr": "orgqr", "unmqr": "ormqr", "heevd": "syevd", "hetrd": "sytrd"}
 
 
 def lapack_function(target: str) -> str | None:
-    """What a target computes: `potrf` for `lapack_spotrf_ffi`; `None` for other targets."""
+    """Return the LAPACK function of a call target, `potrf` for `lapack_spotrf_ffi`, or `None`."""
     if not target.startswith("lapack_") or not target.endswith("_ffi"):
         return None
     name = target.removeprefix("lapack_").removesuffix("_ffi")[1:]
@@ -205,7 +211,7 @@ def _custom_call(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     def compute(*matrices: Any) -> Sequence[Any]:
         return call[name](matrices, options)
 
-    # Behind them are the shapes of results, where these are open.
+    # The operands after them are the shapes of results with dynamic sizes.
     matrices = [np.asarray(each) for each in operands[: len(ranks)]]
     return _typed(op, _batched(op, matrices, ranks, compute))
 
@@ -290,7 +296,7 @@ def _geev(matrices: Matrices, options: Options) -> Sequence[Any]:
 
 
 def _paired(imaginary: Any, vectors: Any) -> Any:
-    """Real and imaginary parts of vectors that LAPACK puts side by side."""
+    """Combine the real and imaginary parts of eigenvectors, adjacent columns in LAPACK's result."""
     found = vectors.astype(np.result_type(vectors.dtype, np.complex64))
     if vectors.shape[-1] != len(imaginary):
         return found
@@ -312,7 +318,7 @@ def _gesdd(matrices: Matrices, options: Options) -> Sequence[Any]:
         matrix, compute_uv=int(mode != "N"), full_matrices=int(mode == "A")
     )
     if mode == "N":
-        # Their shapes follow `full_matrices` of JAX, which is not among the options.
+        # The shapes depend on JAX's `full_matrices`, which is not among the options: use the types.
         rows, columns = matrix.shape
         u, vt = options.unread(2, rows, matrix), options.unread(3, columns, matrix)
     return matrix, s, u, vt, failed
@@ -329,7 +335,7 @@ def _trsm(matrices: Matrices, options: Options) -> Sequence[Any]:
 
 @call("gtsv")
 def _gtsv(matrices: Matrices, options: Options) -> Sequence[Any]:
-    """Lower, middle and upper diagonal, all of one length."""
+    """Solve a tridiagonal system. The lower, main and upper diagonal have equal lengths."""
     lower, middle, upper, right = matrices
     a, b, c, x, failed = _lapack("gtsv", middle, right)(lower[1:], middle, upper[:-1], right)
     return (
@@ -356,7 +362,7 @@ def _sytrd(matrices: Matrices, options: Options) -> Sequence[Any]:
 
 
 def _none(*_: Any) -> bool:
-    """Which eigenvalues come first: none."""
+    """Select no eigenvalues to be ordered first."""
     return False
 
 

@@ -1,7 +1,7 @@
-"""Loop nests on whole arrays: what an affine map reads, as a strided view; bodies, vectorised.
+"""Evaluate loop nests on whole arrays: affine accesses become strided views, bodies are vectorised.
 
-A loop nest of extents `(n0, n1, ...)` is evaluated with arrays whose axes are the loops. An
-operand that does not depend on a loop has extent 1 there and broadcasts.
+A loop nest with extents `(n0, n1, ...)` is evaluated on arrays whose axes are the loops. An operand
+that does not depend on a loop has extent 1 there and broadcasts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Linear:
     constant: int
 
     def bounds(self, extents: Extents) -> tuple[int, int]:
-        """The least and greatest value over non-empty loops."""
+        """Return the least and greatest value over loops with these extents, none of which is 0."""
         low = high = self.constant
         for loop, coefficient in self.coefficients.items():
             reach = coefficient * (extents[loop] - 1)
@@ -47,7 +47,7 @@ class Linear:
 
     @property
     def plain_loop(self) -> int | None:
-        """The loop, if the expression is that loop and nothing else."""
+        """The loop, if the expression is exactly one loop index; otherwise `None`."""
         if self.constant == 0 and len(self.coefficients) == 1:
             ((loop, coefficient),) = self.coefficients.items()
             if coefficient == 1:
@@ -56,7 +56,7 @@ class Linear:
 
 
 def linear(expression: AffineExpr) -> Linear | None:
-    """An expression as a linear one, `None` if it divides."""
+    """Return an expression in linear form; `None` if it divides or multiplies loop indices."""
     if isinstance(expression, AffineConstantExpr):
         return Linear({}, expression.value)
     if isinstance(expression, AffineDimExpr):
@@ -86,7 +86,10 @@ def _combine(left: Linear, right: Linear, factor: int) -> Linear:
 def evaluate(
     expression: AffineExpr, dimensions: Sequence[Array], symbols: Sequence[Array] = ()
 ) -> Array:
-    """An affine expression on integers or arrays of them (floor and ceiling division)."""
+    """Evaluate an affine expression on integers or arrays of integers.
+
+    Raises ValueError if it divides by a number that is not positive.
+    """
     if isinstance(expression, AffineConstantExpr):
         return np.asarray(expression.value, np.int64)
     if isinstance(expression, AffineDimExpr):
@@ -113,7 +116,7 @@ def evaluate(
 
 
 def loop_index(loop: int, extents: Extents) -> Array:
-    """The index of a loop at every point, with extent 1 along the others."""
+    """Return the index of a loop at every point, with extent 1 along the other loops."""
     shape = [1] * len(extents)
     shape[loop] = extents[loop]
     return np.arange(extents[loop], dtype=np.int64).reshape(shape)
@@ -122,9 +125,9 @@ def loop_index(loop: int, extents: Extents) -> Array:
 def loop_extents(
     op: Operation, loops: int, maps: Sequence[AffineMap], shapes: Sequence[tuple[int, ...]]
 ) -> Extents:
-    """The trip count of each loop, from the operands that it indexes alone.
+    """Return the trip count of each loop, from the operand dimensions that it alone indexes.
 
-    Raises OperationError where two operands disagree, or none tells.
+    Raises OperationError if two operands disagree, or none determines a loop.
     """
     extents: list[int | None] = [None] * loops
     for indexing_map, shape in zip(maps, shapes, strict=True):
@@ -148,10 +151,9 @@ def loop_extents(
 
 
 def view(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents) -> Array:
-    """What `array[map(point)]` is at every point of the loops.
+    """Return `array[map(point)]` for all points of the loops, which must not be empty.
 
-    The loops must not be empty. Linear maps give a view without copying. Raises OperationError
-    where a point is outside.
+    Linear maps give a view without copying. Raises OperationError if a point is out of bounds.
     """
     if array.shape == () and not indexing_map.results:
         return array.reshape((1,) * len(extents))
@@ -169,7 +171,7 @@ def view(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents)
     start = tuple(slice(part.constant, None) for part in exact)
     part = array[start]
     if part.dtype.kind in "fV" and part.dtype.isbuiltin != 1:
-        # NumPy makes views of its own types only; f8 is none of them.
+        # as_strided supports only NumPy's own types, not f8.
         bits = np.dtype(f"u{part.dtype.itemsize}")
         return as_strided(part.view(bits), shape, strides).view(part.dtype)
     return as_strided(part, shape, strides)
@@ -178,7 +180,7 @@ def view(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents)
 def check_linear(
     op: Operation, parts: Sequence[Linear], shape: tuple[int, ...], extents: Extents
 ) -> None:
-    """Raise OperationError if linear indices leave an array of this shape."""
+    """Raise OperationError if linear indices exceed an array of this shape."""
     for axis, part in enumerate(parts):
         low, high = part.bounds(extents)
         if low < 0 or high >= shape[axis]:
@@ -190,7 +192,7 @@ def check_linear(
 
 
 def at_point(array: Array, point: tuple[slice, ...]) -> Array:
-    """The part of an array over loops at some points; what does not depend on a loop stays."""
+    """Slice an array over loops. Dimensions of extent 1, which do not depend on a loop, stay."""
     parts = (
         slice(None) if extent == 1 else part
         for part, extent in zip(point, array.shape, strict=True)
@@ -210,7 +212,7 @@ def _gathered(op: Operation, array: Array, indexing_map: AffineMap, extents: Ext
 
 
 def check_indices(op: Operation, indices: Sequence[Value], shape: tuple[int, ...]) -> None:
-    """Raise OperationError if any index is outside an array of this shape."""
+    """Raise OperationError if an index is out of bounds for an array of this shape."""
     if len(indices) != len(shape):
         raise OperationError(op, f"gives {len(indices)} indices for shape {shape_text(shape)}")
     for axis, (index, extent) in enumerate(zip(indices, shape, strict=True)):
@@ -225,16 +227,17 @@ def check_indices(op: Operation, indices: Sequence[Value], shape: tuple[int, ...
 
 
 def is_pointwise(plan: Plan) -> bool:
-    """Whether a body can run on whole arrays: it only computes, element by element."""
+    """Return whether a body can run on whole arrays: all its operations are elementwise."""
     return all(step.pointwise or step.name == "linalg.index" for step in plan.steps)
 
 
 def run_body(
     plan: Plan, arguments: Sequence[Value], frame: Frame, index: Callable[[int], Value]
 ) -> list[Value]:
-    """Run a pointwise body on arrays; `index` gives the indices of a loop at the points.
+    """Run a pointwise body on arrays and return the values that it yields.
 
-    Values from outside the body are read from the frame. Returns what the body yields.
+    `index` returns the indices of a loop at the points. Values from outside the body are read from
+    the frame.
     """
     local: dict[SSAValue, Value] = dict(zip(plan.arguments, arguments, strict=False))
     outer = frame.values

@@ -1,4 +1,4 @@
-"""The `math` dialect. Floats narrower than f32 are computed in f32 and rounded once."""
+"""Execute the `math` dialect. Floats narrower than f32 are computed in f32 and rounded once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Unary = Callable[[Array], Array]
 
 
 def _of_each(function: Callable[[float], float]) -> Unary:
-    """A function of Python's `math`, in f64. SciPy's are faster, but take 0.1 s to load."""
+    """Vectorise a function of Python's `math`, in f64.
+
+    SciPy's are faster, but take 0.1 s to import.
+    """
     of_all = np.vectorize(function, otypes=[np.float64])
     return lambda value: np.asarray(of_all(value), value.dtype)
 
@@ -62,16 +65,16 @@ UNARY: dict[str, Unary] = {
     "tanh": np.tanh,
     "trunc": np.trunc,
 }
-"""Functions of one float, by the operation's name in `math`."""
+"""Functions of one float, by operation name without `math.`."""
 
 
 def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type in which a function of this type is computed."""
+    """Return the type in which a function on this type is computed."""
     return np.dtype(np.float32) if is_narrow_float(dtype) else dtype
 
 
 def apply_float(function: Callable[..., Array], *operands: Value) -> Array:
-    """A function of floats of one type, rounded to that type."""
+    """Apply a function to floats of one type, and round the result to that type."""
     arrays = [np.asarray(operand) for operand in operands]
     dtype = arrays[0].dtype
     wide = compute_dtype(dtype)
@@ -79,7 +82,7 @@ def apply_float(function: Callable[..., Array], *operands: Value) -> Array:
 
 
 def _fused_multiply_add(left: Array, right: Array, addend: Array) -> Array:
-    # The product of two f32 is exact in f64, that of two f64 in x86's 80 bits nearly so.
+    # The product of two f32 is exact in f64. The product of two f64 is nearly so in x86's 80 bits.
     wide = np.float64 if left.dtype == np.float32 else np.longdouble
     return left.astype(wide) * right.astype(wide) + addend.astype(wide)
 

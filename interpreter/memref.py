@@ -1,8 +1,8 @@
-"""The `memref` dialect: arrays that are written in place, and views of them.
+"""Execute the `memref` dialect: arrays that are written in place, and views of them.
 
 A memref is a NumPy array that operations may write to; a subview is a view of the same memory.
-What is freed is marked, and touching it again is an error. Layouts and memory spaces of types
-have no influence: an index means the same element under any of them.
+Freed memory is marked, and using it is an error. Layouts and memory spaces of types have no effect:
+an index refers to the same element under any of them.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def _dealloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     root = _root(operands[0])
     freed: dict[int, Array] = frame.device.memory.setdefault(_FREED, {})
     _check_alive(op, operands[0], frame)
-    # Kept, so that no other array gets its identity.
+    # Keep the array alive, so that no other array gets its id.
     freed[id(root)] = root
     return ()
 
 
 def _root(array: Array) -> Array:
-    """The array that owns the memory of a view."""
+    """Return the array that owns the memory of a view."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array

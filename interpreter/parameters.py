@@ -1,8 +1,8 @@
-"""Parameters: constants whose contents are in files, found by a scope and a key.
+"""Replace parameters by their contents: constants in files, identified by scope and key.
 
-A program names them as `#flow.parameter.named<"scope"::"key">`. Whoever runs it provides them, and
-they become constants like others, after all passes: what is not known when a program is
-compiled is packed when it is loaded.
+A program refers to them as `#flow.parameter.named<"scope"::"key">`. The caller provides the
+contents. They are substituted as ordinary constants after all passes: a parameter that is unknown
+at compile time is packed when the program is loaded.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from ..tiling.packed_arrays import Bytes, from_bytes
 __all__ = ["Deferred", "Parameter", "Parameters", "provide_parameters"]
 
 PARAMETERS = frozenset({"flow.parameter.named", "stream.parameter.named"})
-"""Attributes that stand for contents, by name."""
+"""Names of attributes that stand for parameter contents."""
 
 READERS = frozenset(
     {"io_parameters.gather", "io_parameters.load"}
     | {f"stream.cmd.parameter.{what}" for what in ("gather", "load", "read")}
 )
-"""Operations that read contents when the program runs."""
+"""Operations that read parameter contents at run time."""
 
 CONTENTS = "interpreter.contents"
-"""What such an operation reads, once it is known: an attribute."""
+"""Name of the attribute that `provide_parameters` adds to such operations: the contents."""
 
 
 def provide_parameters(module: ModuleOp, parameters: Parameters) -> None:
     """Replace the parameters of a module by their contents.
 
-    Raises OperationError at an operation whose parameter is not there or does not fit its type.
+    Raises OperationError at an operation whose parameter is missing or does not fit its type.
     """
     made: dict[Attribute, Attribute] = {}
 
@@ -74,7 +74,7 @@ def provide_parameters(module: ModuleOp, parameters: Parameters) -> None:
 
 
 def _contents(operation: Operation, parameters: Parameters) -> Attribute:
-    """The bytes of what an operation reads when the program runs, one constant for each key."""
+    """Return the bytes that an operation reads at run time: one constant per key."""
     scopes = values(operation, "source_scope")
     scope = _text(operation, scopes[0]) if scopes else ""
     found: list[Attribute] = []
@@ -96,7 +96,10 @@ def _text(operation: Operation, value: SSAValue) -> str:
 
 
 def contents_read(op: Operation, offsets: Sequence[Value], lengths: Sequence[Value]) -> list[Bytes]:
-    """The bytes that an operation reads of each of its parameters."""
+    """Return the bytes that an operation reads from each of its parameters.
+
+    Raises OperationError.
+    """
     contents = op.attributes.get(CONTENTS)
     if not isinstance(contents, ArrayAttr):
         raise OperationError(op, "reads parameters, but none are given")
@@ -152,7 +155,10 @@ def _missing(scope: str, key: str, parameters: Parameters) -> str:
 
 
 def _array(found: Parameter, type_: Tensor, shape: tuple[int, ...]) -> Array:
-    """The elements of a parameter as values of a type. Raises ValueError if they do not fit."""
+    """Return the elements of a parameter as values of a type.
+
+    Raises ValueError if they do not fit.
+    """
     dtype, element = dtype_of(type_), element_named(element_type(type_))
     if found.shape is not None and found.shape != shape:
         raise ValueError(f"expected {type_}, found a shape of {shape_text(found.shape)}")
@@ -168,7 +174,7 @@ def _array(found: Parameter, type_: Tensor, shape: tuple[int, ...]) -> Array:
 
 
 def _holds(stored: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
-    """Whether elements of a file may be read as values: integers have no sign in the IR."""
+    """Return whether file elements can be read as `dtype`; integers of the IR are signless."""
     integral = stored.kind in "iub" and dtype.kind in "iub"
     same_size = stored.itemsize == dtype.itemsize
     return stored.newbyteorder("=") == dtype or (integral and same_size)

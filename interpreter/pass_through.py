@@ -1,9 +1,9 @@
-"""Operations that compute nothing: identities, definitions, what orders, and regions that just run.
+"""Execute operations that compute nothing: identities, definitions, ordering, and plain regions.
 
-An encoding, a sharding or a transfer says how or where a tensor lies, and changes none of its
-elements: an encoded tensor is held as the array that it encodes. Everything happens in the order of
-the program, so fences and timepoints mean nothing. `sdy.manual_computation` is not here: its body
-is the program of one device, which has a meaning only after conversion to `shard`.
+Encodings, shardings and transfers change how or where a tensor is stored, not its elements: the
+value of an encoded tensor is the array that it encodes. Everything happens in program order, so
+fences and timepoints have no effect. `sdy.manual_computation` is not supported: its body is the
+program of one device, which can run only after conversion to `shard`.
 """
 
 from __future__ import annotations

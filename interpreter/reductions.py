@@ -1,4 +1,4 @@
-"""Reductions by one associative, commutative operation: halves are combined with halves."""
+"""Evaluate reductions by one associative, commutative operation: combine halves repeatedly."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ ASSOCIATIVE = frozenset(
 """Operations whose order in a reduction does not matter (for floats: up to rounding)."""
 
 _MAXIMAL_PIECE = 1 << 22
-"""Points of the loops that are evaluated at once."""
+"""Number of loop points that are evaluated at once."""
 
 _WIDE: dict[str, Callable[[Array, Array], Array]] = {
     "arith.addf": np.add,
     "arith.mulf": np.multiply,
 }
-"""Operations that narrow floats do in f32 until the end."""
+"""Operations that accumulate narrow floats in f32 and round at the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """One output: `combiner(output, term)`, where the term does not depend on any output."""
+    """One output, `combiner(output, term)`, where the term does not depend on any output."""
 
     combiner: Step
     term: Plan
 
 
 def find_reductions(plan: Plan, input_count: int) -> tuple[Reduction, ...] | None:
-    """A reduction for each output of a body, `None` if one of them is none."""
+    """Match each output of a body as a reduction; return `None` if one of them is not."""
     outputs = plan.arguments[input_count:]
     if plan.terminator is None or len(plan.terminator.operands) != len(outputs):
         return None
@@ -83,7 +83,7 @@ def reduce_by_halves(
     extents: Extents,
     frame: Frame,
 ) -> list[Array]:
-    """The outputs after all loops, with extent 1 along the `sequential` ones."""
+    """Return the outputs after all loops, with extent 1 along the `sequential` ones."""
     indices = [loop_index(loop, extents) for loop in range(len(extents))]
     longest = max(sequential, key=lambda loop: extents[loop])
     others = prod(extents) // extents[longest]
@@ -137,7 +137,7 @@ def _fold(
     sequential: Sequence[int],
     combine: Callable[[Array, Array], Array],
 ) -> Array:
-    """Combine an array over loops along the sequential ones, which keep extent 1."""
+    """Reduce an array over loops along the sequential ones, which keep extent 1."""
     full = tuple(
         shape[loop] if loop in sequential else (term.shape[loop] if term.ndim else 1)
         for loop in range(len(shape))

@@ -1,13 +1,13 @@
-"""Which function executes which operation: a table by operation name, open to other packages.
+"""Table of the functions that execute operations, by operation name; other packages can extend it.
 
-Three kinds of functions are registered, each with a decorator:
+There are three kinds of functions, each registered with a decorator:
 
 - `@impl("arith.addf")`: `function(op, operands, frame) -> results`, for operations that
   only compute. With `pointwise=True` it also accepts scalars that are arrays with one element
-  per point of a vectorised loop nest (see `values`), which lets bodies run on whole arrays.
+  per point of a vectorised loop nest (see `values`), so that loop bodies run on whole arrays.
 - `@impl_with_regions("scf.for")`: a generator function of the same arguments, for operations that
   run regions, call functions or meet other devices. It yields other such generators (to run them
-  and receive what they return) or a `Rendezvous` (see `spmd`), and returns the results.
+  and receive their results) or a `Rendezvous` (see `spmd`), and returns the results.
 - `@impl_branch("cf.br")`: `function(op, operands) -> (block, arguments)`, for terminators that
   choose the next block.
 
@@ -28,11 +28,11 @@ from ..runtime.abi.values import Value
 
 Results = Sequence[Value]
 Routine = Generator[Any, Any, Any]
-"""A suspended computation of one device; `machine.Device.run` runs it to its next rendezvous."""
+"""A suspended computation of one device. `frames.Device.run` runs it to its next rendezvous."""
 
 Executor = Callable[[Operation, Sequence[Value], Any], Results]
 Driver = Callable[[Operation, Sequence[Value], Any], Routine]
-# What is registered may say of which class its operations and values are.
+# A registered function may annotate more specific classes of operations and values.
 AnyExecutor = TypeVar("AnyExecutor", bound=Callable[[Any, Any, Any], Results])
 AnyDriver = TypeVar("AnyDriver", bound=Callable[[Any, Any, Any], Routine])
 Brancher = Callable[[Operation, Sequence[Value]], tuple[Block, Sequence[Value]]]
@@ -40,7 +40,7 @@ Brancher = Callable[[Operation, Sequence[Value]], tuple[Block, Sequence[Value]]]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is registered for an operation name: exactly one of `execute` and `drive`."""
+    """The implementation of an operation: exactly one of `execute` and `drive` is set."""
 
     execute: Executor | None = None
     drive: Driver | None = None
@@ -48,7 +48,7 @@ class Entry:
 
 
 KIND = "interpreter function"
-"""What the functions here are called where they fail."""
+"""What error messages call the functions that are registered here."""
 
 _entries: dict[str, Entry] = {}
 _branchers: dict[str, Brancher] = {}
@@ -56,10 +56,12 @@ _terminators: set[str] = set()
 
 
 def impl(*names: str, pointwise: bool = False) -> Callable[[AnyExecutor], AnyExecutor]:
-    """Register the function that computes operations of these names, in the place of another.
+    """Register a function that computes operations of these names.
 
-    It raises OperationError, or ArithmeticError, IndexError, TypeError or ValueError, for values
-    that the operation is not defined on; these become errors at the operation.
+    It replaces an earlier registration.
+
+    The function may raise OperationError, or ArithmeticError, IndexError, TypeError or ValueError,
+    for values on which the operation is not defined; these become errors at the operation.
     """
 
     def register(function: AnyExecutor) -> AnyExecutor:
@@ -71,9 +73,11 @@ def impl(*names: str, pointwise: bool = False) -> Callable[[AnyExecutor], AnyExe
 
 
 def impl_with_regions(*names: str) -> Callable[[AnyDriver], AnyDriver]:
-    """Register the generator function that runs operations of these names, in the place of another.
+    """Register a generator function that runs operations of these names.
 
-    It raises OperationError for what cannot be executed.
+    It replaces an earlier registration.
+
+    The function raises OperationError for operations that it cannot execute.
     """
 
     def register(function: AnyDriver) -> AnyDriver:
@@ -85,8 +89,11 @@ def impl_with_regions(*names: str) -> Callable[[AnyDriver], AnyDriver]:
 
 
 def impl_branch(*names: str) -> Callable[[Brancher], Brancher]:
-    """Register the function that says where a terminator of these names goes, in the place of
-    another. It raises OperationError where that is nowhere.
+    """Register a function that chooses the successor of a terminator.
+
+    It replaces an earlier registration.
+
+    The function raises OperationError if there is no successor.
     """
 
     def register(function: Brancher) -> Brancher:
@@ -98,22 +105,22 @@ def impl_branch(*names: str) -> Callable[[Brancher], Brancher]:
 
 
 def terminates(*names: str) -> None:
-    """Register terminators that hand their operands to the operation around them."""
+    """Register terminators that pass their operands to the parent operation."""
     _terminators.update(names)
 
 
 def find_entry(name: str) -> Entry | None:
-    """What executes operations of a name."""
+    """Return the implementation of an operation; `None` if there is none."""
     return _entries.get(name)
 
 
 def find_brancher(name: str) -> Brancher | None:
-    """What follows a terminator of a name, if it chooses a block."""
+    """Return the function that chooses the successor of a terminator; `None` if there is none."""
     return _branchers.get(name)
 
 
 def is_terminator(name: str) -> bool:
-    """Whether an operation of a name ends its region and hands over its operands."""
+    """Return whether an operation ends its region and passes its operands to the parent."""
     return name in _terminators
 
 
@@ -148,10 +155,10 @@ _MODULES = (
     "tosa_windows",
     "util",
 )
-"""The files of this folder that register operations."""
+"""The modules of this package that register operations."""
 
 
 def load_own_dialects() -> None:
-    """Import the files of this package that register operations."""
+    """Import the modules of this package that register operations."""
     for module in _MODULES:
         import_module(f".{module}", __package__)

@@ -1,6 +1,7 @@
-"""Which float types a function's results have been rounded to on their way.
+"""Find the least precise float type that the results of a function were computed in.
 
-A sum of f32 that is widened to f64 is no more precise than f32, and must be compared as such.
+A sum in f32 that is extended to f64 is only as precise as f32, and must be compared with that
+tolerance.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ Float = np.dtype[Any]
 
 
 def roughest_types(program: Program, function: Operation) -> list[Float | None]:
-    """For each result, the least precise float type that an operation on its way computes.
+    """Return, for each result, the least precise float type on its way, or `None`.
 
-    `None` if there is none. What an operation computes in its regions, and what it calls, counts
-    for all its results. Arguments and constants do not count: they are the same for all who are
+    All operations in an operation's regions and in the functions it calls count for all its
+    results. Arguments and constants do not count: they are the same for all programs that are
     compared.
     """
     blocks = function.regions[0].blocks
@@ -53,7 +54,7 @@ def roughest_types(program: Program, function: Operation) -> list[Float | None]:
 
 
 def _types_of_functions(program: Program, function: Operation) -> dict[Operation, Float | None]:
-    """The roughest type that each function computes, itself or in what it calls."""
+    """Return the least precise type of each reachable function, including its callees."""
     found: dict[Operation, Float | None] = {}
     callers: defaultdict[Operation, list[Operation]] = defaultdict(list)
     pending = [function]
@@ -79,7 +80,7 @@ def _types_of_functions(program: Program, function: Operation) -> dict[Operation
 
 
 def _own_type(op: Operation) -> Float | None:
-    """The roughest type of an operation's results."""
+    """Return the least precise type of an operation's results."""
     if operation_name(op) == "arith.constant":
         return None
     return _roughest([_float_type(element_type(result.type)) for result in op.results])
@@ -95,7 +96,7 @@ def _float_type(element: Attribute) -> Float | None:
 
 
 def _roughest(types: Iterable[Float | None]) -> Float | None:
-    # Mostly there is one type, or none.
+    # Usually there is at most one type.
     different = dict.fromkeys(each for each in types if each is not None)
     if len(different) > 1:
         return max(different, key=tolerance)

@@ -1,11 +1,11 @@
 """Run a function of a module: on one device, on all devices of a grid, or partitioned.
 
-    run(module, "main", [x, w])               the program as it is written, annotations ignored
-    run_spmd(module, "main", inputs, grid)    inputs[d] are device d's; all devices in lockstep
+    run(module, "main", [x, w])               the program as written; annotations are ignored
+    run_spmd(module, "main", inputs, grid)    inputs[d] are those of device d; all run in lockstep
     run_partitioned(module, "main", [x, w])   global inputs, scattered and gathered by boundary
 
-All raise OperationError, located at the operation that could not be executed, and InputError
-for inputs that the function does not take.
+All raise OperationError at the operation that cannot be executed, and InputError for inputs that
+the function does not take.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def run(
     inputs: Sequence[Array],
     devices: Sequence[str] | None = None,
 ) -> list[Array]:
-    """Run a function in one process; returns its results.
+    """Run a function in one process and return its results.
 
-    `shard` annotations are identities; collectives need a grid and are errors. `devices` are the
-    kinds of the devices at hand (`local-task`), for programs that name devices; by default there
-    is whatever the program names.
+    `shard` annotations are identities; collectives need a grid and raise OperationError. `devices`
+    lists the kinds of the available devices (`local-task`), for programs that name devices; by
+    default every named device exists.
 
-    Raises InputError where the function is not there or does not take these inputs,
-    OperationError at the operation that cannot be executed.
+    Raises InputError if the function does not exist or does not take these inputs, and
+    OperationError at an operation that cannot be executed.
     """
     program = Program(module)
     target = find_function(program, function)
@@ -70,14 +70,14 @@ def run_spmd(
     grid: Grid,
     devices: Sequence[str] | None = None,
 ) -> list[list[Array]]:
-    """Run a function on every device of a grid, which must have known extents.
+    """Run a function on every device of a grid and return the results of each.
 
-    `inputs[d]` are the local arguments of process `d`; the same for the results. `devices` are
-    the kinds of the devices at hand, for programs that name devices.
+    `inputs[d]` are the local arguments of process `d`; results likewise. The grid must be static.
+    `devices` lists the kinds of the available devices, for programs that name devices.
 
-    Raises InputError as `run` does and for another number of processes, ValueError for a grid with
-    open extents, OperationError where an operation cannot be executed, or where devices do not
-    match in a collective.
+    Raises InputError as `run` does and for a wrong number of processes, ValueError for a grid with
+    dynamic extents, and OperationError if an operation cannot be executed or devices do not match
+    in a collective.
     """
     program = Program(module)
     target = find_function(program, function)
@@ -98,18 +98,18 @@ def run_partitioned(
 ) -> list[Array]:
     """Run a partitioned function on global inputs: scatter, run on all devices, gather.
 
-    Arguments and results without a boundary are the same on all devices. A grid with extents
-    that the module leaves open must be given. A function that is not partitioned runs as `run`
-    does it, on the `devices` that its program names.
+    Arguments and results without a boundary are the same on all devices. `grid` is required if the
+    module leaves extents of its grid open. A function that is not partitioned runs as in `run`, on
+    the `devices` that its program names.
 
-    Raises InputError as `run` does and for a grid with open extents, OperationError as `run_spmd`
-    does and where devices that should hold the same do not.
+    Raises InputError as `run` does and for a grid with dynamic extents, and OperationError as
+    `run_spmd` does and if devices that should hold the same values do not.
     """
     target = find_function(Program(module), function)
     arguments, results = boundaries(target)
     grid = grid or grid_of(module, target)
     if grid is None:
-        # As they are: a mask, say, is looked at there.
+        # Arrays are passed unchanged: `run` looks at the mask of a masked array, for example.
         arrays = [each if isinstance(each, np.ndarray) else np.asarray(each) for each in inputs]
         return run(module, function, arrays, devices)
     values = GlobalValues(target, arguments, results, grid)
@@ -124,7 +124,7 @@ def run_processes(
     grid: Grid | None,
     devices: Sequence[str] | None,
 ) -> list[list[Array]]:
-    """Run a function on checked inputs: on every device of a grid, or without one on a device."""
+    """Run a function on checked inputs: on each device of a grid, or on one if `grid` is `None`."""
     processes: list[Process] = []
     for process, arguments in enumerate(inputs):
         memory = provide(program.module, devices, grid, process)
@@ -136,9 +136,11 @@ def run_processes(
 
 
 def as_result(value: Value) -> Array:
-    """A result as an array of its own; what is no number, such as a sharding, stays what it is.
+    """Return a result as an array of its own.
 
-    Of what the program has, it may be an argument, or another result as well.
+    Values that are not numbers, such as shardings, are returned as they are.
+
+    The array is copied because it may also be an argument or another result.
     """
     if isinstance(value, BufferView):
         return value.array.copy()
@@ -150,7 +152,7 @@ def as_result(value: Value) -> Array:
 
 
 def functions(module: ModuleOp) -> list[Operation]:
-    """Every function of the host with a body, in order, of the module and the modules in it."""
+    """Return all host functions with a body in a module and its nested modules, in order."""
     return [
         op
         for op in walk(module)
@@ -162,7 +164,7 @@ def functions(module: ModuleOp) -> list[Operation]:
 
 
 def _is_kernel(function: Operation) -> bool:
-    """Whether a function is in an executable."""
+    """Return whether a function is inside an executable."""
     scope = function.parent_op()
     while scope is not None:
         if operation_name(scope).endswith(".executable"):
@@ -172,7 +174,7 @@ def _is_kernel(function: Operation) -> bool:
 
 
 def public_functions(module: ModuleOp) -> list[str]:
-    """The names of the functions with a body that are visible outside."""
+    """Return the names of the public functions with a body."""
     names: list[str] = []
     for op in functions(module):
         name = symbol_name(op)
@@ -182,7 +184,7 @@ def public_functions(module: ModuleOp) -> list[str]:
 
 
 def find_function(program: Program, name: str) -> Operation:
-    """A function by name. Raises InputError if there is none, or none with a body."""
+    """Return a function by name. Raises InputError if there is none or it has no body."""
     found = program.lookup(program.module, name)
     if found is None:
         inner = (op for op in functions(program.module) if symbol_name(op) == name)
@@ -202,13 +204,13 @@ def find_function(program: Program, name: str) -> Operation:
 def boundaries(
     function: Operation,
 ) -> tuple[list[Boundary | None], list[Boundary | None]]:
-    """What each argument and each result of a function is a shard of.
+    """Return the boundaries of the arguments and results of a function, `None` where there is none.
 
-    Raises OperationError where an attribute that should say it does not.
+    Raises OperationError if a boundary attribute is malformed.
     """
     count, results = len(argument_types(function)), len(result_types(function))
     if operation_name(function) == "util.func":
-        # Its attributes of arguments and results are where those of a func.func are.
+        # A util.func stores argument and result attributes as a func.func does.
         function = cast(FuncOp, function)
     elif not isinstance(function, FuncOp):
         return [None] * count, [None] * results
@@ -222,10 +224,10 @@ def boundaries(
 
 
 def grid_of(module: ModuleOp, function: Operation) -> Grid | None:
-    """The grid on which a partitioned function runs, `None` if it is not partitioned.
+    """Return the grid on which a partitioned function runs; `None` if it is not partitioned.
 
-    A function is partitioned if it has boundaries, or if it (or what it calls) asks for its
-    process or communicates.
+    A function is partitioned if it has boundaries, or if it or a function it calls reads its
+    process index or communicates.
     """
     arguments, results = boundaries(function)
     for boundary in (*arguments, *results):
@@ -250,7 +252,7 @@ def grid_of(module: ModuleOp, function: Operation) -> Grid | None:
 
 
 def called(program: Program, op: Operation) -> list[Operation]:
-    """The functions, or executables, that an operation runs."""
+    """Return the functions or executables that an operation calls or dispatches."""
     entries = attribute(op, "entry_points")
     names: list[Attribute] = []
     if isinstance(entries, ArrayAttr):
@@ -262,7 +264,7 @@ def called(program: Program, op: Operation) -> list[Operation]:
 
 
 _ON_DEVICES = {*COLLECTIVES, "shard.process_linear_index", "shard.process_multi_index"}
-"""Operations that only mean something on the devices of a grid."""
+"""Operations that have a meaning only on the devices of a grid."""
 
 
 def _symbol(op: Operation, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Scatter a whole tensor to the devices of a grid by its sharding, and gather it back."""
+"""Scatter a global tensor to the devices of a grid by its sharding, and gather it back."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .collectives import reduced
 
 
 def scatter(array: Array, sharding: Sharding, value_type: Attribute) -> list[Array]:
-    """The shard of every process, in the order of the processes.
+    """Return the shard of every process, in the order of the processes.
 
-    Halos hold the neighbours' elements; at the outer edges, where there are none, they are
-    undefined. Of a pending reduction the first process holds all and the others the neutral
-    element. Raises ValueError for a sharding that does not fit the shape.
+    Halos hold the neighbours' elements; outer halos are undefined. For a pending reduction the
+    first process of a group holds the value and the others a neutral term. Raises ValueError for a
+    sharding that does not fit the shape.
     """
     check_fits(array.shape, sharding)
-    # A program does not write to tensors that it is given: copies of a part are one array, and rows
-    # that lie together stay where they are.
+    # A program does not write to its tensor arguments: replicas can share one array, and contiguous
+    # rows need not be copied.
     is_shared = value_type.name == TensorType.name and not sharding.partials
 
     def part(process: int, intervals: Intervals) -> Array:
@@ -40,7 +40,7 @@ def _part(
     intervals: Intervals,
     value_type: Attribute,
 ) -> Array:
-    """What a process holds of an array: the rows themselves where there are no halos."""
+    """Return the shard of a process: a view of the array if there are no halos and no partials."""
     shard = array[slices(intervals)]
     if sharding.halos:
         shard = _with_halos(array, sharding, intervals, value_type)
@@ -72,7 +72,10 @@ def _with_halos(
 
 
 def _neutral(shard: Array, kind: ReductionKind, value_type: Attribute) -> Array:
-    """What changes nothing when it is combined with any value."""
+    """Return a term that does not change a reduction: zeros for a sum, `shard` for a maximum.
+
+    Raises ValueError if there is none.
+    """
     if kind in (ReductionKind.SUM, ReductionKind.BITWISE_OR, ReductionKind.BITWISE_XOR):
         return np.zeros_like(shard)
     if kind is ReductionKind.PRODUCT:
@@ -87,10 +90,10 @@ def _neutral(shard: Array, kind: ReductionKind, value_type: Attribute) -> Array:
 def gather(
     shards: Sequence[Array], sharding: Sharding, shape: Sequence[int], value_type: Attribute
 ) -> Array:
-    """The whole tensor of a shape, of which -1 is taken from the shards.
+    """Return the global tensor. Extents of -1 in `shape` are taken from the shards.
 
-    Raises ValueError where shards have the wrong shape, or where two processes that hold the
-    same part do not agree about it.
+    Raises ValueError if a shard has the wrong shape, or two processes hold different copies of the
+    same part.
     """
     check_fits(whole_shape(shards, sharding, shape), sharding)
     return joined(_without_partials(shards, sharding, value_type), sharding, shape)

@@ -1,4 +1,4 @@
-"""The `scf` dialect. Loop bounds are signed; parallel loops run in order."""
+"""Execute the `scf` dialect. Loop bounds are signed; parallel loops run in order."""
 
 from __future__ import annotations
 

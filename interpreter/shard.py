@@ -1,8 +1,8 @@
-"""The `shard` dialect: where a process is on its grid, and the collectives.
+"""Execute the `shard` dialect: positions of processes on the grid, and collectives.
 
-Annotations (`shard.shard`) are identities: they say where a value should lie, not what it is.
-What an operation leaves undefined (a gather's result off its root, a shift without a source)
-is filled with `values.undefined`.
+Annotations (`shard.shard`) are identities: they determine where a value is placed, not its
+elements. Undefined results (of a gather off its root, of a shift without a source) are filled with
+`values.undefined`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ from .spmd import Combine, Receive, Rendezvous, Send
 
 @dataclass(frozen=True, slots=True)
 class ShardingValue:
-    """What `!shard.sharding` holds at run time; halos and offsets as flat as the operation's."""
+    """The runtime value of `!shard.sharding`.
+
+    Halos and offsets are flat lists, as in the operation.
+    """
 
     grid: Grid
     split_axes: tuple[Axes, ...]
@@ -56,7 +59,10 @@ class ShardingValue:
 
 
 def resolve_grid(op: Operation, device: Device) -> Grid:
-    """The grid of an operation; extents that it leaves open are those of the run."""
+    """Return the grid of an operation, with dynamic extents taken from the running grid.
+
+    Raises OperationError if the grid is not defined or does not fit the running grid.
+    """
     name = symbol(op, "grid")
     found = device.program.lookup(op, name)
     if found is None:
@@ -96,7 +102,7 @@ def _running_grid(op: Operation, frame: Frame) -> Grid:
 
 
 def axes_on(op: Operation, grid: Grid, name: str) -> Axes:
-    """Axes of a grid that an operation lists. Raises OperationError for others."""
+    """Return the grid axes that attribute `name` lists. Raises OperationError for invalid axes."""
     axes = integers(op, name)
     if len(set(axes)) != len(axes) or any(not 0 <= axis < grid.rank for axis in axes):
         raise OperationError(op, f"has {name} {list(axes)} on a grid of rank {grid.rank}")
@@ -155,7 +161,7 @@ def _neighbors(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 
 @impl("shard.get_sharding")
 def _opaque_sharding(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    # What the sharding of a value is, the annotation before it says.
+    # The annotation that produces a value has its sharding as an operand.
     source = op.operands[0].owner if op.operands else None
     if isinstance(source, Operation) and source.name == "shard.shard":
         return (frame.values.get(source.operands[1]),)
@@ -212,7 +218,7 @@ _MEETINGS = tuple(
     for name, row in COLLECTIVES.items()
     if not row.is_message and row not in (ALL_SLICE, SHIFT, UPDATE_HALO)
 )
-"""Those whose meaning follows from their rows: a whole group meets once."""
+"""Collectives that are fully described by their table rows: the whole group meets once."""
 
 
 def _group(op: Operation, frame: Frame) -> tuple[Grid, Axes, tuple[int, ...]]:
@@ -228,7 +234,7 @@ def _meet(
     combine: Combine,
     **numbers: Sequence[int],
 ) -> Routine:
-    """Bring a value to the group and receive what `combine` gives this device.
+    """Contribute a value to the group and return what `combine` gives this device.
 
     `numbers` are parameters of the signature.
     """
@@ -238,7 +244,7 @@ def _meet(
 
 
 def _located(op: Operation, combine: Combine) -> Combine:
-    """The same, with errors at the operation."""
+    """Wrap `combine` to raise errors at the operation."""
 
     def combined(arrays: Sequence[Value]) -> Sequence[Value]:
         try:
@@ -250,14 +256,14 @@ def _located(op: Operation, combine: Combine) -> Combine:
 
 
 def _reduced(op: Operation, arrays: Sequence[Value]) -> Array:
-    """What the devices bring combined, converted to the result's element type."""
+    """Reduce the contributions, converted to the result's element type."""
     kind, source, target = reduction_kind(op), op.operands[0].type, op.results[0].type
     wide = [collectives.converted(np.asarray(a), source, target) for a in arrays]
     return collectives.reduced(wide, kind, target)
 
 
 def _received(op: Operation, root: int, arrays: Sequence[Value]) -> Sequence[Value]:
-    """What each device of a group gets for what all of them bring, by the collective's row."""
+    """Return the results of all devices of a group for their contributions."""
     row, count = COLLECTIVES[operation_name(op)], len(arrays)
     if row.divides and row.joins:
         return collectives.all_to_all(arrays, integer(op, row.divides), integer(op, row.joins))
@@ -270,7 +276,7 @@ def _received(op: Operation, root: int, arrays: Sequence[Value]) -> Sequence[Val
     if row.divides:
         return collectives.pieces(whole, integer(op, row.divides), count)
     if row.is_rooted and (row.reduces or row.joins):
-        # Contents for the root, and undefined ones of the same shape for the others.
+        # Only the root gets the result; the others get undefined contents of the same shape.
         unknown = undefined(whole.shape, op.results[0].type)
         return [whole if position == root else unknown for position in range(count)]
     return [whole] * count
@@ -305,7 +311,10 @@ def _all_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 def place_in_group(
     op: Operation, grid: Grid, axes: Axes, name: str, dynamic: Sequence[Value]
 ) -> tuple[int, tuple[int, ...]]:
-    """Where in a group attribute `name` points, and its multi-index. Raises OperationError."""
+    """Return the position in a group that attribute `name` refers to, and its multi-index.
+
+    Raises OperationError if it is not in the group.
+    """
     index = mixed(op, name, dynamic)
     extents = [grid.shape[axis] or 0 for axis in axes]
     inside = len(index) == len(axes) and all(
@@ -321,7 +330,7 @@ def place_in_group(
 def _position(
     op: Operation, frame: Frame, name: str, dynamic: Sequence[Value]
 ) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Where in the group attribute `name` points, its multi-index, and the group."""
+    """Return the position in the group that `name` refers to, its multi-index, and the group."""
     grid, axes, group = _group(op, frame)
     return *place_in_group(op, grid, axes, name, dynamic), group
 
@@ -346,7 +355,7 @@ def _recv(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
 
 
 def _no_meeting(brought: Sequence[Value]) -> Sequence[Value]:
-    """Messages are not combined."""
+    """Placeholder for `combine`: messages are not combined."""
     return brought
 
 
@@ -382,10 +391,11 @@ def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
 def halo_exchanges(
     op: Operation, dynamic: Sequence[Value]
 ) -> list[tuple[int, Axes, tuple[int, int]]]:
-    """Dimensions with halos, the axes along which they are exchanged, and low and high size.
+    """Return the dimensions with halos, the axes to exchange each along, and its low and high size.
 
-    Later dimensions come first; an exchange takes the halos of those before with it, which is how
-    corners get to where they belong.
+    Later dimensions come first. An exchange includes the halos that earlier exchanges have filled,
+    so that corners reach the diagonal neighbours. Raises OperationError if there are not two sizes
+    per split dimension.
     """
     sizes = mixed(op, "static_halo_sizes", dynamic)
     split = [(d, axes) for d, axes in enumerate(integer_lists(op, "split_axes")) if axes]

@@ -1,7 +1,7 @@
-"""What devices compare before a collective: signatures of operations, and the error of a mismatch.
+"""Signatures that devices compare before a collective, and the error of a mismatch.
 
-The interpreter and host code both take signatures from here, so that all engines refuse the same
-programs in the same words.
+The interpreter and host code share this module, so that all engines reject the same programs with
+the same messages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..sharding.sharding import ReductionKind
 
 
 def reduction_kind(op: Operation) -> ReductionKind:
-    """The reduction of a collective. Raises OperationError if there is none of the name."""
+    """Return the reduction of a collective. Raises OperationError if its name is unknown."""
     found = attribute(op, "reduction")
     kind = getattr(found, "kind", found)
     name = str(getattr(kind, "data", ReductionKind.SUM))
@@ -39,9 +39,9 @@ def reduction_kind(op: Operation) -> ReductionKind:
 def collective_signature(
     op: Operation, group: Sequence[int], shape: Sequence[int], **numbers: Sequence[int]
 ) -> CollectiveSignature:
-    """The signature of a collective to which a device brings a tensor of `shape`.
+    """Return the signature of a collective to which a device contributes a tensor of `shape`.
 
-    `numbers` are parameters whose values operands may give, such as the root's coordinates.
+    `numbers` are parameters that operands may give, such as the root's coordinates.
     """
     row = COLLECTIVES[operation_name(op)]
     parameters: dict[str, object] = {}
@@ -68,10 +68,10 @@ def collective_signature(
 
 
 def free_dimension(op: Operation, **numbers: Sequence[int]) -> int | None:
-    """The dimension along which devices may bring different sizes, if there is one.
+    """Return the dimension along which contributions may differ in size, or `None`.
 
-    It is the one along which pieces are joined, or that has halos, if the result's type leaves
-    sizes open. `numbers` are those of the signature.
+    If the result type has dynamic sizes, it is the dimension of concatenation or of the halos.
+    `numbers` are those of the signature.
     """
     shape = static_shape(op.results[0].type)
     if shape is not None and all(size >= 0 for size in shape):
@@ -85,9 +85,9 @@ def free_dimension(op: Operation, **numbers: Sequence[int]) -> int | None:
 def message_signature(
     op: Operation, kind: str, others: Sequence[int], shape: Sequence[int]
 ) -> CollectiveSignature:
-    """The signature of a tensor of `shape` that a device sends, or waits for.
+    """Return the signature of a tensor of `shape` that a device sends or waits for.
 
-    `others` are the receiver, or all that may send it.
+    `others` is the receiver, or all possible senders.
     """
     value_type = op.results[0].type
     return CollectiveSignature(
@@ -96,10 +96,10 @@ def message_signature(
 
 
 def mismatch_error(mismatch: CollectiveMismatch, function: Operation) -> OperationError:
-    """The error at the first of two operations that do not match, with a note at the second.
+    """Return the error at the first of two operations that do not match, with a note at the second.
 
-    Other devices are in notes as well, one for each place where some wait. A device that has ended
-    is at the return of `function`.
+    Notes also show where the other devices are, grouped by place. A device that has finished is
+    shown at the return of `function`.
     """
     states = mismatch.states
     pair = find_mismatch(states)
@@ -121,7 +121,7 @@ def mismatch_error(mismatch: CollectiveMismatch, function: Operation) -> Operati
 
 
 def _has(devices: Sequence[int], state: DeviceState, other: DeviceState) -> str:
-    """`device 0 has all_reduce sum of tensor<4xf32> here`, or `devices 0, 1 have ended`."""
+    """Return `device 0 has all_reduce sum of tensor<4xf32> here`, or `devices 0, 1 have ended`."""
     verb = "has" if len(devices) == 1 else "have"
     here = "" if state.signature is None else " here"
     return f"{names(tuple(devices))} {verb} {state.describe(other)}{here}"

@@ -1,8 +1,8 @@
-"""All devices of a grid in lockstep: run each to its next rendezvous, match, let them go on.
+"""Run all devices of a grid in lockstep: each to its next rendezvous, then match and resume them.
 
-Devices take turns. A collective happens as soon as every device of its group waits at one of the
-same signature over the same group. Where signatures of one group differ, where everybody waits in
-vain, and where a message is left over, the error names two devices and their operations.
+Devices take turns. A collective happens as soon as every device of its group waits with the same
+signature. If signatures within a group differ, if all devices are blocked, or if a message is never
+received, the error names two devices and their operations.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ..sharding.collective_matching import (
 from .signatures import mismatch_error
 
 Combine = Callable[[Sequence[Value]], Sequence[Value]]
-"""From what the devices of a group bring, in group order, to what each receives."""
+"""Maps the contributions of a group's devices, in group order, to the results of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendezvous:
-    """A device waits at `operation` until the group of its signature does.
+    """A device that waits at `operation` for the group of its signature.
 
     `combine` is called once for the group.
     """
@@ -41,18 +41,18 @@ class Rendezvous:
 
     @property
     def state(self) -> DeviceState:
-        """Where the device is."""
+        """The signature and operation at which the device waits."""
         return DeviceState(self.signature, self.operation)
 
 
 @dataclass(frozen=True, slots=True)
 class Send(Rendezvous):
-    """A message to the one device of the group, which is not waited for."""
+    """A message to the only device of the group. The sender does not wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receive(Rendezvous):
-    """Wait for a message from any device of the group."""
+    """A device that waits for a message from any device of the group."""
 
 
 Process = Generator[Rendezvous, Any, Any]
@@ -60,7 +60,7 @@ Process = Generator[Rendezvous, Any, Any]
 
 @dataclass(slots=True)
 class _Board:
-    """Where devices wait, and messages on their way by (sender, receiver)."""
+    """Devices that wait, results of finished ones, and pending messages by (sender, receiver)."""
 
     waiting: dict[int, Rendezvous] = field(default_factory=dict[int, Rendezvous])
     results: dict[int, Any] = field(default_factory=dict[int, Any])
@@ -70,9 +70,9 @@ class _Board:
 
 
 def run_lockstep(processes: Sequence[Process], function: Operation) -> list[Any]:
-    """Run all devices through a function to its end; returns what each returned.
+    """Run a function to its end on all devices and return the results of each.
 
-    Raises OperationError where devices do not match: in a collective, or in a message.
+    Raises OperationError if devices do not match in a collective or a message.
     """
     board = _Board()
     try:
@@ -102,7 +102,7 @@ def _run(board: _Board, processes: Sequence[Process]) -> list[Any]:
 
 
 def _advance(board: _Board, process: Process, device: int, value: Any) -> None:
-    """Run one device until it waits or ends; messages that it sends do not stop it."""
+    """Run one device until it waits or ends; sends do not stop it."""
     while True:
         try:
             request = process.send(value)
@@ -118,7 +118,7 @@ def _advance(board: _Board, process: Process, device: int, value: Any) -> None:
 
 
 def _release(board: _Board) -> list[tuple[int, Any]]:
-    """Every device that can go on now, with what it receives."""
+    """Return all devices that can resume, with their results."""
     released: list[tuple[int, Any]] = []
     for device in list(board.waiting):
         request = board.waiting.get(device)
@@ -134,7 +134,7 @@ def _release(board: _Board) -> list[tuple[int, Any]]:
 
 
 def _is_complete(board: _Board, request: Rendezvous) -> bool:
-    """Whether a whole group waits. Raises CollectiveMismatch if not all for one collective."""
+    """Return whether the whole group waits. Raises CollectiveMismatch if signatures differ."""
     group = request.signature.group
     for member in group:
         other = board.waiting.get(member)
@@ -146,9 +146,9 @@ def _is_complete(board: _Board, request: Rendezvous) -> bool:
 
 
 def _delivered(board: _Board, device: int, request: Receive) -> list[tuple[int, Any]]:
-    """A device that waits for a message with the first one for it, the lowest sender's, if any.
+    """Deliver the first message for a waiting device, from the lowest sender, if there is one.
 
-    Raises CollectiveMismatch if that is not what the device waits for.
+    Raises CollectiveMismatch if it does not match the signature that the device waits for.
     """
     for sender in sorted(request.signature.group):
         box = board.mail.get((sender, device))
@@ -162,7 +162,7 @@ def _delivered(board: _Board, device: int, request: Receive) -> list[tuple[int, 
 
 
 def _receive_from_anybody(board: _Board) -> tuple[int, Any] | None:
-    """The first device that would take a message of several devices and has one."""
+    """Return the first device that accepts messages from several devices and has one."""
     for device, request in sorted(board.waiting.items(), key=lambda entry: entry[0]):
         if isinstance(request, Receive):
             for delivered in _delivered(board, device, request):

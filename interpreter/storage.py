@@ -1,10 +1,10 @@
-"""Resources: bytes that belong to a device, and the tensors that are read from and written to them.
+"""Resources: bytes that belong to a device, and reading and writing tensors in them.
 
-As long as the layout of an encoded tensor is not resolved its bytes mean nothing yet: then a
-resource keeps the tensor itself, and whoever reads it must ask for the same encoding. Once the
-layout is resolved there are only bytes, as many as the program says, in the order of the layout.
+As long as the layout of an encoded tensor is not resolved, its bytes have no meaning. A resource
+then holds the tensor itself, and a reader must ask for the same encoding. With a resolved layout a
+resource holds only bytes, in the order of the layout.
 
-Resources are values: an operation that writes to one gives a new one.
+Resources are values: an operation that writes to one returns a new one.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from ..tiling.storage_sizes import StorageFormula
 from .tensor import filled_shape
 
 FRESH_BYTE = 0xDB
-"""What allocated bytes hold before they are written: numbers made of it are conspicuous."""
+"""Contents of bytes that have not been written. Numbers made of it are conspicuous."""
 
 PLAIN = IdentityAttr()
-"""The layout of tensors without an encoding: rows."""
+"""The layout of tensors without an encoding: row-major."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resource:
-    """Bytes on a device; of a tensor whose layout is open, the tensor in their place.
+    """Bytes on a device. If the layout of the tensor is unresolved, `tensor` holds it instead.
 
-    `owner` is the device that may touch them, `None` for all (constants, what the host stages).
-    `written_as` is the tensor type that all of them were written as, if that is known.
+    `owner` is the device that may access them, `None` for all devices (constants, staging buffers).
+    `written_as` is the tensor type that all bytes were written as, if known.
     """
 
     contents: Bytes
@@ -55,16 +55,16 @@ class Resource:
 
     @property
     def size(self) -> int:
-        """How many bytes there are."""
+        """The size in bytes."""
         return int(self.contents.size)
 
     def owned_by(self, owner: str | None) -> Resource:
-        """The same bytes on another device."""
+        """Return the same bytes with another owner."""
         return replace(self, owner=owner)
 
 
 def resource_size(op: Operation, value: Value) -> int:
-    """The bytes of a new resource."""
+    """Return the size of a new resource in bytes. Raises OperationError if it is negative."""
     size = int(value)
     if size < 0:
         raise OperationError(op, f"has the negative size {size}")
@@ -72,21 +72,21 @@ def resource_size(op: Operation, value: Value) -> int:
 
 
 def fresh(size: int, owner: str | None) -> Resource:
-    """Bytes that nobody has written."""
+    """Return a resource of `size` bytes that have not been written."""
     return Resource(np.full(size, FRESH_BYTE, np.uint8), owner)
 
 
 def bytes_between(op: Operation, contents: Bytes, first: int, last: int) -> Bytes:
-    """The bytes from one to another, which must be there."""
+    """Return bytes `first` to `last`. Raises OperationError if they are out of bounds."""
     if not 0 <= first <= last <= contents.size:
         raise OperationError(op, f"touches bytes {first} to {last} of {contents.size}")
     return contents[first:last]
 
 
 def resolved_layout(op: Operation, tensor: Tensor) -> LayoutInterface | None:
-    """How a tensor lies in memory, `None` while that is open.
+    """Return the layout of a tensor in memory; `None` if it is not resolved.
 
-    Raises OperationError if it may lie in several ways: then nothing can read it.
+    Raises OperationError if there are several different layouts: then the tensor cannot be read.
     """
     encoding = tensor_encoding(tensor)
     if encoding is None:
@@ -109,7 +109,10 @@ def write_tensor(
     owner: str | None,
     padding: Value = 0,
 ) -> Resource:
-    """A resource of `size` bytes that holds an array as a tensor of a type."""
+    """Return a resource of `size` bytes that holds an array as a tensor of a type.
+
+    Raises OperationError if it does not fit.
+    """
     tensor = ranked(op, type_)
     layout = resolved_layout(op, tensor)
     if layout is None:
@@ -124,7 +127,10 @@ def write_tensor(
 def read_tensor(
     op: Operation, resource: Resource, type_: Attribute, dims: Sequence[Value], offset: int = 0
 ) -> Array:
-    """The array that a resource holds as a tensor of a type, from a byte on."""
+    """Return the array that a resource holds as a tensor of a type, starting at a byte offset.
+
+    Raises OperationError if the resource was written in another layout or is too small.
+    """
     tensor = ranked(op, type_)
     shape = filled_shape(op, tensor, dims)
     layout = resolved_layout(op, tensor)
@@ -142,14 +148,14 @@ def read_tensor(
 
 
 def ranked(op: Operation, type_: Attribute) -> Tensor:
-    """A ranked tensor type; an error at the operation for others."""
+    """Return a type as a ranked tensor type. Raises OperationError for other types."""
     if not isinstance(type_, TensorType):
         raise OperationError(op, f"keeps {type_} in a resource: only tensors can be run")
     return cast(Tensor, type_)
 
 
 def stored_bytes(op: Operation, tensor: Tensor, shape: Sequence[int]) -> int:
-    """How many bytes a tensor takes; one whose layout is open, what it takes in rows."""
+    """Return the storage size of a tensor in bytes; row-major if its layout is unresolved."""
     layout = resolved_layout(op, tensor) or PLAIN
     return _formula(layout, tensor, shape).evaluate()
 
@@ -201,7 +207,7 @@ def _decoded(
 
 
 def _with_skipped(array: Array, formula: StorageFormula) -> Array:
-    """An array with the elements that `padding` skips behind each dimension."""
+    """Append the padding elements of a storage formula to each dimension of an array."""
     extents = [
         extent.padding + size for extent, size in zip(formula.extents, array.shape, strict=True)
     ]
@@ -217,13 +223,13 @@ def _with_skipped(array: Array, formula: StorageFormula) -> Array:
 
 
 def check_room(op: Operation, needed: int, size: int, tensor: Tensor) -> None:
-    """Raise OperationError if a tensor does not fit where it is written."""
+    """Raise OperationError if a tensor does not fit into the resource it is written to."""
     if needed > size:
         raise OperationError(op, f"writes {needed} bytes of {tensor} to a resource of {size} bytes")
 
 
 def check_contents(op: Operation, needed: int, size: int, tensor: Tensor) -> None:
-    """Raise OperationError if there are fewer bytes than a tensor has that is read."""
+    """Raise OperationError if a resource has fewer bytes than the tensor that is read."""
     if needed > size:
         raise OperationError(op, f"reads {needed} bytes of {tensor} from {size} bytes")
 
@@ -235,7 +241,7 @@ def _check_layout(
     layout: LayoutInterface,
     shape: tuple[int, ...],
 ) -> None:
-    """Reading a tensor in another layout than it was written in gives its elements in disorder."""
+    """Raise OperationError if a tensor was written in another layout than it is read in."""
     written = resource.written_as
     if written is None or written.element_type != tensor.element_type:
         return

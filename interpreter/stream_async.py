@@ -1,6 +1,6 @@
-"""Asynchronous operations of the `stream` dialect, on bytes; timepoints, which mean nothing here.
+"""Execute the asynchronous operations of the `stream` dialect on bytes, and timepoints.
 
-Everything happens in the order of the program, so every timepoint has been reached.
+Everything happens in program order, so every timepoint has been reached.
 """
 
 from __future__ import annotations
@@ -104,13 +104,14 @@ def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
         reach(op, source, place(op, frame, sender))
     expect_size(op, source.size, size)
     if receiver is None:
-        # To where the host can reach it, or with another lifetime in the same place.
+        # Without a target, a transfer makes a resource accessible to the host (staging), or only
+        # changes its lifetime.
         if "staging" in str(op.results[0].type):
             return (source.owned_by(None),)
         region = op.parent_op()
         if region is None or not region.name.startswith("stream.async."):
             return (source,)
-    # The transfers of a region are to where it runs, if they do not say more.
+    # In an execution region the default target is the device of the region.
     return (source.owned_by(place(op, frame, receiver)),)
 
 
@@ -170,13 +171,16 @@ def _timepoint_barrier(op: Operation, operands: Sequence[Value], frame: Frame) -
 
 
 def constant_bytes(op: Operation, value: Attribute) -> Bytes:
-    """The bytes of constant contents."""
+    """Return the bytes of a constant attribute."""
     stored = element_type(getattr(value, "type", value))
     return to_bytes(constant_array(op, value), element_named(stored))
 
 
 def constant_resource(op: Operation, value: Attribute, size: Value, frame: Frame) -> Resource:
-    """A resource with constant contents, where an operation runs."""
+    """Return a resource with constant contents on the device of an operation.
+
+    Raises OperationError.
+    """
     room, data = resource_size(op, size), constant_bytes(op, value)
     if data.size > room:
         raise OperationError(op, f"keeps {data.size} bytes in a resource of {room} bytes")
@@ -186,19 +190,19 @@ def constant_resource(op: Operation, value: Attribute, size: Value, frame: Frame
 
 
 def check_filled(op: Operation, size: int, length: int) -> None:
-    """Raise OperationError if a fill contradicts itself."""
+    """Raise OperationError if the range and the length of a fill differ."""
     if size != length:
         raise OperationError(op, f"fills {size} bytes, not {length}")
 
 
 def expect_size(op: Operation, found: int, size: Value) -> None:
-    """Raise OperationError if a resource is not as large as an operand says."""
+    """Raise OperationError if the size of a resource differs from its size operand."""
     if found != int(size):
         raise OperationError(op, f"takes a resource of {found} bytes for {int(size)}")
 
 
 def byte_range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes:
-    """The bytes from `start` to `end`, which must be there and have been laid out."""
+    """Return bytes `start` to `end`. Raises OperationError if out of bounds or not laid out."""
     if resource.tensor is not None:
         raise OperationError(
             op, f"touches bytes of {resource.written_as}, whose layout is not resolved"
@@ -207,20 +211,20 @@ def byte_range(op: Operation, resource: Resource, start: Value, end: Value) -> B
 
 
 def _writable(op: Operation, target: Resource, start: Value, end: Value) -> tuple[Resource, Bytes]:
-    """A copy of a resource, and those of its bytes that are to be written."""
+    """Return a copy of a resource, and the range of its bytes that is to be written."""
     copied = replace(target, contents=target.contents.copy())
     part = byte_range(op, copied, start, end)
     return Resource(copied.contents, copied.owner), part
 
 
 def pattern_bytes(op: Operation, operand: int, value: Value) -> Bytes:
-    """The bytes of a scalar as it is stored."""
+    """Return the bytes of a scalar operand as it is stored."""
     element = element_named(op.operands[operand].type)
     return to_bytes(np.asarray(value).reshape(1), element)
 
 
 def repeated(op: Operation, pattern: Bytes, size: int) -> Bytes:
-    """A pattern over and over, in so many bytes."""
+    """Repeat a pattern to `size` bytes. Raises OperationError if `size` is not a multiple."""
     if size % pattern.size:
         raise OperationError(
             op, f"writes a pattern of {pattern.size} bytes over and over to {size} bytes"

@@ -1,7 +1,7 @@
-"""Commands of the `stream` dialect and the storage that they work on: bytes change in place.
+"""Execute the commands of the `stream` dialect and its storage: bytes that change in place.
 
-What was made in storage of its own is written to in place only by commands, so values that
-asynchronous operations share stay as they are (`iree-stream-materialize-copy-on-write`).
+Only commands write in place, and only to storage of their own. Values that asynchronous operations
+share therefore keep their contents (`iree-stream-materialize-copy-on-write`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .stream_async import byte_range, constant_resource, pattern_bytes, repeated
 
 @impl("stream.resource.alloc", "stream.resource.alloca")
 def _allocate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """Where the host stages, and where one of several devices has memory for all, anybody may."""
+    """Allocate; staging memory and memory of several devices can be accessed by all devices."""
     affinity = affinity_of(op)
     shared = isinstance(affinity, AffinityAttribute) and len(affinity.device_names()) > 1
     shared = shared or "staging" in str(op.results[0].type)
@@ -46,7 +46,7 @@ def _allocate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 
 @impl("stream.resource.dealloca")
 def _give_back(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """What has been given back holds nothing that anybody could mean."""
+    """Overwrite deallocated bytes, so that later reads are conspicuous."""
     operands[0].contents[:] = FRESH_BYTE
     return (None,)
 
@@ -84,7 +84,7 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("stream.resource.try_map")
 def _map(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """Every device can read the memory of the host."""
+    """Map host memory, which every device can read."""
     source, offset, size = operands
     contents = host_bytes(op, source, offset, size)
     return (np.bool_(True), Resource(contents, place(op, frame)))
@@ -123,7 +123,10 @@ def _read_parameters(op: Operation, operands: Sequence[Value], frame: Frame) -> 
 
 
 def host_bytes(op: Operation, source: Bytes, offset: Value, length: Value) -> Bytes:
-    """So many bytes of host memory from one on, which must be there."""
+    """Return `length` bytes of host memory from `offset`.
+
+    Raises OperationError if out of bounds.
+    """
     return bytes_between(op, source, int(offset), int(offset) + int(length))
 
 
@@ -154,7 +157,7 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("stream.cmd.copy")
 def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """From one device to another, too: that is what a transfer is."""
+    """Copy bytes. The source may belong to another device: this is how transfers are lowered."""
     source, _, source_offset, target, _, target_offset, length = operands
     reach(op, target, place(op, frame))
     taken = byte_range(op, source, source_offset, int(source_offset) + int(length))

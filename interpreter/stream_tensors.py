@@ -1,4 +1,4 @@
-"""Tensor operations of the `stream` dialect: resources that stand for tensors."""
+"""Execute the `stream.tensor` operations: resources that hold tensors."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _range(
     op: Operation, array: Array, starts: Sequence[Value], lengths: Sequence[Value]
 ) -> tuple[slice, ...]:
-    """The part of a tensor from some indices on; it must lie inside."""
+    """Return the slices of a subrange of a tensor. Raises OperationError if it is out of bounds."""
     bounds = [(int(start), int(start) + int(n)) for start, n in zip(starts, lengths, strict=True)]
     if any(
         start < 0 or end < start or end > extent

@@ -1,15 +1,15 @@
-"""Structured operations of linalg: loop nests evaluated on whole arrays.
+"""Evaluate the structured operations of linalg: loop nests on whole arrays.
 
-Loops along which every output element is distinct are evaluated at once, whatever their
-declared iterator type; the others (reductions) are taken, in this order of preference,
+Loops along which every output element is distinct are evaluated at once, whatever their iterator
+type. The other loops (reductions) are evaluated, in this order of preference,
 
-1. by a contraction, where the body is a sum of products (`contractions`);
-2. by combining halves, where the body combines the output with a value that does not depend on
+1. as a contraction, if the body is a sum of products (`contractions`);
+2. by combining halves, if the body combines the output with a value that does not depend on
    it, by an associative and commutative operation (`reductions`);
 3. one point after the other.
 
-The order of a reduction is not part of an operation's meaning, so 1 and 2 may round floats
-otherwise than 3 would; sums in types narrower than f32 are accumulated in f32.
+The order of a reduction is not part of an operation's semantics, so 1 and 2 may round floats
+differently than 3. Sums in types narrower than f32 are accumulated in f32.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .registry import Routine
 
 
 def run_structured(nest: StructuredView, operands: Sequence[Value], frame: Frame) -> Routine:
-    """Evaluate a structured operation; returns one array per output."""
+    """Evaluate a structured operation and return one array per output."""
     op = nest.operation
     arrays = [np.asarray(operand) for operand in operands]
     inputs = arrays[: len(nest.inputs)]
@@ -61,7 +61,7 @@ def run_structured(nest: StructuredView, operands: Sequence[Value], frame: Frame
 
 
 def distinct_loops(output_maps: Sequence[AffineMap], loops: int) -> tuple[int, ...]:
-    """The loops along which no two points share an element of any output."""
+    """Return the loops along which no two points share an element of any output."""
     kept = set(range(loops))
     for output_map in output_maps:
         parts = [linear(result) for result in output_map.results]
@@ -75,7 +75,7 @@ def _output_view(op: Operation, array: Array, indexing_map: AffineMap, extents: 
 
 
 def check_output_map(op: Operation, indexing_map: AffineMap) -> None:
-    """Raise OperationError for a map that no strided view can follow."""
+    """Raise OperationError if an output map is not linear: no strided view can follow it."""
     if any(linear(result) is None for result in indexing_map.results):
         raise OperationError(op, f"writes at {indexing_map}, which is not a linear map")
 
@@ -88,7 +88,7 @@ def _run_reduction(
     extents: Extents,
     frame: Frame,
 ) -> bool:
-    """Evaluate a body of a known kind of reduction; False if it is none."""
+    """Evaluate a contraction or another known reduction; return False for other bodies."""
     sequential = [loop for loop in range(len(extents)) if loop not in distinct]
     if any(write.shape[loop] != 1 for write in writes for loop in sequential):
         return False
@@ -130,7 +130,7 @@ def _run_sequentially(
 
         values = run_body(plan, arguments, frame, index)
         if len(targets) > 1:
-            # What is yielded for one output may be the other's elements themselves.
+            # A value yielded for one output may be a view of another output, which is overwritten.
             values = [np.array(value) for value in values]
         for target, value in zip(targets, values, strict=True):
             target[...] = value
@@ -143,7 +143,7 @@ def _run_each_point(
     extents: Extents,
     frame: Frame,
 ) -> Routine:
-    """Run a body with regions or calls: one point after the other."""
+    """Run a body with regions or calls, one point after the other."""
     if plan.block is None:
         raise ValueError("a body without a block cannot be run point by point")
     for point in product(*(range(extent) for extent in extents)):

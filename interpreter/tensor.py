@@ -1,4 +1,4 @@
-"""The `tensor` dialect. Tensors are values: inserting returns a new array."""
+"""Execute the `tensor` dialect. Tensors are values: an insertion returns a new array."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ terminates("tensor.yield")
 
 
 def filled_shape(op: Operation, value_type: Attribute, sizes: Sequence[Value]) -> tuple[int, ...]:
-    """The shape of a type with its `?` filled by operands, which must not be negative."""
+    """Return the shape of a type, with dynamic extents from operands. Raises OperationError."""
     rest = iter(sizes)
     shape: list[int] = []
     for extent in static_shape(value_type) or ():
@@ -48,7 +48,7 @@ def filled_shape(op: Operation, value_type: Attribute, sizes: Sequence[Value]) -
         size = next(rest, None)
         if size is None:
             raise OperationError(op, f"needs a size for each ? of {value_type}")
-        # The number of a tensor on a device is asked for here.
+        # Only here is a size fetched that is a tensor on a device.
         number = int(size)
         if number < 0:
             raise OperationError(op, f"has the negative size {number}")
@@ -58,9 +58,9 @@ def filled_shape(op: Operation, value_type: Attribute, sizes: Sequence[Value]) -
 
 
 def check_countable(op: Operation, shape: tuple[int, ...]) -> None:
-    """Raise OperationError for more elements than addresses can tell apart.
+    """Raise OperationError if a shape has more elements than can be addressed.
 
-    Extents of 0 do not count, as in NumPy: parts of such a shape are computed with, too.
+    Extents of 0 are ignored, as in NumPy: parts of such a shape are computed with, too.
     """
     if prod(extent for extent in shape if extent) > MOST_ELEMENTS:
         raise OperationError(
@@ -69,7 +69,7 @@ def check_countable(op: Operation, shape: tuple[int, ...]) -> None:
 
 
 MOST_ELEMENTS = 1 << 58
-"""Of up to 16 bytes each: their bytes can still be counted in 63 bits."""
+"""Maximal number of elements. With up to 16 bytes each, their bytes can be counted in 63 bits."""
 
 
 @impl("flow.tensor.alloca", "flow.tensor.empty", "tensor.empty")
@@ -111,7 +111,7 @@ def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def check_cast(op: Operation, shape: tuple[int, ...]) -> None:
-    """Raise OperationError if a tensor of this shape cannot be seen as the result's type."""
+    """Raise OperationError if a tensor of this shape cannot be cast to the result's type."""
     expected = static_shape(op.results[0].type)
     if expected is not None and not shape_fits(shape, expected):
         raise OperationError(
@@ -147,7 +147,7 @@ def slice_of(
     sizes: Sequence[int],
     strides: Sequence[int],
 ) -> tuple[slice, ...]:
-    """The part of a tensor that offsets, sizes and strides name; it must lie inside."""
+    """Return the slices for offsets, sizes and strides. Raises OperationError if out of bounds."""
     parts: list[slice] = []
     for axis, (extent, offset, size, stride) in enumerate(
         zip(shape, offsets, sizes, strides, strict=True)
@@ -172,7 +172,10 @@ def slice_of(
 def read_slice(
     op: Operation, shape: Sequence[int], groups: Sequence[Sequence[Value]]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Offsets, sizes and strides of a slice; `groups` are the dynamic ones."""
+    """Return the offsets, sizes and strides of a slice; `groups` are the dynamic ones.
+
+    Raises OperationError if their number differs from the rank of `shape`.
+    """
     offsets, sizes, strides = (
         mixed(op, name, dynamic) for name, dynamic in zip(SLICE_LISTS, groups, strict=True)
     )
@@ -192,7 +195,10 @@ def _extract_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Re
 
 
 def kept_axes(op: Operation) -> tuple[int, ...]:
-    """The dimensions of a slice that its result has: its type may drop static extents of 1."""
+    """Return the dimensions of a slice that its result keeps: its type may drop unit dimensions.
+
+    Raises OperationError if the result's shape is not such a reduction.
+    """
     sizes, expected = integers(op, "static_sizes"), static_shape(op.results[0].type) or ()
     kept = kept_dimensions(sizes, expected)
     if kept is None:
@@ -213,7 +219,10 @@ def _insert_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
 def insert_slice(
     op: Operation, source: Value, target: Value, groups: Sequence[Sequence[Value]]
 ) -> Array:
-    """A tensor with a part overwritten; `groups` are the dynamic offsets, sizes, strides."""
+    """Return a copy of a tensor with a slice overwritten; `groups` are the dynamic bounds.
+
+    Raises OperationError if the slice is out of bounds or has another shape.
+    """
     result = np.array(target)
     value = np.asarray(source)
     offsets, sizes, strides = read_slice(op, result.shape, groups)
@@ -224,7 +233,7 @@ def insert_slice(
 
 
 def check_insertion(op: Operation, shape: tuple[int, ...], sizes: tuple[int, ...]) -> None:
-    """Raise OperationError if a tensor does not fill a slice of these sizes."""
+    """Raise OperationError if a tensor of this shape does not fill a slice of these sizes."""
     kept = kept_dimensions(integers(op, "static_sizes"), static_shape(op.operands[0].type) or ())
     if kept is None or shape != tuple(sizes[axis] for axis in kept):
         raise OperationError(
@@ -243,7 +252,7 @@ def _collapse(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 
 
 def collapsed_shape(op: Operation, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a `tensor.collapse_shape`."""
+    """Return the shape of a `tensor.collapse_shape`."""
     groups = integer_lists(op, "reassociation")
     return tuple(prod(shape[axis] for axis in group) for group in groups)
 
@@ -257,7 +266,10 @@ def _expand(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def expanded_shape(
     op: Operation, shape: tuple[int, ...], sizes: Sequence[Value]
 ) -> tuple[int, ...]:
-    """The shape of a `tensor.expand_shape`; `sizes` are those that operands give."""
+    """Return the shape of a `tensor.expand_shape`; `sizes` are its dynamic sizes.
+
+    Raises OperationError if it does not fit the source.
+    """
     given = integers(op, "static_output_shape")
     found = (
         list(mixed(op, "static_output_shape", sizes))
@@ -283,7 +295,10 @@ def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def reshaped(op: Operation, shape: tuple[int, ...], extents: Value) -> tuple[int, ...]:
-    """The shape of a `tensor.reshape`, which an operand gives."""
+    """Return the shape of a `tensor.reshape`.
+
+    Raises OperationError if the element count differs.
+    """
     found = tuple(int(extent) for extent in extents)
     if prod(found) != prod(shape) or any(extent < 0 for extent in found):
         text = "x".join(map(str, found))
@@ -301,7 +316,7 @@ def _concat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def concatenated_shape(
     op: Operation, axis: int, shapes: Sequence[tuple[int, ...]]
 ) -> tuple[int, ...]:
-    """The shape of tensors joined along a dimension; the others must be equal."""
+    """Return the shape of a concatenation. Raises OperationError if other extents differ."""
     first = shapes[0]
     for shape in shapes:
         if shape[:axis] + shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
@@ -316,7 +331,7 @@ def concatenated_shape(
 
 
 def fill_by_body(op: Operation, shape: tuple[int, ...], frame: Frame) -> Routine:
-    """An array whose elements the operation's body computes from their indices."""
+    """Return an array whose elements the operation's body computes from their indices."""
     result = np.empty(shape, dtype_of(op.results[0].type))
     block = op.regions[0].blocks[0]
     plan = frame.device.program.plan(block)
@@ -359,7 +374,7 @@ def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
 def padded_shape(
     op: Operation, shape: tuple[int, ...], before: Sequence[int], after: Sequence[int]
 ) -> tuple[int, ...]:
-    """The shape of a `tensor.pad`."""
+    """Return the shape of a `tensor.pad`. Raises OperationError if an extent is negative."""
     padded = tuple(
         extent + left + right for extent, left, right in zip(shape, before, after, strict=True)
     )
@@ -381,7 +396,7 @@ def _gather(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     order = [*axes, *(axis for axis in range(source.ndim) if axis not in axes)]
     rows = np.transpose(source, order)[picked]
     batch = indices.shape[:-1]
-    # With full rank the gathered dimensions stay as 1; without they are gone.
+    # A full-rank result keeps the gathered dimensions as 1; other results drop them.
     full = tuple(1 if axis in axes else extent for axis, extent in enumerate(source.shape))
     expected = static_shape(op.results[0].type) or ()
     if len(expected) == len(batch) + source.ndim:

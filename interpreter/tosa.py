@@ -1,7 +1,7 @@
-"""The `tosa` dialect: elementwise operations with broadcasting, reductions, products, control.
+"""Execute the `tosa` dialect: elementwise operations, reductions, products, control flow.
 
-Dimensions of extent 1 broadcast. The meaning is that of the TOSA 1.0 specification. Data movement
-and shapes are in `tosa_data`, convolutions and pooling in `tosa_windows`.
+Dimensions of extent 1 broadcast. The semantics are those of the TOSA 1.0 specification. Data
+movement and shapes are in `tosa_data`, convolutions and pooling in `tosa_windows`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _const(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def _sigmoid(value: Array) -> Array:
-    # Each half of the axis is computed where its exponential does not overflow.
+    # Use exp(-|x|), which does not overflow, for both signs.
     power = np.exp(-np.abs(value))
     one = value.dtype.type(1)
     above, below = one / (one + power), power / (one + power)
@@ -96,7 +96,7 @@ def _negate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def saturated(value: Array, width: int, *, to_unsigned: bool = False) -> Array:
-    """Integers, or what is nearest to them of those of a width."""
+    """Clamp integers to the range of a bit width."""
     low, high = (
         (0, (1 << width) - 1) if to_unsigned else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
     )
@@ -172,7 +172,7 @@ def _logical_right_shift(op: Operation, operands: Sequence[Value], frame: Frame)
 
 
 def _ignores_nan(op: Operation) -> bool:
-    """Whether a NaN takes no part in a choice among numbers."""
+    """Return whether minima and maxima ignore NaN."""
     return "IGNORE" in text(op, "nan_mode").upper()
 
 
@@ -188,7 +188,7 @@ def _check_broadcast(op: Operation, operands: Sequence[Value]) -> None:
 
 
 def broadcast_shape(op: Operation, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape of an elementwise operation's result."""
+    """Return the broadcast shape of operands. Raises OperationError if they do not broadcast."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
@@ -197,14 +197,14 @@ def broadcast_shape(op: Operation, shapes: Sequence[tuple[int, ...]]) -> tuple[i
 
 
 def one_element(op: Operation, operands: Sequence[Value], position: int) -> Array:
-    """An operand that stands for one number."""
+    """Return an operand that must have one element as a scalar. Raises OperationError."""
     array = np.asarray(operands[position])
     check_one_element(op, position, array.shape)
     return array.reshape(())
 
 
 def check_one_element(op: Operation, position: int, shape: tuple[int, ...]) -> None:
-    """Raise OperationError if an operand of this shape does not stand for one number."""
+    """Raise OperationError if an operand of this shape does not have exactly one element."""
     if prod(shape) != 1:
         raise OperationError(
             op, f"has operand #{position} of {shape_phrase(shape)}, which must have one element"
@@ -286,7 +286,7 @@ def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if to_width == 1:
         return (np.asarray(value != 0),)
     if from_width is not None:
-        # Booleans are 0 and 1 here, not 0 and -1.
+        # Booleans convert to 0 and 1, not to 0 and -1.
         wide = (unsigned if from_width == 1 or is_unsigned(source) else signed)(value, from_width)
         return (
             (
@@ -297,7 +297,7 @@ def _cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         )
     if to_width is None:
         return (to_float(value, dtype_of(target)),)
-    # To the nearest, ties to even, saturated; NaN becomes 0.
+    # Round to nearest, ties to even, and saturate; NaN becomes 0.
     whole = np.nan_to_num(np.rint(value.astype(np.float64)), posinf=np.inf, neginf=-np.inf)
     limit = 2.0 ** (to_width - 1)
     inside = np.where((whole > -limit) & (whole < limit), whole, 0.0).astype(np.int64)
@@ -337,10 +337,10 @@ def _apply_scale(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
 
 
 def _scaled(op: Operation, value: Array, factor: Array, amount: Array) -> Array:
-    """`value * factor / 2**amount`, rounded."""
+    """Compute `value * factor / 2**amount`, rounded."""
     half = np.int64(1) << (amount - 1)
     if "DOUBLE" in text(op, "rounding_mode").upper():
-        # Another rounding of values that a 32-bit multiplication would have shifted out.
+        # Double rounding: also round the bits that a 32-bit multiplication would have shifted out.
         extra = np.where(value >= 0, 1 << 30, -(1 << 30))
         half = half + np.where(amount > 31, extra, 0)
     return (value * factor + half) >> amount
@@ -351,7 +351,7 @@ def _table(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, table = np.asarray(operands[0]), np.asarray(operands[1])
     if integer_width(op.operands[0].type) == 8:
         return (table[value.astype(np.int64) + 128],)
-    # 16 bits: one of 512 intervals, and how far into it in 128 parts (TOSA 1.0, TABLE).
+    # 16 bits select one of 512 intervals and one of 128 positions in it (TOSA 1.0, TABLE).
     place, fraction = (value.astype(np.int64) >> 7) + 256, value.astype(np.int64) & 127
     base, following = table[place].astype(np.int64), table[place + 1].astype(np.int64)
     return (((base << 7) + (following - base) * fraction).astype(np.int32),)
@@ -386,7 +386,10 @@ def _reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def reduced_shape(op: Operation, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a reduction. No elements have neither a greatest nor a least one."""
+    """Return the shape of a reduction.
+
+    Raises OperationError for a minimum or maximum over no elements.
+    """
     axis = integer(op, "axis")
     if shape[axis] == 0 and operation_name(op) in ("tosa.reduce_max", "tosa.reduce_min"):
         raise OperationError(
@@ -409,7 +412,7 @@ def _argmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, axis = np.asarray(operands[0]), integer(op, "axis")
     value = value.astype(compute_dtype(value.dtype), copy=False)
     if _ignores_nan(op) and value.shape[axis]:
-        # The first place of the largest number; 0 where there is none.
+        # The first index of the largest number; 0 if all are NaN.
         value = value == np.fmax.reduce(value, axis=axis, keepdims=True)
     return (np.argmax(value, axis=axis).astype(dtype_of(op.results[0].type)),)
 
@@ -428,14 +431,17 @@ def _matmul(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def product_shape(op: Operation, left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a product of stacks of matrices."""
+    """Return the shape of a batched matrix product.
+
+    Raises OperationError if operands do not fit.
+    """
     if left[0] != right[0] or left[2] != right[1]:
         raise OperationError(op, f"multiplies {shape_text(left)} by {shape_text(right)}")
     return (*left[:2], right[2])
 
 
 def centred(op: Operation, operands: Sequence[Value], position: int, zero_point: int) -> Array:
-    """An operand minus its zero point, in a type wide enough to accumulate products."""
+    """Subtract the zero point from an operand, in a type wide enough to accumulate products."""
     value = np.asarray(operands[position])
     width = integer_width(op.operands[position].type)
     zero = one_element(op, operands, zero_point) if len(operands) > zero_point else None
@@ -446,7 +452,7 @@ def centred(op: Operation, operands: Sequence[Value], position: int, zero_point:
 
 
 def narrowed(total: Array, result_type: Attribute) -> Array:
-    """An accumulated sum as a value of the result's type."""
+    """Convert an accumulated sum to the result's type."""
     if integer_width(result_type) is not None:
         return wrapped(total, result_type)
     return total.astype(dtype_of(result_type))

@@ -1,4 +1,4 @@
-"""The part of the `tosa` dialect that moves data, and arithmetic on shapes.
+"""Execute the data movement of the `tosa` dialect, and arithmetic on shapes.
 
 A shape (`!tosa.shape<n>`) is held as an array of n int64.
 """
@@ -23,7 +23,7 @@ from .tosa import one_element
 
 
 def numbers(op: Operation, operands: Sequence[Value], position: int, name: str) -> list[int]:
-    """Numbers that are an operand in TOSA 1.0 and were an attribute before."""
+    """Return numbers that are an operand in TOSA 1.0, and an attribute in earlier versions."""
     if len(operands) > position:
         return [int(number) for number in np.asarray(operands[position]).reshape(-1)]
     return list(integers(op, name))
@@ -42,7 +42,10 @@ def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def padded_shape(op: Operation, shape: tuple[int, ...], widths: Sequence[int]) -> tuple[int, ...]:
-    """The shape of a `tosa.pad` by widths before and behind each dimension."""
+    """Return the shape of a `tosa.pad`; `widths` alternates low and high padding.
+
+    Raises OperationError.
+    """
     if len(widths) != 2 * len(shape) or min(widths, default=0) < 0:
         raise OperationError(op, f"pads {shape_text(shape)} by {list(widths)}")
     padded = tuple(
@@ -60,7 +63,10 @@ def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def reshaped(op: Operation, shape: tuple[int, ...], wanted: Sequence[int]) -> tuple[int, ...]:
-    """The shape of a `tosa.reshape`; one extent may be -1, for what is left."""
+    """Return the shape of a `tosa.reshape`; one extent may be -1 (inferred).
+
+    Raises OperationError.
+    """
     rest = prod(extent for extent in wanted if extent != -1)
     found = [prod(shape) // rest if extent == -1 and rest else extent for extent in wanted]
     if prod(found) != prod(shape) or min(found, default=0) < 0:
@@ -85,7 +91,10 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def sliced_shape(
     op: Operation, shape: tuple[int, ...], starts: Sequence[int], sizes: Sequence[int]
 ) -> tuple[int, ...]:
-    """The shape of a `tosa.slice`; a size of -1 is all that is left."""
+    """Return the shape of a `tosa.slice`; a size of -1 extends to the end.
+
+    Raises OperationError if it is out of bounds.
+    """
     if not len(shape) == len(starts) == len(sizes):
         raise OperationError(op, f"slices {len(starts)} dimensions of {shape_text(shape)}")
     found = tuple(
@@ -108,7 +117,7 @@ def _tile(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def tiled_shape(op: Operation, shape: tuple[int, ...], multiples: Sequence[int]) -> tuple[int, ...]:
-    """The shape of a `tosa.tile`."""
+    """Return the shape of a `tosa.tile`. Raises OperationError."""
     if len(multiples) != len(shape) or min(multiples, default=0) < 0:
         raise OperationError(op, f"repeats {shape_text(shape)} by {list(multiples)}")
     tiled = tuple(extent * times for extent, times in zip(shape, multiples, strict=True))
@@ -126,7 +135,10 @@ def _transpose(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 def transposed_shape(
     op: Operation, shape: tuple[int, ...], order: Sequence[int]
 ) -> tuple[int, ...]:
-    """The shape of a `tosa.transpose`."""
+    """Return the shape of a `tosa.transpose`.
+
+    Raises OperationError if `order` is no permutation.
+    """
     if sorted(order) != list(range(len(shape))):
         raise OperationError(op, f"permutes {len(shape)} dimensions by {list(order)}")
     return tuple(shape[axis] for axis in order)

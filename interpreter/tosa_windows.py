@@ -1,5 +1,4 @@
-"""Convolutions, pooling and Fourier transforms of the `tosa` dialect, on views of all windows, and
-the resizing of images."""
+"""Execute convolutions, pooling, Fourier transforms and image resizing of the `tosa` dialect."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from .tosa_data import numbers
 def _windows(
     op: Operation, array: Array, kernel: Sequence[int], filler: float
 ) -> tuple[Array, Array]:
-    """The windows of an NHWC array as N, OH, OW, C, KH, KW, and which elements are not padding.
+    """Return the windows of an NHWC array as N, OH, OW, C, KH, KW, and a mask of unpadded elements.
 
     `array` is padded by `pad` (top, bottom, left, right) with `filler`.
     """
@@ -45,13 +44,16 @@ def _views(
     strides: Sequence[int],
     dilations: Sequence[int],
 ) -> Array:
-    """The windows of an array N, spatial, C as N, windows, C, kernel."""
+    """Return the windows of an array (N, spatial, C) as (N, windows, C, kernel).
+
+    Raises OperationError.
+    """
     reach = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
     counts = [n - size + 1 for n, size in zip(padded.shape[1:-1], reach, strict=True)]
     if min(counts) < 0:
         raise OperationError(op, f"has a window of {reach}, larger than its padded input")
     if 0 in counts:
-        # No window fits, which is fine where none is asked for. NumPy wants room for one.
+        # No window fits, so there are none. NumPy's view needs room for one.
         room = [(0, int(count == 0)) for count in counts]
         padded = np.pad(padded, ((0, 0), *room, (0, 0)))
     axes = tuple(range(1, 1 + len(reach)))
@@ -68,7 +70,7 @@ def _convolution(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     weights = centred(op, operands, 1, 4)
     depthwise = operation_name(op) == "tosa.depthwise_conv2d"
     kernel = weights.shape[:2] if depthwise else weights.shape[1:3]
-    # The input is centred already, so that padding by the zero point is padding by 0.
+    # The input is already centred: padding by the zero point is padding by 0.
     views, _ = _windows(op, source, kernel, 0)
     if depthwise:
         product = np.einsum("nyxcij,ijcm->nyxcm", views, weights, optimize=True)
@@ -104,8 +106,10 @@ def _average_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
 
 
 def _divided(total: Array, counts: Array) -> Array:
-    """Sums by the numbers of their terms, as the specification divides: scaled by a reciprocal of
-    31 bits that is rounded up, so that halves go away from zero."""
+    """Divide sums by the numbers of their terms as the TOSA specification does.
+
+    It scales by a 31-bit reciprocal that is rounded up, so that halves round away from zero.
+    """
     bits = 30 + np.ceil(np.log2(np.maximum(counts, 1))).astype(np.int64)
     factor = (((1 << 30) + 1) << (bits - 30)) // np.maximum(counts, 1)
     return (total * factor + (np.int64(1) << (bits - 1))) >> bits
@@ -169,7 +173,7 @@ def _fourier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     real, imaginary = (np.asarray(operand) for operand in operands)
     number = real + 1j * imaginary
     if flag(op, "inverse"):
-        # Without the division by the number of points, which the operation does not do.
+        # Skip the division by the number of points: the operation does not do it.
         spectrum = np.fft.ifft2(number, axes=(1, 2), norm="forward")
     else:
         spectrum = np.fft.fft2(number, axes=(1, 2))
@@ -178,9 +182,9 @@ def _fourier(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl("tosa.resize")
 def _resize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    """Images sampled at `(position * d + offset) / n`, where the scale is `n / d`.
+    """Sample images at `(position * d + offset) / n`, where the scale is `n / d`.
 
-    Source: the specification of TOSA 1.0, RESIZE.
+    Source: the TOSA 1.0 specification, RESIZE.
     """
     image = np.asarray(operands[0])
     scale, offset = numbers(op, operands, 1, "scale"), numbers(op, operands, 2, "offset")
@@ -189,7 +193,7 @@ def _resize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     columns = _samples(op, image.shape[2], scale[2:], offset[1], border[1])
     if "BILINEAR" not in text(op, "mode").upper():
         return (image[:, rows.nearest][:, :, columns.nearest],)
-    # Four elements are added up, so that narrow floats are rounded once.
+    # Compute narrow floats in f32: the sum of four elements is rounded once.
     is_float = integer_width(op.operands[0].type) is None
     wide = image.astype(np.promote_types(image.dtype, np.float32) if is_float else np.int64)
     total: Array = np.zeros((), wide.dtype)
@@ -202,7 +206,7 @@ def _resize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """Where a dimension is sampled: `delta / parts` of the way from `low` to `high`."""
+    """Sample positions along a dimension: `delta / parts` of the way from `low` to `high`."""
 
     low: Array
     high: Array
@@ -211,11 +215,11 @@ class _Samples:
 
     @property
     def nearest(self) -> Array:
-        """The elements that are nearest, the later one half-way."""
+        """The indices of the nearest elements; ties select the later one."""
         return np.where(2 * self.delta >= self.parts, self.high, self.low)
 
     def weighted(self, dtype: np.dtype[Any]) -> list[tuple[Array, Array]]:
-        """The two neighbours with their weights, which add up to 1, or to `parts` of integers."""
+        """Return both neighbours with weights that sum to 1 (floats) or to `parts` (integers)."""
         whole = np.asarray(self.parts, dtype)
         weights = [whole - self.delta.astype(dtype), self.delta.astype(dtype)]
         if dtype.kind == "f":

@@ -1,7 +1,7 @@
-"""The `util` dialect: globals with state, initializers, functions of host programs.
+"""Execute the `util` dialect: globals with state, initializers, functions of host programs.
 
-A device has globals of its own. They get their values when the first of them is touched: the
-initial values, and then what the module's initializers store, in the order of the text.
+Each device has its own globals. They are initialised at the first access: with their initial
+values, and then by the module's initializers in textual order.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _buffer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 
 def _constant_bytes(op: Operation, value: Attribute) -> Bytes:
-    """The bytes of a constant, or of the parts of one, one after another."""
+    """Return the bytes of a constant; a composite's parts are concatenated."""
     if isinstance(value, CompositeAttr):
         return np.concatenate([_constant_bytes(op, part) for part in value.parts])
     if isinstance(value, StringAttr):
@@ -112,7 +112,7 @@ def _global(op: Operation, name: str, frame: Frame) -> Operation:
 def _initial_value(definition: Operation) -> Value:
     value, value_type = attribute(definition, "initial_value"), required(definition, "type")
     if not holds_numbers(value_type):
-        # A device or another thing that programs only pass around.
+        # A device or another opaque value that programs only pass around.
         return value if value is not None else definition
     if value is None:
         return np.zeros(static_shape(value_type) or (), dtype_of(value_type))
@@ -122,7 +122,7 @@ def _initial_value(definition: Operation) -> Value:
 
 
 def _initialized(frame: Frame) -> Routine:
-    """The values of this device's globals, after all initializers."""
+    """Run all initializers at the first access, and return this device's global values."""
     memory = frame.device.memory
     if _GLOBALS not in memory:
         memory[_GLOBALS] = {}

@@ -1,1 +1,1 @@
-"""Operations, a target and a pass for mesh-opt that live in a package of their own."""
+"""An example of a separate package that adds operations, a target and a pass to mesh-opt."""

@@ -1,4 +1,4 @@
-"""The `acme` dialect. Whoever loads it has all that the package tells mesh-opt."""
+"""The `acme` dialect. Importing this module registers everything the package adds to mesh-opt."""
 
 from xdsl.ir import Dialect
 
@@ -6,6 +6,6 @@ from . import meaning, sharding
 from .operations import AddPositionsOp, RowEnergyOp
 from .target import AcmeLayoutAttr, AcmeSolverAttr
 
-__all__ = ["Acme", "meaning", "sharding"]  # The last two register functions.
+__all__ = ["Acme", "meaning", "sharding"]  # Importing the last two registers functions.
 
 Acme = Dialect("acme", [AddPositionsOp, RowEnergyOp], [AcmeLayoutAttr, AcmeSolverAttr])

@@ -1,4 +1,4 @@
-"""`convert-acme-to-linalg`: behind it the operations are loops like any, with native kernels."""
+"""The pass `convert-acme-to-linalg`: lowers the operations to linalg, which has native kernels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ROW = AffineMapAttr(AffineMap.from_callable(lambda i, j: (i,)))
 def _empty_like(
     source: SSAValue, result_type: TensorType[AnyFloat], rewriter: PatternRewriter
 ) -> SSAValue:
-    """A tensor of the result's type, whose open sizes are those of the source."""
+    """Create a tensor of the result's type, with the dynamic sizes of the source."""
     sizes: list[SSAValue] = []
     for dimension, size in enumerate(result_type.get_shape()):
         if size < 0:
@@ -49,7 +49,7 @@ def _empty_like(
 
 
 class LowerAddPositions(RewritePattern):
-    """One element: its row's number, and an addition."""
+    """Lower to an elementwise `linalg.generic`: add the row's index to each element."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddPositionsOp, rewriter: PatternRewriter) -> None:
@@ -69,7 +69,7 @@ class LowerAddPositions(RewritePattern):
 
 
 class LowerRowEnergy(RewritePattern):
-    """A sum of products along each row, from zero on."""
+    """Lower to a `linalg.generic` that sums products along each row, starting from zero."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: RowEnergyOp, rewriter: PatternRewriter) -> None:
@@ -90,7 +90,7 @@ class LowerRowEnergy(RewritePattern):
 
 @dataclass(frozen=True)
 class ConvertAcmeToLinalgPass(ModulePass):
-    """Lower every operation of the dialect."""
+    """Lower all operations of the dialect to linalg."""
 
     name = "convert-acme-to-linalg"
 

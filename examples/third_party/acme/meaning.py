@@ -1,4 +1,7 @@
-"""What the operations compute: for the interpreter, and in native code until they are lowered."""
+"""NumPy implementations of the operations.
+
+The interpreter uses them, and so does native code until the operations are lowered.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from xdsl.ir import Operation
 
 @impl("acme.add_positions")
 def add_positions(_: Operation, operands: Sequence[Any], frame: Frame) -> Sequence[Any]:
-    """`source[i, j] + first + i`."""
+    """Compute `source[i, j] + first + i`."""
     source, first = operands
     positions = (first + np.arange(len(source))).astype(source.dtype)
     return (source + positions[:, None],)
@@ -20,6 +23,6 @@ def add_positions(_: Operation, operands: Sequence[Any], frame: Frame) -> Sequen
 
 @impl("acme.row_energy")
 def row_energy(_: Operation, operands: Sequence[Any], frame: Frame) -> Sequence[Any]:
-    """The sum of the squares of each row."""
+    """Compute the sum of the squares of each row."""
     (source,) = operands
     return ((source * source).sum(axis=1, dtype=source.dtype),)

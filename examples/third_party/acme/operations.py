@@ -1,4 +1,7 @@
-"""Two operations, with verifiers. They are xDSL's; mesh-opt asks nothing more of them."""
+"""Two operations with verifiers.
+
+They are plain xDSL definitions; mesh-opt requires nothing else.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 
 def float_tensor(value: SSAValue) -> TensorType[AnyFloat]:
-    """The type of a value that a definition below says is a tensor of floats."""
+    """Return the type of a value that its operation defines as a tensor of floats."""
     return cast("TensorType[AnyFloat]", value.type)
 
 
@@ -19,7 +22,7 @@ def float_tensor(value: SSAValue) -> TensorType[AnyFloat]:
 class AddPositionsOp(IRDLOperation):
     """`result[i, j] = source[i, j] + first + i`.
 
-    What an element gets depends on where its row lies in the whole tensor.
+    The value added to an element depends on the position of its row in the global tensor.
     """
 
     name = "acme.add_positions"

@@ -1,4 +1,4 @@
-"""How the operations are split over a grid, and what one device runs of them."""
+"""Sharding rules of the operations, and their partitioning for one device."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .operations import AddPositionsOp, RowEnergyOp, float_tensor
 
 @sharding_rule("acme.row_energy")
 def row_energy_rule(operation: RowEnergyOp) -> FactorRule:
-    """[i, j] -> [i]; a device with a part of a row has a part of the sum."""
+    """Map [i, j] -> [i], where j is a reduction: partial rows give partial sums."""
     rows, columns = (None if n < 0 else n for n in float_tensor(operation.source).get_shape())
     builder = RuleBuilder(operation)
     row, column = builder.factor(rows), builder.reduction(columns, ReductionKind.SUM)
@@ -31,13 +31,13 @@ def row_energy_rule(operation: RowEnergyOp) -> FactorRule:
 
 @sharding_rule("acme.add_positions")
 def add_positions_rule(operation: AddPositionsOp) -> FactorRule | None:
-    """[i, j], first -> [i, j]."""
+    """Map [i, j], first -> [i, j]."""
     return elementwise_rule(operation)
 
 
 @partition("acme.add_positions")
 def add_positions(partitioner: Partitioner, operation: Operation) -> None:
-    """A copy on local operands would count from the first row of the shard."""
+    """Partition with an offset: an unchanged copy would count from the first row of the shard."""
     spread_by_rule(partitioner, operation, _add_local_positions)
 
 

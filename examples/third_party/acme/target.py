@@ -1,7 +1,7 @@
-"""The target: an encoding solver for a machine with square tiles.
+"""An example target: an encoding solver for a machine with square tiles.
 
-`#acme.solver<8>` stores every operand of a contraction in tiles of 8x8. That is all a target needs:
-sizes, variants of executables and relayouts follow from the layout.
+`#acme.solver<8>` stores every operand of a contraction in tiles of 8x8. A target needs nothing
+else: sizes, executable variants and relayouts follow from the layout.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 
 @irdl_attr_definition
 class AcmeLayoutAttr(ParametrizedAttribute, LayoutAttribute):
-    """`<{innerDimsPos = ..., ...}>`: a resolved layout, on its own."""
+    """`<{innerDimsPos = ..., ...}>`: a resolved layout, independent of its solver."""
 
     name = "acme.layout"
     info: DictionaryAttr
@@ -50,7 +50,7 @@ class AcmeLayoutAttr(ParametrizedAttribute, LayoutAttribute):
 
 @irdl_attr_definition
 class AcmeSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
-    """`<tile>`: what an executable target names under `iree.encoding.resolver`."""
+    """`<tile>`: the solver that an executable target names as `iree.encoding.resolver`."""
 
     name = "acme.solver"
     tile: IntAttr
@@ -68,7 +68,7 @@ class AcmeSolverAttr(ParametrizedAttribute, EncodingSolverInterface):
             raise VerifyException(f"expected a positive tile, found {self.tile.data}")
 
     def configured(self, target: DictionaryAttr) -> AcmeSolverAttr:
-        """The target's dictionary may hold what a solver needs; this one needs nothing."""
+        """Return the solver itself: it needs nothing from the target's dictionary."""
         return self
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:

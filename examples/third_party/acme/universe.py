@@ -1,4 +1,4 @@
-"""What the package brings, each loaded when it is first asked for."""
+"""The dialects and passes of the package, each loaded on first use."""
 
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
