@@ -138,7 +138,7 @@ def _rank(value: SSAValue) -> int:
 
 
 def is_unsigned(operation: Operation) -> bool:
-    """Whether `cast = #linalg.type_fn<cast_unsigned>` is set."""
+    """Return whether `cast = #linalg.type_fn<cast_unsigned>` is set."""
     return "cast_unsigned" in str(attribute(operation, "cast") or "")
 
 
