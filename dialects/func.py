@@ -169,9 +169,7 @@ def _verify_call(call: CallOp) -> None:
 
 
 def _call_class() -> type[CallOp]:
-    """Return xDSL's class with a verifier that replaces its trait and looks up the callee
-    faster.
-    """
+    """Return xDSL's class with a verifier that replaces its trait, with a faster callee look-up."""
     definition = replace(CallOp.get_irdl_definition(), traits=traits_def())
 
     def get_irdl_definition(cls: type[CallOp]) -> OpDef:

@@ -119,8 +119,8 @@ class DescriptionAttribute(ParametrizedAttribute):
     """`<key = value, ...>`: an attribute whose parameters are kept as text."""
 
     description: StringAttr | NoneAttr
-    """The text between the brackets; `None` without brackets, as
-    `#iree_gpu.derived_thread_config`.
+    """The text between the brackets; `None` if there are none
+    (`#iree_gpu.derived_thread_config`).
     """
 
     @classmethod

@@ -63,9 +63,7 @@ class TargetAttr(ParametrizedAttribute):
         printer.print_string(f"<{self.description.data}>")
 
     def workgroup(self) -> Workgroup | None:
-        """Return the matrix instructions and the limits of their tiles; `None` if they are
-        incomplete.
-        """
+        """Return the matrix instructions and the limits of their tiles; `None` if incomplete."""
         listed = re.search(r"\bmma = \[(.*?)\]", self.description.data)
         load_bits = self._number("max_load_instruction_bits")
         register_bits = self._number("vgpr_space_bits")
@@ -80,9 +78,7 @@ class TargetAttr(ParametrizedAttribute):
         )
 
     def _number(self, key: str) -> int | None:
-        """Return a positive number of the description; `None` if absent or of more than 9
-        digits.
-        """
+        """Return a positive number of the description; `None` if absent or above 9 digits."""
         found = re.search(rf"\b{key} = ([1-9]\d{{0,8}})\b", self.description.data)
         return None if found is None else int(found[1])
 

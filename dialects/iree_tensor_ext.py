@@ -110,9 +110,7 @@ class FlowDispatchTensorType(DispatchTensor):
 
 
 def static_list(operation: Operation, name: str) -> tuple[int | None, ...]:
-    """Return the offsets, sizes or strides of a load or store; `None` for each that is an
-    operand.
-    """
+    """Return the offsets, sizes or strides of a load or store; `None` for each operand."""
     numbers = number_list(operation.get_attr_or_prop(f"static_{name}"))
     return tuple(None if number == DYNAMIC_INDEX else number for number in numbers)
 

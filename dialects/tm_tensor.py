@@ -192,9 +192,7 @@ def _dimension_map(op: Operation, depth: int, rank: int) -> None:
 
 
 def _windows(window: Sequence[int], depth: int, target: Sequence[int]) -> None:
-    """Check that the trailing dimensions of a target have a window and the leading ones an
-    index.
-    """
+    """Check that trailing dimensions of a target have a window and leading ones an index."""
     if len(window) > len(target):
         raise VerifyException(
             f"expected updates of rank {len(target) + 1} at most, found {len(window) + 1}"

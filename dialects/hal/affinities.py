@@ -272,9 +272,7 @@ class _UnusableSolver(EncodingSolverInterface):
 
 @irdl_attr_definition
 class _IgnoredSolverAttr(ParametrizedAttribute, _UnusableSolver):
-    """Stands for an attribute that is named as a solver but is none; the identity layout is
-    used.
-    """
+    """Stands for an attribute that is named as a solver but is none; uses the identity layout."""
 
     name = "hal.ignored_solver"
     text: StringAttr
@@ -288,9 +286,7 @@ class _IgnoredSolverAttr(ParametrizedAttribute, _UnusableSolver):
 
 @irdl_attr_definition
 class _FailedSolverAttr(ParametrizedAttribute, _UnusableSolver):
-    """Stands for a solver that its target's dictionary cannot configure; every query is an
-    error.
-    """
+    """Stands for a solver that its target's dictionary cannot configure; all queries fail."""
 
     name = "hal.failed_solver"
     text: StringAttr

@@ -108,9 +108,7 @@ class FlagSet(PrintsProperty):
             printer.print_string_literal("|".join(names) or "None")
 
     def fits(self, operation: Operation) -> bool:
-        """Return whether the property consists of these flags and has the type the parser gives
-        it.
-        """
+        """Return whether the property consists of these flags and has the type that is parsed."""
         found = operation.get_attr_or_prop(self.name)
         flags, type_ = FLAGS[self.kind]
         bits = 0

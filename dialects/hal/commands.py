@@ -23,8 +23,9 @@ BINDINGS = Repeated(
     ("binding_buffers", "binding_offsets", "binding_lengths"),
     delimiter=Parser.Delimiter.SQUARE,
 )
-"""`[(%buffer : !hal.buffer)[%offset, %length], ...]`; an index in place of a buffer is a slot of
-the binding table.
+"""`[(%buffer : !hal.buffer)[%offset, %length], ...]`.
+
+An index in place of a buffer is a slot of the binding table.
 """
 
 COMMAND = "<$command_buffer : type($command_buffer)>"

@@ -47,9 +47,7 @@ class ExecutableTargetAttr(FormattedAttribute):
 
 
 class DeviceAttribute(FormattedAttribute):
-    """Base of the initial values of a global of type `!hal.device`; printed with ` :
-    !hal.device`.
-    """
+    """Base of the initial values of globals of type `!hal.device`; printed with that type."""
 
     @property
     def type(self) -> Attribute:

@@ -230,8 +230,10 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
         return tuple(by_role.get(roles.get(loop, Role.BATCH)) for loop in range(loops))
 
     def unresolved_formula(self, tensor: Tensor) -> StorageFormula | None:
-        """Return the size that 2024 allocated for any target: M, N and K rounded to
-        `round_dims_to`.
+        """Return the size that 2024 allocated for any target.
+
+        M, N and K are rounded up to `round_dims_to`. Returns `None` if the encoding has none or is
+        not of a contraction.
         """
         operand = self.contraction_operand()
         roles = None if operand is None else operand.roles()

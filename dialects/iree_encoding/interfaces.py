@@ -145,11 +145,11 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
     def storage_size(
         self, tensor: Tensor, dynamic_sizes: Sequence[SSAValue], builder: Builder
     ) -> SSAValue | int:
-        """Return the storage size of a tensor in bytes: an int if its shape is static, else an
-        index value.
+        """Return the storage size of a tensor in bytes.
 
-        `dynamic_sizes` are the sizes of its dynamic dimensions in order. Raises EncodingError if
-        the target cannot lay the tensor out.
+        It is an int if the shape is static, else a value of type index. `dynamic_sizes` are the
+        sizes of the dynamic dimensions in order. Raises EncodingError if the target cannot lay the
+        tensor out.
         """
         formula = self.storage_formula(tensor)
         if formula.is_static:
@@ -165,16 +165,12 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
         return 0
 
     def inner_tiled(self, tensor: Tensor) -> TiledOperation | None:
-        """Return the tile-level op for the contraction of an encoded tensor; `None` if there is
-        none.
-        """
+        """Return the tile-level op for the contraction of an encoded tensor; `None` if none."""
         del tensor
         return None
 
     def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding | None:
-        """Return one encoding for a tensor that is used with several; `None` for the row-major
-        layout.
-        """
+        """Return one encoding for a tensor that is used with several; `None` for row-major."""
         del encodings
         return None
 
@@ -218,9 +214,7 @@ class TensorEncoding(Attribute, ABC):
         """Return the resolved layouts, one for each target that the device may have; else `()`."""
 
     def unresolved_formula(self, tensor: Tensor) -> StorageFormula | None:
-        """Return the storage size that the encoding implies before it is resolved; `None` if
-        none.
-        """
+        """Return the storage size that the unresolved encoding implies; `None` if none."""
         del tensor
         return None
 

@@ -58,9 +58,7 @@ class NamedOp:
     """`input, input -> output`; `*` stands for all loops of an elementwise op."""
     body: BodyKind
     function: str = ""
-    """The scalar function of the body if it has one, as `append_function` (`bodies.py`) names
-    it.
-    """
+    """The scalar function of the body, if any, by its name in `append_function` (`bodies.py`)."""
     windows: int = 0
     """The number of windows, which is the length of the attributes `strides` and `dilations`."""
     custom_maps: bool = False

@@ -78,9 +78,7 @@ class _PackingOp(SyntaxOperation):
 
     @property
     def outer_permutation(self) -> tuple[int, ...]:
-        """For each outer dimension of the packed tensor its source dimension; empty for
-        identity.
-        """
+        """The source dimension of each outer dimension of the packed tensor; empty for identity."""
         return number_list(self.outer_dims_perm)
 
     @property

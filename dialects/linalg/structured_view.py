@@ -98,9 +98,7 @@ def given_maps(operation: Operation) -> tuple[AffineMap, ...] | None:
 
 
 def iterators_of_output(loops: int, output_map: AffineMap) -> tuple[IteratorType, ...]:
-    """Return iterator types in which the loops that the output's map does not use are
-    reductions.
-    """
+    """Return iterator types in which loops that the output's map does not use are reductions."""
     used = set(output_map.results)
     return tuple(
         IteratorType.PARALLEL if AffineExpr.dimension(loop) in used else IteratorType.REDUCTION

@@ -225,9 +225,7 @@ class ReduceScatterOp(SdyCollective):
 
 @irdl_op_definition
 class DataFlowEdgeOp(SyntaxOperation):
-    """Hold the sharding shared by all sources of a loop or branch value: `sdy.data_flow_edge %t :
-    T`.
-    """
+    """Hold the one sharding of a loop or branch value: `sdy.data_flow_edge %t : T`."""
 
     name = "sdy.data_flow_edge"
 

@@ -131,9 +131,7 @@ class ShardingOp(OnGrid):
 
     @property
     def axes(self) -> tuple[Axes, ...]:
-        """The grid axes that split each dimension; dimensions beyond the end of the list are not
-        split.
-        """
+        """The grid axes that split each dimension; dimensions beyond the list are not split."""
         return self.split_axes.lists()
 
     @property

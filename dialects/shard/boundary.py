@@ -174,9 +174,9 @@ def enclosing_grid(operation: Operation, name: str) -> Grid | None:
 
 
 GRID_ATTRIBUTE = "shard.grid"
-"""Names the grid of which this `hal` device is each process's own.
+"""Attribute of a global: the grid for whose processes its value differs.
 
-It is set on a device, or on the number of a kind of devices.
+The global is a `!hal.device`, the device of this process, or an index, the kind of this process.
 """
 
 

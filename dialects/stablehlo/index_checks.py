@@ -20,9 +20,7 @@ def dimension(operation: Operation) -> None:
 def _starts(
     starts: Shape, vector: int, mapped: Sequence[int], batching: Sequence[int], rank: int
 ) -> list[int]:
-    """Check index vectors and return the batch sizes: the shape without the index vector
-    dimension.
-    """
+    """Check index vectors; return the batch sizes, which is the shape without their dimension."""
     if not 0 <= vector <= len(starts):
         raise VerifyException(f"expected index_vector_dim in [0, {len(starts)}], got {vector}")
     length = starts[vector] if vector < len(starts) else 1
@@ -78,8 +76,9 @@ def gather(operation: Operation) -> None:
 
 
 def scatter(operation: Operation) -> None:
-    """Check that updates are windows of the inputs, one per index vector. Raises
-    VerifyException.
+    """Check that updates are windows of the inputs, one per index vector.
+
+    Raises VerifyException.
     """
     numbers = attribute(operation, "scatter_dimension_numbers")
     if not isinstance(numbers, ScatterAttr):

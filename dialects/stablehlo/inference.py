@@ -79,9 +79,7 @@ def same_elements(operation: Operation) -> None:
 
 
 def distinct(numbers: Sequence[int], rank: int, what: str) -> None:
-    """Check that numbers are distinct dimensions of a tensor of some rank. Raises
-    VerifyException.
-    """
+    """Check that numbers are distinct dimensions of a tensor. Raises VerifyException."""
     for number in numbers:
         if not 0 <= number < rank:
             raise VerifyException(f"expected {what} to be in [0, {rank}), got {number}")
@@ -110,9 +108,7 @@ def elementwise(operation: Operation) -> None:
 
 
 def complex_parts(operation: Operation) -> None:
-    """Check `real`, `imag`, `abs` and `complex`: one side is complex, the other has its part
-    type.
-    """
+    """Check `real`, `imag`, `abs` and `complex`: one side is complex, the other its parts."""
     same_shape(operation)
     source, result = (
         element_type(operation.operand_types[0]),

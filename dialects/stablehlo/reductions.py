@@ -154,8 +154,9 @@ def scattering(operation: Operation) -> None:
 
 
 def sorting(operation: Operation) -> None:
-    """Check that operands and results have one shape, and the comparator. Raises
-    VerifyException.
+    """Check that operands and results have one shape, and the comparator.
+
+    Raises VerifyException.
     """
     count = len(operation.operands)
     if count < 1 or len(operation.results) != count:

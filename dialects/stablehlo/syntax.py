@@ -121,9 +121,7 @@ def _full_signature(definition: OpDef, *names: str) -> Directive:
 
 @directive("types")
 def _short_signature(definition: OpDef, *names: str) -> Directive:
-    """Return the directive `types($a, $result)`: one type if all are equal, else a function
-    type.
-    """
+    """Return the directive `types($a, $result)`: one type if all are equal, or a function type."""
     return _signature(definition, names, True)
 
 

@@ -1,6 +1,4 @@
-"""Windows that slide over a tensor, as the attributes of convolutions and reductions define
-them.
-"""
+"""Windows that slide over a tensor, as attributes of convolutions and reductions define them."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ AsyncBarrierOp = row(
 class AsyncTransferOp(SyntaxOperation):
     """Transfer a resource to another affinity or lifetime.
 
-    The contents stay the same. The op runs at `target_affinity`.
+    The contents stay the same. The affinity of the op is `target_affinity`.
     """
 
     name = "stream.async.transfer"

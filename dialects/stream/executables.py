@@ -88,9 +88,7 @@ class ExportName:
 
 
 class ExecutableExport(SyntaxOperation):
-    """Base of exports: the symbol of a kernel, and its workgroup count as a function of
-    workload.
-    """
+    """Base of exports: the symbol of a kernel, and the workgroup count of a workload."""
 
     sym_visibility = opt_prop_def(StringAttr)
     sym_name = prop_def(StringAttr)

@@ -393,7 +393,7 @@ class TensorStoreOp(TensorOperation):
 
 @irdl_op_definition
 class TensorTraceOp(TensorOperation):
-    """Print tensors in staging memory when the program runs."""
+    """Print tensors that the host can access when the program runs."""
 
     name = "stream.tensor.trace"
     key = prop_def(StringAttr)

@@ -208,9 +208,7 @@ class ReshapeOp(SyntaxOperation):
 def _verify_indexed(
     operation: Operation, whole: SSAValue, indices: SSAValue, part: SSAValue, key: str
 ) -> None:
-    """Check that `part` has the slices of `whole` at `indices`, in a plain or rank-reduced
-    shape.
-    """
+    """Check that `part` has the slices of `whole` at `indices`, rank-reduced or not."""
     require_same_elements(whole, part)
     dimensions = number_list(operation.properties[key])
     shape, index_shape = static_shape(whole), static_shape(indices)

@@ -43,9 +43,7 @@ def _element(value: SSAValue) -> Attribute:
 
 
 def constant_shape(value: SSAValue) -> StaticShape | None:
-    """Return the values of a `!tosa.shape` from `tosa.const_shape`; `None` if they are not
-    constant.
-    """
+    """Return the values of a `!tosa.shape` from `tosa.const_shape`; `None` if not constant."""
     owner = value.owner
     if isinstance(owner, Operation) and owner.name == "tosa.const_shape":
         return number_list(owner.properties.get("values"))
