@@ -33,7 +33,7 @@ _OPTIONS = ("is_associative", "is_reverse", "scan_dim_size")
 
 @irdl_op_definition
 class ScanOp(IRDLOperation):
-    """Apply the body to the slices of `inputs` along a dimension, in order.
+    """Apply the body to the slices of `inputs` along a dimension, one after the other.
 
     The body takes slices and carried values, which begin as `inits`; it returns slices of `outputs`
     and the next carried values. `carries` are the last ones. The verifier compares the types of
