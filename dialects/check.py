@@ -1,4 +1,4 @@
-"""StableHLO's `check` dialect: what a test program expects of its values."""
+"""The `check` dialect of StableHLO: assertions in test programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .stablehlo.syntax import Custom, define
 
 
 def _read_options(parser: Parser, parsed: Parsed) -> None:
-    """Read `, tolerance = 0.1, max_ulp_difference = 3`, all of which may be missing."""
+    """Parse the optional `, tolerance = 0.1, max_ulp_difference = 3`."""
     while parser.parse_optional_punctuation(","):
         position = parser.pos
         word = parser.parse_identifier()
@@ -74,7 +74,10 @@ AgreeOp = define(
     " $how, $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
     pure=False,
 )
-"""Ours, what the others are converted to. `how` is "eq", "almost_eq" or "close"."""
+"""The op to which the others are converted, an extension of this project.
+
+`how` is "eq", "almost_eq" or "close".
+"""
 
 OPERATIONS: list[type[IRDLOperation]] = [
     define("check.expect_eq", "lhs rhs", _TWO, pure=False),

@@ -1,4 +1,7 @@
-"""The `iree_tensor_ext` dialect: what kernels are bound to, as it is spelled today."""
+"""The `iree_tensor_ext` dialect: tensors that kernels are bound to, in the current spelling.
+
+The ops and types of 2024 that have the same meaning, in `flow`, are defined here too.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,7 @@ class DispatchTensor(ParametrizedAttribute, EncodingTypeInterface, ABC):
 
     @property
     def shape(self) -> Shape:
-        """The sizes of the bound tensor, `None` where dynamic; empty for a scalar."""
+        """The sizes of the bound tensor, `None` if dynamic; `()` for a scalar."""
         tensor = self.encoded_tensor()
         return () if tensor is None else shape_of(tensor)
 
@@ -88,7 +91,7 @@ class DispatchTensor(ParametrizedAttribute, EncodingTypeInterface, ABC):
 
 @irdl_attr_definition
 class DispatchTensorType(DispatchTensor):
-    """Today's spelling."""
+    """A tensor that a kernel is bound to, in the current spelling."""
 
     name = "iree_tensor_ext.dispatch.tensor"
     SPELLING: ClassVar[Spelling] = "today"
@@ -98,7 +101,7 @@ class DispatchTensorType(DispatchTensor):
 
 @irdl_attr_definition
 class FlowDispatchTensorType(DispatchTensor):
-    """The spelling of 2024."""
+    """A tensor that a kernel is bound to, in the spelling of 2024."""
 
     name = "flow.dispatch.tensor"
     SPELLING: ClassVar[Spelling] = "2024"
@@ -107,13 +110,13 @@ class FlowDispatchTensorType(DispatchTensor):
 
 
 def static_list(operation: Operation, name: str) -> tuple[int | None, ...]:
-    """The offsets, sizes or strides of a load or store, `None` where an operand says."""
+    """Return the offsets, sizes or strides of a load or store; `None` for each operand."""
     numbers = number_list(operation.get_attr_or_prop(f"static_{name}"))
     return tuple(None if number == DYNAMIC_INDEX else number for number in numbers)
 
 
 class DispatchTensorAccess(SyntaxOperation):
-    """What loads and stores have in common."""
+    """Base of loads and stores."""
 
     offsets = var_operand_def(IndexType())
     sizes = var_operand_def(IndexType())
@@ -125,7 +128,10 @@ class DispatchTensorAccess(SyntaxOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_access(self, bound: Attribute, value: Attribute, sizes: int, what: str) -> None:
-        """Verify that a value fits the part of the dispatch tensor that is read or written."""
+        """Check the indices of a load or store, and the element type of the value.
+
+        Raises VerifyException.
+        """
         if not isinstance(bound, DispatchTensor):
             raise VerifyException(f"{what} expected to be a dispatch tensor, found {bound}")
         if sizes != dynamic_dimensions(bound):
@@ -151,7 +157,10 @@ class DispatchTensorAccess(SyntaxOperation):
 
 
 class DispatchTensorLoad(DispatchTensorAccess):
-    """Read a part of a dispatch tensor. The result may have another encoding than the source."""
+    """Load a slice of a dispatch tensor.
+
+    The result may have another encoding than the source. The verifier rejects a write-only source.
+    """
 
     source = operand_def()
     source_dims = var_operand_def(IndexType())
@@ -174,7 +183,10 @@ class DispatchTensorLoad(DispatchTensorAccess):
 
 
 class DispatchTensorStore(DispatchTensorAccess):
-    """Write a part of a dispatch tensor."""
+    """Store a tensor to a slice of a dispatch tensor.
+
+    The verifier rejects a read-only target.
+    """
 
     value = operand_def(TensorType)
     target = operand_def()
@@ -197,7 +209,7 @@ class DispatchTensorStore(DispatchTensorAccess):
 
 
 class WorkloadOrdinal(SyntaxOperation):
-    """Which number of the workload a value in a kernel is."""
+    """Mark a value in a kernel as the workload operand with this ordinal."""
 
     operand = operand_def(IndexType())
     ordinal = prop_def(IntegerAttr)
@@ -206,7 +218,7 @@ class WorkloadOrdinal(SyntaxOperation):
 
 
 class WorkgroupCount(SyntaxOperation):
-    """How many workgroups a workload needs; decided when the kernel is compiled."""
+    """Return the workgroup count of a workload; it is computed when the kernel is compiled."""
 
     workload = var_operand_def(IndexType())
     x = result_def(IndexType())
@@ -215,19 +227,19 @@ class WorkgroupCount(SyntaxOperation):
     traits = traits_def(Pure())
 
 
-# Today's names
+# Current names
 
 
 @irdl_op_definition
 class DispatchTensorLoadOp(DispatchTensorLoad):
-    """Today's spelling."""
+    """Load a slice of a dispatch tensor, in the current spelling."""
 
     name = "iree_tensor_ext.dispatch.tensor.load"
 
 
 @irdl_op_definition
 class DispatchTensorStoreOp(DispatchTensorStore):
-    """Today's spelling."""
+    """Store a tensor to a slice of a dispatch tensor, in the current spelling."""
 
     name = "iree_tensor_ext.dispatch.tensor.store"
 
@@ -255,21 +267,21 @@ DispatchWorkgroupCountFromSliceOp = row(
 
 @irdl_op_definition
 class FlowDispatchTensorLoadOp(DispatchTensorLoad):
-    """The spelling of 2024."""
+    """Load a slice of a dispatch tensor, in the spelling of 2024."""
 
     name = "flow.dispatch.tensor.load"
 
 
 @irdl_op_definition
 class FlowDispatchTensorStoreOp(DispatchTensorStore):
-    """The spelling of 2024."""
+    """Store a tensor to a slice of a dispatch tensor, in the spelling of 2024."""
 
     name = "flow.dispatch.tensor.store"
 
 
 @irdl_op_definition
 class FlowDispatchWorkloadOrdinalOp(WorkloadOrdinal):
-    """The spelling of 2024."""
+    """Mark a value in a kernel as a workload operand, in the spelling of 2024."""
 
     name = "flow.dispatch.workload.ordinal"
     SYNTAX: ClassVar[Syntax] = " $operand, index($ordinal) attr-dict : type($result)"
@@ -277,7 +289,7 @@ class FlowDispatchWorkloadOrdinalOp(WorkloadOrdinal):
 
 @irdl_op_definition
 class FlowDispatchWorkgroupCountFromSliceOp(WorkgroupCount):
-    """The spelling of 2024: without parentheses."""
+    """Return the workgroup count of a workload, in the spelling of 2024 (without parentheses)."""
 
     name = "flow.dispatch.workgroup_count_from_slice"
     SYNTAX: ClassVar[Syntax] = " $workload attr-dict"

@@ -1,4 +1,4 @@
-"""The operations and attributes of CHLO."""
+"""The ops and attributes of CHLO."""
 
 from __future__ import annotations
 

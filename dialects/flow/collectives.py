@@ -1,4 +1,4 @@
-"""Channels, collectives, functions and parameters of the `flow` dialect: what lies outside."""
+"""Channels, collectives, external functions and parameters of the `flow` dialect."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ChannelType = plain_type("flow.channel", "A group of devices that talk to each o
 
 @irdl_op_definition
 class FuncOp(Function):
-    """A function outside of the program that takes and gives tensors."""
+    """Declare an external function that takes and returns tensors."""
 
     name = "flow.func"
 
@@ -83,7 +83,7 @@ TARGET = f" -> tied($target) shaped($target_dims, $target, $result){END}"
 TYPES = "type($target), type($source), type($channel)"
 ELEMENT = Choice("element_type", COLLECTIVE_ELEMENTS)
 REDUCTION = (" ", Choice("reduction_op", COLLECTIVE_REDUCTIONS, first=1), ",")
-"""The number 0 stands for no reduction."""
+"""The value 0 of the property means no reduction."""
 TIED = Implied("tied_operands", tied_operands([0]))
 SOURCES = "target:tensor target_dims* source:tensor channel:channel"
 PROPERTIES = "element_type:int tied_operands:array?"

@@ -1,4 +1,4 @@
-"""The `flow` dialect: tensors that move between devices, and dispatches on them."""
+"""The `flow` dialect: tensors that are transferred between devices, and dispatches on them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TensorBarrierOp = row(
 
 
 class TensorConversion(SyntaxOperation):
-    """A tensor of another type, with the sizes of dynamic dimensions on both sides."""
+    """Base of ops that convert a tensor to another type, with the dynamic sizes of both."""
 
     operand = operand_def(TensorType)
     operand_dims = var_operand_def(IndexType())
@@ -63,7 +63,10 @@ class TensorConversion(SyntaxOperation):
 
 @irdl_op_definition
 class TensorEncodeOp(TensorConversion):
-    """The same elements in another encoding, or without one."""
+    """Convert a tensor to another encoding, or to none.
+
+    The verifier asks that the types differ only in the encoding.
+    """
 
     name = "flow.tensor.encode"
 
@@ -78,7 +81,10 @@ class TensorEncodeOp(TensorConversion):
 
 @irdl_op_definition
 class TensorReshapeOp(TensorConversion):
-    """The same elements in another shape."""
+    """Reshape a tensor.
+
+    The verifier rejects tensors with an encoding.
+    """
 
     name = "flow.tensor.reshape"
 
@@ -91,7 +97,7 @@ class TensorReshapeOp(TensorConversion):
 
 @irdl_attr_definition
 class NamedParameterAttr(NamedParameter):
-    """Constant contents of a tensor that are kept outside of the program."""
+    """Constant contents of a tensor that are stored outside of the program."""
 
     name = "flow.parameter.named"
     scope: StringAttr | NoneAttr

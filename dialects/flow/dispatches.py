@@ -1,4 +1,4 @@
-"""Dispatches of the `flow` dialect: regions, workgroups, executables and calls of them."""
+"""Dispatches of the `flow` dialect: regions, workgroups, executables and dispatch ops."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ExecutableEndOp(ExecutableEnd):
 
 @irdl_op_definition
 class ExecutableOp(Executable):
-    """A module of kernels of the `flow` dialect."""
+    """A module of kernels with their exports."""
 
     name = "flow.executable"
 
@@ -65,14 +65,17 @@ class ExecutableOp(Executable):
 
 @irdl_op_definition
 class ExecutableExportOp(ExecutableExport):
-    """A kernel of the `flow` dialect."""
+    """Export a function of the executable's module as a kernel that can be dispatched."""
 
     name = "flow.executable.export"
 
 
 @irdl_op_definition
 class DispatchOp(SyntaxOperation):
-    """Run a kernel of an executable."""
+    """Dispatch a kernel of an executable.
+
+    `workload` determines the number of workgroups. Results are new tensors, or tied to operands.
+    """
 
     name = "flow.dispatch"
     workload = var_operand_def(IndexType())
@@ -102,7 +105,7 @@ DispatchTieShapeOp = row(
 
 @dataclass(frozen=True, slots=True)
 class WorkgroupBody:
-    """` = (%a: T, %b: U) {...}`: the kernel of a dispatch that is still in place."""
+    """` = (%a: T, %b: U) {...}`: the inline kernel of a dispatch."""
 
     name: str
 
@@ -127,7 +130,10 @@ class WorkgroupBody:
 
 @irdl_op_definition
 class DispatchWorkgroupsOp(SyntaxOperation):
-    """A kernel in the place where it is dispatched."""
+    """Dispatch an inline kernel.
+
+    The kernel is the region `workgroup_body`, which is isolated from above.
+    """
 
     name = "flow.dispatch.workgroups"
     workload = var_operand_def(IndexType())
@@ -152,7 +158,10 @@ class DispatchWorkgroupsOp(SyntaxOperation):
 
 @irdl_op_definition
 class DispatchRegionOp(SyntaxOperation):
-    """Operations that will be one dispatch."""
+    """Group ops that will form one dispatch.
+
+    The region may use outer values; it returns the results, whose types the verifier compares.
+    """
 
     name = "flow.dispatch.region"
     workload = var_operand_def(IndexType())

@@ -1,4 +1,4 @@
-"""Operations of the `flow` dialect that make, cut and change whole tensors."""
+"""Ops of the `flow` dialect that create, slice and convert whole tensors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PURE = (Pure(),)
 
 @dataclass(frozen=True, slots=True)
 class ElementType:
-    """No text: a value is of the type of a tensor's elements."""
+    """No text: the type of an operand or result is the element type of a tensor."""
 
     element: str
     tensor: str
@@ -35,7 +35,7 @@ class ElementType:
         parsed.types[self.element] = [cast(Tensor, type_).element_type]
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        """Nothing is to be printed."""
+        """Print nothing."""
 
     def verify(self, operation: Operation) -> None:
         names = (self.element, self.tensor)

@@ -1,4 +1,4 @@
-"""Attributes of the `hal` dialect that single operations have: collectives, and objects to link."""
+"""Small attributes of the `hal` dialect: collectives, calling conventions, object files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CollectiveAttr(Collective):
 
 @irdl_attr_definition
 class AbiConventionAttr(WordAttribute[str]):
-    """How a function that callers see waits for its arguments and tells of its results."""
+    """How an exported function waits for its arguments and signals its results."""
 
     name = "hal.abi.convention"
     WORDS = ("synchronous", "coarse_fences")
@@ -39,7 +39,7 @@ class AbiConventionAttr(WordAttribute[str]):
 
 @irdl_attr_definition
 class DescriptorTypeAttr(WordAttribute[str]):
-    """What kind of binding a memref is in."""
+    """The kind of binding that a memref is in."""
 
     name = "hal.descriptor_type"
     WORDS = ("storage_buffer", "uniform_buffer")
@@ -47,7 +47,7 @@ class DescriptorTypeAttr(WordAttribute[str]):
 
 @irdl_attr_definition
 class ExecutableObjectAttr(ParametrizedAttribute):
-    """`<{path = "file.o", data = dense<...>}>`: code that is linked to an executable."""
+    """`<{path = "file.o", data = dense<...>}>`: an object file that is linked to an executable."""
 
     name = "hal.executable.object"
     path: StringAttr | NoneAttr
@@ -82,7 +82,7 @@ class ExecutableObjectAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class ExecutableObjectsAttr(ParametrizedAttribute):
-    """`<{#target = [object, ...], ...}>`: objects by the target that they are for."""
+    """`<{#target = [object, ...], ...}>`: object files by executable target."""
 
     name = "hal.executable.objects"
     targets: ArrayAttr[Attribute]

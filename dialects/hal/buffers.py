@@ -1,4 +1,4 @@
-"""Types and operations of the `hal` dialect at the edge of a program: what callers pass."""
+"""Types and ops of the `hal` dialect at the boundary of a program: imports and exports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WORD = re.compile(r"[a-zA-Z_][\w$.]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Keyword(PrintsProperty):
-    """A word out of a list, kept as a string property; left out, the property is absent."""
+    """A keyword stored as a string property; for the default keyword the property is absent."""
 
     name: str
     default: str
@@ -95,7 +95,7 @@ BufferViewAssertOp = row(
     "buffer_view:view element_type:i32 encoding_type:i32 shape* | message:str",
     (
         "<$buffer_view : type($buffer_view)> message($message) shape([$shape]) type(",
-        # A format of its own, since `type($element_type)` is the type of an operand.
+        # `type($element_type)` would mean the type of an operand, so the format is split here.
         "$element_type) encoding($encoding_type) attr-dict-with-keyword",
     ),
     doc="Fail unless a buffer view has a shape and an element type.",
@@ -104,9 +104,9 @@ BufferViewAssertOp = row(
 
 @dataclass(frozen=True, slots=True)
 class ImportType(PrintsProperty):
-    """The type that a tensor is imported as or exported from: often that of the value itself.
+    """The type that a tensor is imported from or exported as, often the type of the value itself.
 
-    Written ` as T` before the types where it differs from the value's.
+    It is written first; ` as T` with the type of the value follows if that differs.
     """
 
     name: str
@@ -132,7 +132,11 @@ class ImportType(PrintsProperty):
 
 @irdl_op_definition
 class TensorImportOp(SyntaxOperation):
-    """The tensor in a buffer that a caller passed."""
+    """Import a buffer or buffer view that a caller passes as a tensor.
+
+    `target_encoding` is the type of the tensor in the buffer. With `wait_fence` the contents are
+    available when the fence is signalled; `consume` passes ownership to the program.
+    """
 
     name = "hal.tensor.import"
     source = operand_def(HELD)
@@ -157,7 +161,10 @@ class TensorImportOp(SyntaxOperation):
 
 @irdl_op_definition
 class TensorExportOp(SyntaxOperation):
-    """A tensor as a buffer for the caller."""
+    """Export a tensor as a buffer or buffer view for the caller.
+
+    `source_encoding` is the type that the tensor has in the buffer.
+    """
 
     name = "hal.tensor.export"
     source = operand_def(TensorType)

@@ -1,4 +1,4 @@
-"""Executables of the `hal` dialect: kernels for several targets, and how they are found."""
+"""Executables of the `hal` dialect: kernels compiled for several targets, and their look-up."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ INDEX = IndexType()
 DEVICE_TYPE = DeviceType()
 
 
-# Executables and what they are made of
+# Executables and their parts
 
 
 @irdl_op_definition
@@ -78,7 +78,7 @@ class ExecutableSourceEndOp(ExecutableEnd):
 
 @irdl_op_definition
 class ExecutableOp(Executable):
-    """Kernels in one variant or more, of which a device takes the first that fits."""
+    """An executable with one or more variants; a device loads the first that it supports."""
 
     name = "hal.executable"
     lazy = opt_prop_def(UnitAttr)
@@ -92,7 +92,10 @@ class ExecutableOp(Executable):
 
 @irdl_op_definition
 class ExecutableVariantOp(Executable):
-    """The kernels of an executable for one target."""
+    """The kernels of an executable for one target.
+
+    `objects` lists object files that are linked to it.
+    """
 
     name = "hal.executable.variant"
     target = prop_def(ExecutableTargetAttr)
@@ -109,7 +112,7 @@ class ExecutableVariantOp(Executable):
 
 @irdl_op_definition
 class ExecutableSourceOp(Executable):
-    """Kernels that are written for targets that are not chosen yet."""
+    """The kernels of an executable before targets are chosen."""
 
     name = "hal.executable.source"
     objects = opt_prop_def(ExecutableObjectsAttr)
@@ -136,14 +139,14 @@ ExecutableBinaryOp = row(
 
 
 def parse_arguments(parser: Parser) -> list[Parser.Argument]:
-    """`(%a: T, ...)`: the arguments of a region that follows."""
+    """Parse `(%a: T, ...)`, the arguments of the region that follows."""
     return parser.parse_comma_separated_list(
         parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=True)
     )
 
 
 def print_arguments(printer: Printer, region: Region) -> None:
-    """The inverse of `parse_arguments`."""
+    """Print the arguments of a region: the inverse of `parse_arguments`."""
     with printer.in_parens():
         printer.print_list(region.block.args, printer.print_block_argument)
 
@@ -183,12 +186,12 @@ class Condition:
 
 
 def verify_truth(region: Region) -> None:
-    """Verify that a region gives a truth value. Raises VerifyException."""
+    """Check that a region returns a single i1. Raises VerifyException."""
     verify_returned(region, [i1], "target condition region must return a single i1 result")
 
 
 def parse_truth(parser: Parser) -> Region:
-    """`(%a: T, ...) -> i1 {...}`."""
+    """Parse a region with arguments that returns an i1: `(%a: T, ...) -> i1 {...}`."""
     arguments = parse_arguments(parser)
     parser.parse_punctuation("->")
     position = parser.pos
@@ -198,7 +201,7 @@ def parse_truth(parser: Parser) -> Region:
 
 
 def print_truth(printer: Printer, region: Region) -> None:
-    """The inverse of `parse_truth`."""
+    """Print a region that returns an i1: the inverse of `parse_truth`."""
     print_arguments(printer, region)
     printer.print_string(" -> i1 ")
     printer.print_region(region, print_entry_block_args=False)
@@ -206,7 +209,11 @@ def print_truth(printer: Printer, region: Region) -> None:
 
 @irdl_op_definition
 class ExecutableExportOp(SyntaxOperation):
-    """A kernel that can be dispatched, what it is given, and how many workgroups it needs."""
+    """Export a kernel with its pipeline layout and the workgroup count of a workload.
+
+    The verifier asks for a condition region and a `condition_fallback`, or neither; a condition
+    returns an i1.
+    """
 
     name = "hal.executable.export"
     sym_visibility = opt_prop_def(StringAttr)
@@ -234,7 +241,7 @@ class ExecutableExportOp(SyntaxOperation):
 
 @dataclass(eq=False)
 class FunctionBody:
-    """`(%a: T) -> (R, S)`, what stands `between`, and a region: a function without a name."""
+    """`(%a: T) -> (R, S)`, the pieces `between`, and a region: a function without a name."""
 
     between: Pieces = ()
 
@@ -283,7 +290,7 @@ class FunctionBody:
 
 
 class Keys:
-    """` as "key"` or ` as ("key", "other")`: the names of constants."""
+    """` as "key"` or ` as ("key", "other")`: the keys of constants."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("keys",)
 
@@ -307,7 +314,7 @@ class Keys:
 
 
 def _verify_condition(condition: Operation) -> None:
-    """Verify that a condition is one: of a device, and a truth value."""
+    """Check that a condition takes a device and returns an i1. Raises VerifyException."""
     function_type = cast(FunctionType, condition.properties["function_type"])
     if function_type.inputs.data != (DEVICE_TYPE,):
         raise VerifyException(f"expected one argument, {DEVICE_TYPE}")
@@ -327,7 +334,10 @@ ExecutableConditionOp = row(
 
 @irdl_op_definition
 class ExecutableConstantBlockOp(SyntaxOperation):
-    """Constants that are known once the device is."""
+    """Compute constants of an executable when it is loaded on a device.
+
+    The body takes the device or nothing, and returns one value for each key.
+    """
 
     name = "hal.executable.constant.block"
     function_type = prop_def(FunctionType)
@@ -346,7 +356,7 @@ class ExecutableConstantBlockOp(SyntaxOperation):
             raise VerifyException(f"{results} constants, but {len(self.keys)} keys")
 
 
-# Kernels from outside
+# Kernels from object files
 
 
 class ExternalTargets:
@@ -413,7 +423,12 @@ class ExternalTargets:
 
 @irdl_op_definition
 class DispatchExternOp(SyntaxOperation):
-    """Run a kernel that is linked from objects."""
+    """Dispatch a kernel that is linked from object files.
+
+    `targets`, `target_objects` and `target_ordinals` give the files for each target and the ordinal
+    of the kernel in them; a target may have a condition region. The verifier asks for equally many
+    of each.
+    """
 
     name = "hal.dispatch.extern"
     export_name = prop_def(StringAttr)

@@ -1,4 +1,4 @@
-"""Operations on what a program holds of the machine: devices, their memory, and points of time."""
+"""Ops on the runtime objects of a program: allocators, buffers, channels, devices and fences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of the `hal` dialect: what a program holds of the machine that it runs on."""
+"""Types of the `hal` dialect: the runtime objects that a program holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meshes of `sdy`, and what a sharding may say on one."""
+"""The op `sdy.mesh`, and the verification of shardings against meshes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .attributes import Mesh, MeshAttr, TensorSharding
 
 
 def mesh_of(operation: Operation, sharding: TensorSharding) -> Mesh | None:
-    """The mesh that a sharding names, looked up from an operation outwards."""
+    """Return the mesh of a sharding, looked up from an op outwards; `None` if undefined."""
     if isinstance(sharding.mesh, Mesh):
         return sharding.mesh
     current: Operation | None = operation
@@ -30,7 +30,7 @@ def mesh_of(operation: Operation, sharding: TensorSharding) -> Mesh | None:
 
 
 def verify_sharding(operation: Operation, sharding: TensorSharding, value_type: Attribute) -> None:
-    """Raise `VerifyException` if a value of this type cannot lie so."""
+    """Check that a value of a type can have a sharding. Raises VerifyException."""
     mesh = mesh_of(operation, sharding)
     if mesh is None:
         raise VerifyException(f"unknown mesh: @{sharding.mesh}")
@@ -41,7 +41,10 @@ def verify_sharding(operation: Operation, sharding: TensorSharding, value_type: 
 
 @irdl_op_definition
 class MeshOp(SyntaxOperation):
-    """A mesh of devices with named axes."""
+    """Define a mesh of devices with named axes.
+
+    The verifier checks the names and sizes of the axes and the device ids.
+    """
 
     name = "sdy.mesh"
 
@@ -63,5 +66,5 @@ class MeshOp(SyntaxOperation):
 
 
 def shape_of(value_type: Attribute) -> tuple[int, ...]:
-    """The shape of a tensor type, `()` for others."""
+    """Return the shape of a tensor type; `()` for other types."""
     return tuple(value_type.get_shape()) if isinstance(value_type, ShapedType) else ()

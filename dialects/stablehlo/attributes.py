@@ -18,7 +18,7 @@ from ...ir.syntax.words import OpaqueWordAttribute, WordAttribute
 
 
 def word_attribute(name: str, *words: str) -> type[OpaqueWordAttribute]:
-    """The attribute `#dialect<name WORD>` of one of some words, for `dialect.name`."""
+    """Return the class of the keyword attribute `#dialect<name WORD>` called `dialect.name`."""
     dialect, _, short = name.partition(".")
     class_name = "".join(word.capitalize() for word in short.split("_")) + "Attr"
     members = {
@@ -64,7 +64,7 @@ FieldValue = int | float | bool | str | tuple[int, ...] | Attribute | tuple[Attr
 
 
 def read_integers(parser: AttrParser) -> tuple[int, ...]:
-    """Read `[0, 1]`."""
+    """Parse `[0, 1]`."""
     return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
 
 
@@ -85,7 +85,7 @@ def _float(parser: AttrParser) -> float:
 
 
 def _sub_axis(parser: AttrParser) -> tuple[int, ...]:
-    """Read `(1)2`."""
+    """Parse `(1)2`."""
     with parser.in_parens():
         first = _integer(parser)
     return first, _integer(parser)
@@ -107,35 +107,35 @@ Read = Callable[[AttrParser], FieldValue]
 
 
 class StructAttribute(Data[tuple[tuple[str, FieldValue], ...]]):
-    """Base of the attributes that are named numbers, lists and words.
+    """Base of the attributes with named fields: integers, lists, strings and nested attributes.
 
     A field that is left out has the default of its kind: 0, or an empty list.
     """
 
     FIELDS: ClassVar[dict[str, Read]]
     ALWAYS: ClassVar[tuple[str, ...]] = ()
-    """Fields that are printed even where they have the default value."""
+    """Fields that are printed even if they have the default value."""
 
     @classmethod
     def of(cls, **values: FieldValue) -> Self:
-        """The attribute with these fields."""
+        """Return the attribute with these fields."""
         return cls(tuple((name, values[name]) for name in cls.FIELDS if name in values))
 
     def integers(self, name: str) -> tuple[int, ...]:
-        """A list of numbers."""
+        """Return a list of integers; empty if the field is left out."""
         return cast("tuple[int, ...]", dict(self.data).get(name, ()))
 
     def integer(self, name: str) -> int:
-        """A number."""
+        """Return an integer; 0 if the field is left out."""
         return cast(int, dict(self.data).get(name, 0))
 
     def field(self, name: str) -> FieldValue | None:
-        """A field of any kind, `None` if it was left out."""
+        """Return a field of any kind; `None` if it is left out."""
         return dict(self.data).get(name)
 
     @classmethod
     def parse_fields(cls, parser: AttrParser) -> Self:
-        """Read `<a = 1, b = [2]>`."""
+        """Parse `<a = 1, b = [2]>`."""
         found: dict[str, FieldValue] = {}
 
         def reader(name: str, read: Read) -> Callable[[AttrParser], Attribute]:
@@ -318,6 +318,6 @@ class ReplicaGroupMeshAxesAttr(StructAttribute):
     FIELDS: ClassVar[dict[str, Read]] = {"mesh": _attribute, "axes": _attributes}
 
     def mesh(self) -> MeshAttr | SymbolRefAttr | None:
-        """The mesh, or the symbol that names it."""
+        """Return the mesh or the symbol that refers to it; `None` if there is neither."""
         found = self.field("mesh")
         return found if isinstance(found, MeshAttr | SymbolRefAttr) else None

@@ -23,7 +23,7 @@ from .syntax import Custom, define, string
 
 @irdl_op_definition
 class ReturnOp(SyntaxOperation):
-    """What a region gives."""
+    """Terminate a region and return its values."""
 
     name = "stablehlo.return"
 
@@ -38,7 +38,7 @@ class ReturnOp(SyntaxOperation):
 
 
 class WhileSyntax(IRDLOperation):
-    """The form of `stablehlo.while`, by hand: both regions share the names in the header."""
+    """The custom syntax of `stablehlo.while`: both regions use the argument names of the header."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -71,7 +71,7 @@ class WhileSyntax(IRDLOperation):
     def print(self, printer: Printer) -> None:
         condition, body = self.regions
         block = condition.block
-        # The names of the condition's arguments stand for the body's as well.
+        # The body's arguments are printed with the names of the condition's arguments.
         print_bindings(printer, block.args, self.operands)
         if self.operands:
             printer.print_string(" : ")
@@ -159,7 +159,7 @@ def _write_name(printer: Printer, operation: Operation) -> None:
 
 
 class _ListSyntax(IRDLOperation):
-    """`%a, %b : t, u`, and `()` for nothing: the operands, which are the results as well."""
+    """`%a, %b : t, u`, or `()` for nothing: operands and results have the same types."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -189,7 +189,7 @@ class _ListSyntax(IRDLOperation):
 
 
 class _OneTypeSyntax(IRDLOperation):
-    """`%a, %b : t`: the type of the result, which says those of the operands."""
+    """`%a, %b : t`: the type of the result, which implies the types of the operands."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -256,4 +256,4 @@ OPERATIONS: list[type[IRDLOperation]] = [
     ),
     define("stablehlo.create_token", "-> output", " attr-dict : type($output)"),
 ]
-"""The operations of this file."""
+"""The op classes of this module."""

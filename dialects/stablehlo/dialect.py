@@ -1,4 +1,4 @@
-"""The StableHLO dialect as a whole."""
+"""The complete StableHLO dialect."""
 
 from __future__ import annotations
 

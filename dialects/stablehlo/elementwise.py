@@ -1,4 +1,4 @@
-"""StableHLO's operations that work element by element, and constants."""
+"""StableHLO's elementwise ops and constants."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CHANGING = frozenset(
     f"stablehlo.{name}"
     for name in "abs convert imag is_finite real uniform_quantize uniform_dequantize".split()
 )
-"""Operations whose result has other elements than their operands."""
+"""The ops whose result may have another element type than the operand."""
 
 
 def _verifier(name: str) -> Verifier:
@@ -114,7 +114,10 @@ OTHERS = [
 
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
-    """A tensor that is written in the program."""
+    """A constant tensor.
+
+    The type of the value is the type of the result, or for quantised results their storage type.
+    """
 
     name = "stablehlo.constant"
 
@@ -123,11 +126,11 @@ class ConstantOp(IRDLOperation):
 
     traits = traits_def(Pure(), ConstantLike())
 
-    # By hand: the type of the result is that of the attribute.
+    # Custom parser: the result has the type of the attribute.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         if parser.parse_optional_punctuation("("):
-            # The form for quantised constants, whose attribute has another type.
+            # The syntax of quantised constants, whose attribute differs in type from the result.
             parser.parse_punctuation(")")
             attributes = dict[str, Attribute]()
             if parser.parse_optional_punctuation("<"):

@@ -1,4 +1,4 @@
-"""Checks of gather, scatter and dimensions that attributes name."""
+"""Verifiers of gather, scatter and the dimension attributes of ops."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .inference import Shape, distinct, require_shape, shape
 
 
 def dimension(operation: Operation) -> None:
-    """`dimension` is one of the operand's."""
+    """Check that `dimension` is a dimension of the operand. Raises VerifyException."""
     distinct([integer(operation, "dimension")], len(shape(operation, 0)), "the dimension")
 
 
 def _starts(
     starts: Shape, vector: int, mapped: Sequence[int], batching: Sequence[int], rank: int
 ) -> list[int]:
-    """Check index vectors; returns the sizes of the batch, one index vector each."""
+    """Check index vectors; return the batch sizes, which is the shape without their dimension."""
     if not 0 <= vector <= len(starts):
         raise VerifyException(f"expected index_vector_dim in [0, {len(starts)}], got {vector}")
     length = starts[vector] if vector < len(starts) else 1
@@ -36,7 +36,10 @@ def _starts(
 
 
 def gather(operation: Operation) -> None:
-    """Slices of these sizes lie in the operand, and make up the result."""
+    """Check that slices fit the operand and that the result consists of them.
+
+    Raises VerifyException.
+    """
     numbers = attribute(operation, "dimension_numbers")
     if not isinstance(numbers, GatherAttr):
         raise VerifyException(f"expected #stablehlo.gather<...>, got {numbers}")
@@ -73,7 +76,10 @@ def gather(operation: Operation) -> None:
 
 
 def scatter(operation: Operation) -> None:
-    """Updates are windows of the inputs, one for each index vector."""
+    """Check that updates are windows of the inputs, one per index vector.
+
+    Raises VerifyException.
+    """
     numbers = attribute(operation, "scatter_dimension_numbers")
     if not isinstance(numbers, ScatterAttr):
         raise VerifyException(f"expected #stablehlo.scatter<...>, got {numbers}")

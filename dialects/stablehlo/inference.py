@@ -1,4 +1,7 @@
-"""What shapes StableHLO's operations give, and the errors where a type disagrees."""
+"""Shape inference for StableHLO's ops, and the verifiers that compare types with it.
+
+The verifiers raise VerifyException.
+"""
 
 from __future__ import annotations
 
@@ -21,30 +24,30 @@ from ...ir.tensor_types import shape_text, shapes_agree
 from ..quant import quantization
 
 Shape = tuple[int, ...]
-"""Sizes, negative where they are open."""
+"""The size of each dimension, negative if it is dynamic."""
 
 Inference = Callable[[Operation], Shape]
 
 
 def tensor(value_type: Attribute, what: str) -> TensorType[Any]:
-    """A tensor type. Raises VerifyException for anything else."""
+    """Return a type as a tensor type. Raises VerifyException for other types."""
     if not isinstance(value_type, TensorType):
         raise VerifyException(f"expected {what} to be a ranked tensor, got '{value_type}'")
     return cast("TensorType[Any]", value_type)
 
 
 def shape(operation: Operation, index: int) -> Shape:
-    """The shape of an operand."""
+    """Return the shape of an operand. Raises VerifyException if it is no tensor."""
     return tuple(tensor(operation.operand_types[index], f"operand {index}").get_shape())
 
 
 def result_shape(operation: Operation, index: int = 0) -> Shape:
-    """The shape of a result."""
+    """Return the shape of a result. Raises VerifyException if it is no tensor."""
     return tuple(tensor(operation.result_types[index], f"result {index}").get_shape())
 
 
 def require_shape(operation: Operation, expected: Sequence[int], index: int = 0) -> None:
-    """Raise VerifyException if a result cannot have this shape."""
+    """Check that a result can have a shape. Raises VerifyException."""
     found = result_shape(operation, index)
     if not shapes_agree(tuple(expected), found):
         raise VerifyException(
@@ -54,7 +57,10 @@ def require_shape(operation: Operation, expected: Sequence[int], index: int = 0)
 
 
 def inferred(infer: Inference) -> Callable[[Operation], None]:
-    """A verifier: the result's shape is the inferred one, its elements those of operand 0."""
+    """Return a verifier that compares the result's shape with an inferred one.
+
+    It also checks that the result has the element type of operand 0.
+    """
 
     def verify(operation: Operation) -> None:
         require_shape(operation, infer(operation))
@@ -64,7 +70,7 @@ def inferred(infer: Inference) -> Callable[[Operation], None]:
 
 
 def same_elements(operation: Operation) -> None:
-    """The first operand and the result have the same elements."""
+    """Check that the first operand and the result have the same element type."""
     source, result = (
         element_type(value) for value in (operation.operand_types[0], operation.result_types[0])
     )
@@ -73,7 +79,7 @@ def same_elements(operation: Operation) -> None:
 
 
 def distinct(numbers: Sequence[int], rank: int, what: str) -> None:
-    """Raise VerifyException unless numbers are different dimensions of a rank."""
+    """Check that numbers are distinct dimensions of a tensor. Raises VerifyException."""
     for number in numbers:
         if not 0 <= number < rank:
             raise VerifyException(f"expected {what} to be in [0, {rank}), got {number}")
@@ -85,13 +91,13 @@ def distinct(numbers: Sequence[int], rank: int, what: str) -> None:
 
 
 def same_shape(operation: Operation) -> None:
-    """All operands and results have one shape."""
+    """Check that all operands and the result have the same shape."""
     for index in range(len(operation.operands)):
         require_shape(operation, shape(operation, index))
 
 
 def elementwise(operation: Operation) -> None:
-    """All operands and results have one shape and one kind of elements."""
+    """Check that all operands and results have the same shape and element type."""
     same_shape(operation)
     kinds = [element_type(each) for each in (*operation.operand_types, *operation.result_types)]
     if any(quantization(kind) for kind in kinds):
@@ -102,7 +108,7 @@ def elementwise(operation: Operation) -> None:
 
 
 def complex_parts(operation: Operation) -> None:
-    """`real`, `imag`, `abs` and `complex`: a complex type on one side, its parts on the other."""
+    """Check `real`, `imag`, `abs` and `complex`: one side is complex, the other its parts."""
     same_shape(operation)
     source, result = (
         element_type(operation.operand_types[0]),
@@ -119,7 +125,7 @@ def complex_parts(operation: Operation) -> None:
 
 
 def comparison(operation: Operation) -> None:
-    """Two equal types, and truth values as result."""
+    """Check that operands have one type and the result has the same shape with elements i1."""
     same_shape(operation)
     first, second = (element_type(each) for each in operation.operand_types)
     if first != second and not quantization(first):
@@ -129,7 +135,7 @@ def comparison(operation: Operation) -> None:
 
 
 def selection(operation: Operation) -> None:
-    """A predicate of rank 0 or of the same shape as the two others."""
+    """Check that the predicate has rank 0 or the shape of the two values."""
     predicate = shape(operation, 0)
     if element_type(operation.operand_types[0]) != IntegerType(1):
         raise VerifyException(f"expected a predicate of i1, got {operation.operand_types[0]}")
@@ -143,7 +149,7 @@ def selection(operation: Operation) -> None:
 
 
 def clamping(operation: Operation) -> None:
-    """Limits of rank 0 or of the operand's shape."""
+    """Check that the limits have rank 0 or the shape of the operand."""
     require_shape(operation, shape(operation, 1))
     for index in (0, 2):
         if limits := shape(operation, index):
@@ -151,7 +157,7 @@ def clamping(operation: Operation) -> None:
 
 
 def constant(operation: Operation) -> None:
-    """A dense attribute, or a resource, of the result's type or of its stored numbers."""
+    """Check that the value has the type of the result, or its storage type if it is quantised."""
     value, result = attribute(operation, "value"), operation.result_types[0]
     if not isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr):
         raise VerifyException(f"expected a dense constant, got {value}")
@@ -167,7 +173,7 @@ def constant(operation: Operation) -> None:
 
 
 def broadcasting(operation: Operation) -> None:
-    """`broadcast_in_dim`: each dimension goes to one of the result, of its size or from 1."""
+    """Check `broadcast_in_dim`: each dimension maps to one of the result of its size, or is 1."""
     source, target = shape(operation, 0), result_shape(operation)
     places = number_list(attribute(operation, "broadcast_dimensions"))
     if len(places) != len(source):
@@ -186,7 +192,7 @@ def broadcasting(operation: Operation) -> None:
 
 
 def transposed(operation: Operation) -> Shape:
-    """The sizes in another order."""
+    """Infer the permuted shape."""
     source = shape(operation, 0)
     order = number_list(attribute(operation, "permutation"))
     if sorted(order) != list(range(len(source))):
@@ -197,7 +203,7 @@ def transposed(operation: Operation) -> Shape:
 
 
 def reshaping(operation: Operation) -> None:
-    """As many elements as before."""
+    """Check that the result has as many elements as the operand."""
     source, result = shape(operation, 0), result_shape(operation)
     if min((*source, *result), default=0) >= 0 and _count(source) != _count(result):
         raise VerifyException(
@@ -215,7 +221,7 @@ def _count(sizes: Shape) -> int:
 
 
 def sliced(operation: Operation) -> Shape:
-    """What lies between start and limit, stride by stride."""
+    """Infer the shape of a strided slice, and check that it lies in the operand."""
     source = shape(operation, 0)
     starts, limits, strides = (
         number_list(attribute(operation, name))
@@ -234,7 +240,7 @@ def sliced(operation: Operation) -> Shape:
 
 
 def padded(operation: Operation) -> Shape:
-    """The sizes with what lies before, between and behind the elements."""
+    """Infer the shape with low, high and interior padding."""
     source = shape(operation, 0)
     low, high, interior = (
         number_list(attribute(operation, f"{name}"))
@@ -257,7 +263,7 @@ def padded(operation: Operation) -> Shape:
 
 
 def concatenated(operation: Operation) -> Shape:
-    """The sum of the sizes along the dimension; all others are the same."""
+    """Infer the concatenated shape, and check that the other dimensions agree."""
     if not operation.operands:
         raise VerifyException("expected at least one operand")
     dimension, sizes = integer(operation, "dimension"), list(shape(operation, 0))
@@ -276,7 +282,7 @@ def concatenated(operation: Operation) -> Shape:
 
 
 def reversed_(operation: Operation) -> Shape:
-    """The operand's shape."""
+    """Infer the shape of the operand, and check the reversed dimensions."""
     distinct(
         number_list(attribute(operation, "dimensions")), len(shape(operation, 0)), "dimensions"
     )
@@ -284,13 +290,13 @@ def reversed_(operation: Operation) -> Shape:
 
 
 def iota(operation: Operation) -> None:
-    """A dimension of the result."""
+    """Check that `iota_dimension` is a dimension of the result."""
     rank = len(result_shape(operation))
     distinct([integer(operation, "iota_dimension")], rank, "the dimension")
 
 
 def dynamic_slice(operation: Operation) -> Shape:
-    """The sizes that the attribute gives, none larger than the operand's."""
+    """Infer the shape from `slice_sizes`, and check that it fits the operand."""
     sizes = number_list(attribute(operation, "slice_sizes"))
     source = shape(operation, 0)
     if len(sizes) != len(source) or len(operation.operands) != len(source) + 1:
@@ -302,7 +308,7 @@ def dynamic_slice(operation: Operation) -> Shape:
 
 
 def dynamic_update(operation: Operation) -> Shape:
-    """The operand's shape; the update fits into it."""
+    """Infer the shape of the operand, and check that the update fits."""
     source, update = shape(operation, 0), shape(operation, 1)
     if len(update) != len(source) or len(operation.operands) != len(source) + 2:
         raise VerifyException(f"expected an update of rank {len(source)}, and as many indices")
@@ -316,7 +322,7 @@ def dynamic_update(operation: Operation) -> Shape:
 
 
 def dot_product(operation: Operation) -> None:
-    """Batch dimensions, then those of each side that are left."""
+    """Check the shape of `dot_general`: batch dimensions, then the free ones of lhs and of rhs."""
     from .attributes import DotAttr
 
     numbers = attribute(operation, "dot_dimension_numbers")
@@ -344,7 +350,7 @@ def dot_product(operation: Operation) -> None:
 
 
 def reduction(operation: Operation) -> None:
-    """Every input has an initial value, and the result all but the reduced dimensions."""
+    """Check that each input has an initial value and a result without the reduced dimensions."""
     half = len(operation.operands) // 2
     if half == 0 or len(operation.operands) != 2 * half or len(operation.results) != half:
         raise VerifyException("expected as many initial values and results as inputs")
@@ -360,7 +366,7 @@ def reduction(operation: Operation) -> None:
 
 
 def body_arguments(operation: Operation, count: int, results: int) -> None:
-    """Check how many arguments the body of an operation has, and what it returns."""
+    """Check the number of arguments of an op's body and of the values it returns."""
     block = operation.regions[0].blocks.first
     last = None if block is None else block.last_op
     if block is None or last is None or last.name != "stablehlo.return":
@@ -374,7 +380,7 @@ def body_arguments(operation: Operation, count: int, results: int) -> None:
 
 
 def windowed(operation: Operation) -> None:
-    """One number for each dimension in all that describes a window."""
+    """Check that each window attribute has one number, or pair, for each dimension."""
     rank = len(shape(operation, 0))
     for name in ("window_dimensions", "window_strides", "base_dilations", "window_dilations"):
         found = attribute(operation, name)
@@ -388,5 +394,5 @@ def windowed(operation: Operation) -> None:
 
 
 def real(element: Attribute) -> bool:
-    """Whether elements are integers or floats."""
+    """Return whether elements are integers or floats."""
     return isinstance(element, IntegerType | AnyFloat)

@@ -1,4 +1,4 @@
-"""StableHLO's contractions, transforms and random numbers."""
+"""StableHLO's contractions, convolutions, transforms and random numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PRECISION = WordList("precision", "precision_config", PrecisionAttr)
 
 
 def _read_pair(parser: Parser) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Read `= [0] x [1]`."""
+    """Parse `= [0] x [1]`."""
     parser.parse_punctuation("=")
     first = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
     parser.parse_keyword("x")
@@ -172,7 +172,7 @@ _CONVOLUTION = Custom(
     lambda operation: isinstance(attribute(operation, "dimension_numbers"), ConvAttr),
 )
 
-# Both forms are read; jaxlib prints and reads the generic one alone.
+# Both forms are parsed; jaxlib prints and parses only the generic one.
 _DYNAMIC_CONVOLUTION = Custom(
     _read_dimensions, _write_dimensions, ("dimension_numbers",), lambda operation: False
 )
@@ -184,7 +184,7 @@ _CONVOLUTION_ATTRIBUTES = (
 
 
 def convolution(operation: Operation) -> None:
-    """Check that all sizes fit. Raises VerifyException."""
+    """Check the shape of a convolution. Raises VerifyException."""
     from .windows import convolution_shape
 
     inference.require_shape(operation, convolution_shape(operation))
@@ -286,4 +286,4 @@ OPERATIONS = [
         "epsilon feature_index",
     ),
 ]
-"""The operations of this file."""
+"""The op classes of this module."""

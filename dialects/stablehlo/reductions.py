@@ -1,4 +1,4 @@
-"""StableHLO's operations with a body that combines elements."""
+"""StableHLO's ops with a body that combines elements."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .syntax import define
 _COMPACT = frozenset(
     f"stablehlo.{name}" for name in "add multiply maximum minimum and or xor".split()
 )
-"""Operations that a compact reduction may apply."""
+"""The ops that a compact reduction may apply."""
 
 
 class ReduceSyntax(IRDLOperation):
-    """The two forms of `stablehlo.reduce`, by hand: pairs of operands, pairs of arguments."""
+    """The two custom forms of `stablehlo.reduce`: with pairs of arguments, or `applies`."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -94,7 +94,7 @@ class ReduceSyntax(IRDLOperation):
         printer.print_region(self.regions[0], print_entry_block_args=False)
 
     def prints_generically(self) -> bool:
-        """Whether the syntax would lose something of this operation."""
+        """Return whether the custom syntax cannot represent the op."""
         half = len(self.operands) // 2
         block = self.regions[0].blocks.first
         return not half or block is None or len(block.args) != 2 * half
@@ -125,7 +125,7 @@ def _compact_region(parser: Parser, name: str, scalar: Attribute, position: int)
 
 
 def _applied(operation: Operation) -> str | None:
-    """The operation that a compact form names; `None` if the body is more than that."""
+    """Return the op that the compact form names; `None` if the body is anything else."""
     block = operation.regions[0].blocks.first
     if len(operation.operands) != 2 or block is None:
         return None
@@ -145,7 +145,7 @@ def _applied(operation: Operation) -> str | None:
 
 
 def scattering(operation: Operation) -> None:
-    """Inputs, indices, updates, and a body over pairs of elements. Raises VerifyException."""
+    """Check inputs, indices, updates and the body of a scatter. Raises VerifyException."""
     count = (len(operation.operands) - 1) // 2
     if count < 1 or len(operation.operands) != 2 * count + 1 or len(operation.results) != count:
         raise inference.VerifyException("expected as many updates and results as inputs")
@@ -154,7 +154,10 @@ def scattering(operation: Operation) -> None:
 
 
 def sorting(operation: Operation) -> None:
-    """Operands and results of one shape, and a body that compares. Raises VerifyException."""
+    """Check that operands and results have one shape, and the comparator.
+
+    Raises VerifyException.
+    """
     count = len(operation.operands)
     if count < 1 or len(operation.results) != count:
         raise inference.VerifyException("expected as many results as operands")
@@ -171,7 +174,7 @@ def sorting(operation: Operation) -> None:
 
 
 def window_reduction(operation: Operation) -> None:
-    """One result for each window. Raises VerifyException."""
+    """Check that the results have one element per window. Raises VerifyException."""
     from .windows import reduction_windows
 
     count = len(operation.operands) // 2
@@ -187,7 +190,7 @@ def window_reduction(operation: Operation) -> None:
 
 
 def selecting(operation: Operation) -> None:
-    """The operand's shape, from one source element for each window. Raises VerifyException."""
+    """Check that the source has one element per window of the operand. Raises VerifyException."""
     from .windows import reduction_windows
 
     inference.windowed(operation)
@@ -234,4 +237,4 @@ OPERATIONS: list[type[IRDLOperation]] = [
     ),
     define("stablehlo.map", "inputs* -> result | dimensions | computation"),
 ]
-"""The operations of this file."""
+"""The op classes of this module."""

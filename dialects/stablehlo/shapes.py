@@ -1,4 +1,4 @@
-"""StableHLO's operations that move elements, with known and with computed shapes."""
+"""StableHLO's ops that move elements, with static or with computed shapes."""
 
 from __future__ import annotations
 
@@ -186,4 +186,4 @@ OPERATIONS = [
     ),
     define("stablehlo.torch_index_select", "operand index -> result | dim batch_dims"),
 ]
-"""The operations of this file."""
+"""The op classes of this module."""

@@ -1,4 +1,4 @@
-"""What StableHLO says of dimensions of convolutions and of open sizes, and its types."""
+"""StableHLO's types, the dimension numbers of convolutions, and bounds of dynamic sizes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...ir.dialect_extension import plain_type
 # Dimensions of convolutions ----------------------------------------------------------------------
 
 Places = tuple[str | int, ...]
-"""What each dimension is: a letter, or a number of a spatial dimension."""
+"""The role of each dimension: a letter, or the number of a spatial dimension."""
 
 
 def _places(parser: AttrParser) -> Places:
@@ -38,7 +38,7 @@ class ConvAttr(Data[tuple[Places, Places, Places]]):
 
     @classmethod
     def parse_places(cls, parser: AttrParser) -> tuple[Places, Places, Places]:
-        """Read the text without the angle brackets."""
+        """Parse the text without the angle brackets."""
         first = _places(parser)
         parser.parse_keyword("x")
         second = _places(parser)
@@ -51,7 +51,7 @@ class ConvAttr(Data[tuple[Places, Places, Places]]):
             return cls.parse_places(parser)
 
     def text(self) -> str:
-        """The text without the angle brackets."""
+        """Return the text without the angle brackets."""
         first, second, third = (f"[{', '.join(map(str, each))}]" for each in self.data)
         return f"{first}x{second}->{third}"
 
@@ -59,7 +59,10 @@ class ConvAttr(Data[tuple[Places, Places, Places]]):
         printer.print_string(f"<{self.text()}>")
 
     def positions(self, which: int, letters: str) -> tuple[int, ...]:
-        """Where the letters are, then the spatial dimensions in order. Raises ValueError."""
+        """Return the positions of `letters`, then those of the spatial dimensions in order.
+
+        `which` selects input, kernel or output. Raises ValueError if a letter is missing.
+        """
         places = self.data[which]
         spatial = sorted(place for place in places if isinstance(place, int))
         return tuple(places.index(each) for each in (*letters, *spatial))
@@ -67,7 +70,7 @@ class ConvAttr(Data[tuple[Places, Places, Places]]):
 
 @irdl_attr_definition
 class BoundsAttr(Data[tuple[int | None, ...]]):
-    """`#stablehlo.bounds<3, ?>`: how large the open sizes of a type may be."""
+    """`#stablehlo.bounds<3, ?>`: upper bounds of the dynamic sizes of a type."""
 
     name = "stablehlo.bounds"
 
@@ -84,12 +87,12 @@ class BoundsAttr(Data[tuple[int | None, ...]]):
 
 @irdl_attr_definition
 class TypeExtensionsAttr(Data[tuple[int | None, ...]]):
-    """`#stablehlo.type_extensions<bounds = [3, ?]>`: the older spelling, read as a `BoundsAttr`."""
+    """`#stablehlo.type_extensions<bounds = [3, ?]>`: the older spelling of `BoundsAttr`."""
 
     name = "stablehlo.type_extensions"
 
     def __new__(cls, data: tuple[int | None, ...]) -> Any:
-        """The same attribute: types that are spelled in both ways are equal."""
+        """Return a `BoundsAttr`, so that types in both spellings are equal."""
         return BoundsAttr(data)
 
     @classmethod
@@ -125,7 +128,7 @@ TokenType = plain_type("stablehlo.token", "`!stablehlo.token`: what orders side 
 
 @irdl_attr_definition
 class FutureType(ParametrizedAttribute, TypeAttribute):
-    """`!stablehlo.future<T>`: values that an asynchronous operation will have computed."""
+    """`!stablehlo.future<T>`: the results of an asynchronous op."""
 
     name = "stablehlo.future"
 

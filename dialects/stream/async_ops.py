@@ -1,6 +1,6 @@
-"""Asynchronous operations of the `stream` dialect: bytes in resources, without tensor types.
+"""Asynchronous ops of the `stream` dialect, on resources as bytes, without tensor types.
 
-What is verified beyond the types of operands is in the directives of `SYNTAX`
+Everything that is verified apart from operand types is in the directives of `SYNTAX`
 (`dispatch_syntax.py`, `regions.py`, `ir/syntax/resource_directives.py`).
 """
 
@@ -39,7 +39,7 @@ TIMEPOINT = TimepointType()
 
 
 class PlacedOperation(SyntaxOperation):
-    """An asynchronous operation that runs somewhere."""
+    """Base of the asynchronous ops with an affinity."""
 
     affinity = opt_prop_def(Attribute)
     traits = traits_def(AffinityOpInterface())
@@ -150,7 +150,10 @@ AsyncBarrierOp = row(
 
 @irdl_op_definition
 class AsyncTransferOp(SyntaxOperation):
-    """The same bytes on another device, or with another lifetime."""
+    """Transfer a resource to another affinity or lifetime.
+
+    The contents stay the same. The affinity of the op is `target_affinity`.
+    """
 
     name = "stream.async.transfer"
     source = operand_def(ResourceType)
@@ -188,7 +191,12 @@ AsyncStoreOp = row(
 
 @irdl_op_definition
 class AsyncDispatchOp(PlacedOperation):
-    """Run a kernel on ranges of resources."""
+    """Dispatch a kernel on ranges of resources.
+
+    `resource_operands` holds resources and primitive values; every resource has a size and a range
+    given by offset, end and length. Results are new resources, or tied to operands that the kernel
+    updates in place. If there are several entry points, they are alternatives.
+    """
 
     name = "stream.async.dispatch"
     workload = var_operand_def(INDEX)
@@ -221,7 +229,11 @@ class AsyncDispatchOp(PlacedOperation):
 
 @irdl_op_definition
 class AsyncExecuteOp(PlacedOperation):
-    """Operations that wait for each other's results and for a timepoint."""
+    """Execute ops asynchronously once a timepoint is reached.
+
+    The region sees only the captured resources and yields the results; `result_timepoint` is
+    reached when all its ops have completed.
+    """
 
     name = "stream.async.execute"
     resource_operands = var_operand_def(ResourceType)
@@ -243,7 +255,10 @@ class AsyncExecuteOp(PlacedOperation):
 
 @irdl_op_definition
 class AsyncConcurrentOp(PlacedOperation):
-    """Operations that run at the same time."""
+    """Execute ops that may run concurrently.
+
+    The region sees only the captured resources and yields the results.
+    """
 
     name = "stream.async.concurrent"
     resource_operands = var_operand_def(ResourceType)

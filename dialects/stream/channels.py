@@ -1,4 +1,4 @@
-"""Channels of the `stream` dialect: groups of devices, and what they do with elements together."""
+"""Channels of the `stream` dialect: groups of devices and the collectives between them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .types import CollectiveAttr
 class Partner:
     """` source(%rank)`, ` target(%rank)`, `source_target_pair(%ranks)`, or nothing.
 
-    Which word it is follows from what the collective does.
+    The kind of the collective determines the keyword.
     """
 
     operand: str

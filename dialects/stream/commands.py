@@ -1,6 +1,6 @@
-"""Commands of the `stream` dialect: what devices do, in which order, to which bytes.
+"""Commands of the `stream` dialect: ordered work of devices on ranges of resources.
 
-What is verified beyond the types of operands is in the directives of `SYNTAX`
+Everything that is verified apart from operand types is in the directives of `SYNTAX`
 (`dispatch_syntax.py`, `regions.py`, `ir/syntax/resource_directives.py`).
 """
 
@@ -78,7 +78,11 @@ CmdCopyOp = row(
 
 @irdl_op_definition
 class CmdDispatchOp(SyntaxOperation):
-    """Run a kernel on ranges of resources."""
+    """Dispatch a kernel on ranges of resources, with scalar uniform operands.
+
+    The verifier asks that the numbers of resources and the types of uniform operands match the
+    arguments of the exported function.
+    """
 
     name = "stream.cmd.dispatch"
     workload = var_operand_def(INDEX)
@@ -118,7 +122,11 @@ class CmdDispatchOp(SyntaxOperation):
 
 @irdl_op_definition
 class CmdExecuteOp(PlacedOperation):
-    """Run commands once a timepoint is reached."""
+    """Execute commands once a timepoint is reached.
+
+    The region sees only the captured resources; `result_timepoint` is reached when the commands
+    have completed.
+    """
 
     name = "stream.cmd.execute"
     resource_operands = var_operand_def(ResourceType)

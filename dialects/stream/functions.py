@@ -1,4 +1,4 @@
-"""Functions outside of the program that `stream` calls, with resources as they are passed."""
+"""External functions that `stream` ops call, and the calls, with resources as operands."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ INDEX = IndexType()
 
 @irdl_op_definition
 class AsyncFuncOp(Function):
-    """A function that asynchronous operations call."""
+    """Declare an external function that `stream.async.call` calls."""
 
     name = "stream.async.func"
 
 
 @irdl_op_definition
 class CmdFuncOp(Function):
-    """A function that commands call. A resource `%a[%n for %m]` comes with a range of it."""
+    """Declare an external function that `stream.cmd.call` calls.
+
+    A resource argument `%a[%n for %m]` stands for three: the resource, an offset and a length.
+    """
 
     name = "stream.cmd.func"
 
@@ -80,7 +83,7 @@ class CmdFuncOp(Function):
         return bool(self.body.blocks) or not fits or super().prints_generically()
 
     def _starts(self) -> list[int]:
-        """The indices of arguments without those that are ranges of resources."""
+        """Return the indices of the arguments without the offsets and lengths of resources."""
         types = self.function_type.inputs.data
         starts: list[int] = []
         index = 0

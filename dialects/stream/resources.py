@@ -1,4 +1,4 @@
-"""Resources of the `stream` dialect as storage: their bytes, their parts, and files."""
+"""Resources of the `stream` dialect as storage: allocation, subviews, and files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ AWAIT = Optional((" await(", Operand("await_timepoint"), ") =>"), "await_timepoi
 
 @dataclass(frozen=True, slots=True)
 class AwaitOrColon:
-    """` await(%tp) =>`, or ` :` if there is nothing to wait for."""
+    """` await(%tp) =>`, or ` :` if there is no timepoint to await."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         AWAIT.parse(parser, parsed)
@@ -59,7 +59,7 @@ class AwaitOrColon:
 
 @irdl_op_definition
 class ResourceAllocaOp(PlacedOperation):
-    """Storage that lives until it is given back, from a timepoint on."""
+    """Allocate transient storage, available from `result_timepoint` until it is deallocated."""
 
     name = "stream.resource.alloca"
     storage_size = operand_def(INDEX)
@@ -107,7 +107,7 @@ ResourceSubviewOp = row(
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """`[0, 2] = %size, ...`: lifetimes, and the bytes that are needed for each."""
+    """`[0, 2] = %size, ...`: the lifetime interval of each slice and its size in bytes."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("lifetime_intervals",)
 
@@ -145,7 +145,11 @@ class Slices:
 
 @irdl_op_definition
 class ResourcePackOp(PlacedOperation):
-    """Offsets for slices of one storage, which may overlap where their lifetimes do not."""
+    """Assign offsets in one allocation to slices.
+
+    Slices may overlap if their lifetime intervals do not. `total_length` is the size of the
+    allocation in bytes.
+    """
 
     name = "stream.resource.pack"
     offset = opt_operand_def(INDEX)

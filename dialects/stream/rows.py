@@ -1,4 +1,4 @@
-"""What rows of the `stream` dialect share: short names of its types, and where operations run."""
+"""Declarations shared by the rows of `stream` ops: short names of types, the affinity trait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of resources, devices and storage, and operations that IREE's tests are made of."""
+"""Ops on resources, devices and storage of rare use, and ops for the tests of IREE."""
 
 from __future__ import annotations
 

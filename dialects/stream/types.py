@@ -25,7 +25,7 @@ from ...sharding.collectives import (
 
 
 class NamedParameter(ParametrizedAttribute):
-    """`<"scope"::"key", {...}> : T`: constant contents that are kept outside of the program."""
+    """`<"scope"::"key", {...}> : T`: constant contents stored outside of the program."""
 
     scope: StringAttr | NoneAttr
     key: StringAttr
@@ -60,7 +60,7 @@ class NamedParameter(ParametrizedAttribute):
 
 
 class Collective(ParametrizedAttribute):
-    """`<all_reduce with sum : f32>`: what devices do with elements together."""
+    """`<all_reduce with sum : f32>`: the kind, reduction and element type of a collective."""
 
     ELEMENTS: ClassVar[tuple[str, ...]]
     kind: StringAttr
@@ -93,7 +93,7 @@ COLLECTIVE_ELEMENTS = (
     *("si8", "ui8", "si16", "ui16", "si32", "ui32", "si64", "ui64"),
     *("f16", "f32", "f64", "bf16"),
 )
-"""Element types in the order of the numbers that stand for them."""
+"""Element types in the order of the integers that encode them."""
 
 
 @irdl_attr_definition
@@ -108,7 +108,7 @@ class CollectiveAttr(Collective):
 
 
 LIFETIMES = ("*", "external", "staging", "transient", "variable", "constant")
-"""How long the bytes of a resource live; `*` is not known yet."""
+"""The lifetimes of a resource; `*` is not known yet."""
 
 
 @irdl_attr_definition
@@ -142,7 +142,7 @@ ChannelType = plain_type("stream.channel", "A group of devices that talk to each
 
 @irdl_attr_definition
 class ImmediateTimepointAttr(ParametrizedAttribute):
-    """`#stream.timepoint<immediate> : !stream.timepoint`: the point that is always reached."""
+    """`#stream.timepoint<immediate> : !stream.timepoint`: a timepoint that is already reached."""
 
     name = "stream.timepoint"
     type: Attribute
@@ -165,7 +165,7 @@ FileType = plain_type("stream.file", "A file that resources are read from and wr
 
 @irdl_attr_definition
 class NamedParameterAttr(NamedParameter):
-    """Constant contents of a resource that are kept outside of the program."""
+    """Constant contents of a resource that are stored outside of the program."""
 
     name = "stream.parameter.named"
     scope: StringAttr | NoneAttr

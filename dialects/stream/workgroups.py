@@ -1,4 +1,4 @@
-"""What a kernel asks about its workgroup, in the `flow`, `stream` and `hal` dialects alike."""
+"""Workgroup ids, counts and sizes in kernels, for the `flow`, `stream` and `hal` dialects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def _verify(operation: Operation) -> None:
 
 
 def _numbers(prefix: str, *, bounded: bool = False) -> dict[str, type[RowOperation]]:
-    """Numbers about workgroups along one dimension, which may be known to be at most a bound."""
+    """Return the classes of the ops on workgroups along one dimension, by name.
+
+    With `bounded` they have the attribute `upper_bound`.
+    """
     row = Rows(prefix, {})
     bound = "( upper_bound index($upper_bound))?" if bounded else ""
     return {
@@ -44,7 +47,7 @@ def _numbers(prefix: str, *, bounded: bool = False) -> dict[str, type[RowOperati
 
 
 OF_STREAM = _numbers("stream.dispatch.workgroup")
-"""Those of `stream`, by their names."""
+"""The ops of `stream` by name."""
 
 ROWS = (
     *_numbers("flow.dispatch.workgroup").values(),

@@ -1,6 +1,6 @@
-"""What the operations of tensor require of shapes, and xDSL's own verifiers do not ask.
+"""Verifiers of tensor ops for rules that xDSL's verifiers do not check.
 
-Messages are MLIR's where it checks the same.
+Messages are MLIR's for a check that MLIR has too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...ir.verification import check
 
 
 def require_same_elements(left: SSAValue, right: SSAValue) -> None:
-    """Raise `VerifyException` unless two tensors have elements of one type."""
+    """Check that two tensors have one element type. Raises VerifyException."""
     if element_type(left.type) != element_type(right.type):
         raise VerifyException(
             f"expected element type to be '{element_type(left.type)}', found "
@@ -27,7 +27,10 @@ def require_same_elements(left: SSAValue, right: SSAValue) -> None:
 
 
 def check_slice(operation: Operation, whole: SSAValue, part: SSAValue) -> None:
-    """Check static offsets, sizes and strides of a slice `part` of `whole`."""
+    """Check the static offsets, sizes and strides of a slice `part` of `whole`.
+
+    Raises VerifyException.
+    """
     require_same_elements(whole, part)
     shape = static_shape(whole)
     offsets, sizes, strides = (number_list(operation.properties[name]) for name in SLICE_LISTS)
@@ -110,7 +113,7 @@ def _from_elements(operation: Operation) -> None:
 
 @check("bufferization.alloc_tensor", "tensor.empty")
 def _dynamic_sizes(operation: Operation) -> None:
-    """One operand for each dynamic size of the result, unless a source gives them."""
+    """Check that there is one operand per dynamic size of the result, or none beside a source."""
     if operation.name == "bufferization.alloc_tensor":
         segments = number_list(operation.properties.get("operandSegmentSizes"))
         given, has_source = segments[0], segments[1] > 0
@@ -135,7 +138,7 @@ def _cast(operation: Operation) -> None:
 
 @check("tensor.collapse_shape", "tensor.expand_shape")
 def _reassociation(operation: Operation) -> None:
-    """Each group's sizes multiply to the collapsed size."""
+    """Check that the sizes of each group multiply to the collapsed size."""
     collapsed, expanded = operation.results[0], operation.operands[0]
     if operation.name == "tensor.expand_shape":
         collapsed, expanded = expanded, collapsed

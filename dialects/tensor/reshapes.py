@@ -45,7 +45,7 @@ from .checks import require_same_elements
 
 @dataclass(frozen=True, slots=True)
 class Reassociation:
-    """`[[0, 1], [2]]`: lists of integers without their types."""
+    """`[[0, 1], [2]]`: lists of integers, printed without their types."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("reassociation",)
 
@@ -67,14 +67,14 @@ class Reassociation:
 
 
 def reassociation_attribute(groups: Sequence[Sequence[int]]) -> ArrayAttr[Attribute]:
-    """Groups of dimensions as operations hold them."""
+    """Return groups of dimensions as the attribute `reassociation`."""
     return ArrayAttr([ArrayAttr([IntegerAttr(each, i64) for each in group]) for group in groups])
 
 
 def collapse_shape(
     source: SSAValue, groups: Sequence[Sequence[int]], result_type: Attribute
 ) -> CollapseShapeOp:
-    """`tensor.collapse_shape`: each group of dimensions becomes one."""
+    """Return a `tensor.collapse_shape` that merges each group of dimensions into one."""
     return CollapseShapeOp.create(
         operands=[source],
         result_types=[result_type],
@@ -84,7 +84,11 @@ def collapse_shape(
 
 @irdl_op_definition
 class ExpandShapeOp(SyntaxOperation):
-    """A tensor each of whose dimensions is split into several."""
+    """Split each dimension of a tensor into a group of dimensions.
+
+    The verifier compares the output shape with the result type; a group with a dynamic size needs a
+    dynamic source dimension.
+    """
 
     name = "tensor.expand_shape"
 
@@ -139,7 +143,7 @@ class ExpandShapeOp(SyntaxOperation):
         self._verify_dynamic_dimensions()
 
     def _verify_dynamic_dimensions(self) -> None:
-        """Verify that a dimension is dynamic just where one of its parts is."""
+        """Check that a source dimension is dynamic if a dimension of its group is."""
         source, shape = static_shape(self.src), static_shape(self.result)
         groups = cast(Sequence[ArrayAttr[IntegerAttr[IndexType]]], self.reassociation.data)
         for dimension, group in enumerate(groups):
@@ -153,7 +157,10 @@ class ExpandShapeOp(SyntaxOperation):
 
 @irdl_op_definition
 class ReshapeOp(SyntaxOperation):
-    """The elements of a tensor in the shape that another tensor holds."""
+    """Reshape a tensor to a shape that is given as a tensor of rank 1.
+
+    Element types and, if static, the numbers of elements must agree.
+    """
 
     name = "tensor.reshape"
 
@@ -201,7 +208,7 @@ class ReshapeOp(SyntaxOperation):
 def _verify_indexed(
     operation: Operation, whole: SSAValue, indices: SSAValue, part: SSAValue, key: str
 ) -> None:
-    """Check that `part` has the slices of `whole` that `indices` name."""
+    """Check that `part` has the slices of `whole` at `indices`, rank-reduced or not."""
     require_same_elements(whole, part)
     dimensions = number_list(operation.properties[key])
     shape, index_shape = static_shape(whole), static_shape(indices)
@@ -232,7 +239,12 @@ def _verify_indexed(
 
 @irdl_op_definition
 class GatherOp(SyntaxOperation):
-    """Slices of a tensor, one for each list of indices."""
+    """Gather slices of a tensor, one for each index tuple of `indices`.
+
+    `gather_dims`, strictly increasing, are the dimensions that a tuple indexes. The result has the
+    leading dimensions of `indices`, followed by the slice, in which these have size 1 or are
+    dropped.
+    """
 
     name = "tensor.gather"
 
@@ -255,7 +267,11 @@ class GatherOp(SyntaxOperation):
 
 @irdl_op_definition
 class ScatterOp(SyntaxOperation):
-    """A tensor in which some slices, one for each list of indices, are others."""
+    """Insert slices into a tensor, one for each index tuple of `indices`.
+
+    `scatter_dims`, strictly increasing, are the dimensions that a tuple indexes. `unique` must be
+    set. The result has the type of `dest`.
+    """
 
     name = "tensor.scatter"
 

@@ -1,7 +1,7 @@
-"""What the operations of tosa require of shapes and element types.
+"""Verifiers of tosa ops: shapes and element types.
 
-Where MLIR 22 checks the same, the message is its own. Sizes that are not known statically agree
-with any size.
+They raise VerifyException, with MLIR 22's message for a check that MLIR has too. Dynamic sizes
+match any size.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _element(value: SSAValue) -> Attribute:
 
 
 def constant_shape(value: SSAValue) -> StaticShape | None:
-    """The numbers of a `!tosa.shape` that comes from `tosa.const_shape`, else `None`."""
+    """Return the values of a `!tosa.shape` from `tosa.const_shape`; `None` if not constant."""
     owner = value.owner
     if isinstance(owner, Operation) and owner.name == "tosa.const_shape":
         return number_list(owner.properties.get("values"))
@@ -51,7 +51,7 @@ def constant_shape(value: SSAValue) -> StaticShape | None:
 
 
 def _shape_operand(operation: Operation, index: int) -> StaticShape | None:
-    """The numbers of the operand that is a `!tosa.shape`, if they are known."""
+    """Return the values of an operand of type `!tosa.shape`; `None` if they are not constant."""
     value = operation.operands[index]
     if not isinstance(value.type, ShapeType):
         raise VerifyException(f"operand #{index} must be a tosa shape, but got '{value.type}'")
@@ -64,7 +64,7 @@ def _axis(operation: Operation) -> int:
 
 
 def require_shape(value: SSAValue, expected: Sequence[int], what: str) -> None:
-    """Raise `VerifyException` unless a tensor may have a shape."""
+    """Check that a tensor may have a shape. Raises VerifyException."""
     shape = static_shape(value)
     if not shapes_agree(shape, expected):
         raise VerifyException(
@@ -83,7 +83,7 @@ def _require_element(value: SSAValue, expected: Attribute, what: str) -> None:
 
 
 def same_shape(operation: Operation) -> None:
-    """The result has the input's shape and maybe other elements."""
+    """Check that the result has the shape of the input; element types may differ."""
     if not shapes_agree(static_shape(operation.operands[0]), static_shape(operation.results[0])):
         raise VerifyException("requires the same shape for all operands and results")
 
@@ -94,7 +94,7 @@ def _same_elements(values: Sequence[SSAValue]) -> None:
 
 
 def unary(operation: Operation) -> None:
-    """The result has the input's type."""
+    """Check that the result has the type of the input."""
     _same_elements((operation.operands[0], operation.results[0]))
     same_shape(operation)
 
@@ -126,20 +126,20 @@ def _broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
 
 
 def binary(operation: Operation) -> None:
-    """Elements of one type, shapes broadcast along sizes of 1."""
+    """Check that all elements have one type and that shapes broadcast along sizes of 1."""
     _same_elements((*operation.operands, *operation.results))
     _broadcast(operation.operands, operation.results[0])
 
 
 def comparison(operation: Operation) -> None:
-    """As `binary`, with booleans as the result."""
+    """Check like `binary`, except that the result has elements i1."""
     _same_elements(operation.operands)
     _require_element(operation.results[0], i1, "result #0")
     _broadcast(operation.operands, operation.results[0])
 
 
 def multiplication(operation: Operation) -> None:
-    """Two factors and a shift, which only 32-bit integers use."""
+    """Check two factors and the i8 shift, which only 32-bit integers use."""
     left, right, shift = operation.operands
     _same_elements((left, right))
     _require_element(shift, i8, "operand #2")
@@ -147,7 +147,7 @@ def multiplication(operation: Operation) -> None:
 
 
 def selection(operation: Operation) -> None:
-    """A boolean chooses between two values."""
+    """Check a condition of i1 and two values of one element type."""
     condition, left, right = operation.operands
     _require_element(condition, i1, "operand #0")
     _same_elements((left, right, operation.results[0]))
@@ -155,7 +155,7 @@ def selection(operation: Operation) -> None:
 
 
 def zero_points(operation: Operation, first: int) -> None:
-    """The operands from `first` on have one element each."""
+    """Check that the operands from `first` on have one element each."""
     for index, value in enumerate(operation.operands[first:], start=first):
         if static_shape(value) not in ((), (1,), (-1,)):
             raise VerifyException(
@@ -164,13 +164,13 @@ def zero_points(operation: Operation, first: int) -> None:
 
 
 def negation(operation: Operation) -> None:
-    """An input and the zero points of input and output."""
+    """Check the input and the zero points of input and output."""
     zero_points(operation, 1)
     unary(operation)
 
 
 def clamping(operation: Operation) -> None:
-    """Bounds of the element type, the lower not above the upper."""
+    """Check that the bounds have the element type and the lower is not above the upper."""
     unary(operation)
     element = _element(operation.operands[0])
     low, high = operation.properties["min_val"], operation.properties["max_val"]
@@ -201,7 +201,7 @@ def _valid_axis(operation: Operation, what: str) -> int:
 
 
 def reduction(operation: Operation) -> None:
-    """The result is the input with size 1 along the axis."""
+    """Check that the result is the input with size 1 along the axis."""
     axis = _valid_axis(operation, "reduce")
     _same_elements((operation.operands[0], operation.results[0]))
     expected, shape = list(static_shape(operation.operands[0])), static_shape(operation.results[0])
@@ -215,7 +215,7 @@ def reduction(operation: Operation) -> None:
 
 
 def argument_of_maximum(operation: Operation) -> None:
-    """The result is the input without the axis, integers."""
+    """Check that the result has the input's shape without the axis, and integer elements."""
     axis = _valid_axis(operation, "argmax")
     expected = list(static_shape(operation.operands[0]))
     del expected[axis : axis + 1]
@@ -225,13 +225,13 @@ def argument_of_maximum(operation: Operation) -> None:
 
 
 def reversal(operation: Operation) -> None:
-    """The result has the input's type."""
+    """Check the axis, and that the result has the type of the input."""
     _valid_axis(operation, "reverse")
     unary(operation)
 
 
 def concatenation(operation: Operation) -> None:
-    """All operands agree but along the axis, where their sizes add up."""
+    """Check that operands agree except along the axis, where their sizes add up."""
     if not operation.operands:
         raise VerifyException("expected at least one operand")
     axis = _valid_axis(operation, "concat")
@@ -265,7 +265,7 @@ def concatenation(operation: Operation) -> None:
 
 
 def transposition(operation: Operation) -> None:
-    """Output dimension i is input dimension perms[i]."""
+    """Check that output dimension i is input dimension perms[i]."""
     _same_elements((operation.operands[0], operation.results[0]))
     shape, permutation = (
         static_shape(operation.operands[0]),
@@ -299,7 +299,7 @@ def _count(shape: StaticShape) -> int:
 
 
 def reshaping(operation: Operation) -> None:
-    """As many elements as before; the shape operand says the result's shape."""
+    """Check that the number of elements is kept and the result has the shape of the operand."""
     _same_elements((operation.operands[0], operation.results[0]))
     before, after = (
         _count(static_shape(operation.operands[0])),
@@ -316,7 +316,7 @@ def reshaping(operation: Operation) -> None:
 
 
 def padding(operation: Operation) -> None:
-    """Two numbers for each dimension: what is added before and after."""
+    """Check the amounts of padding: one before and one after each dimension."""
     source, amounts, value = operation.operands
     _same_elements((source, value, operation.results[0]))
     zero_points(operation, 2)
@@ -345,7 +345,7 @@ def padding(operation: Operation) -> None:
 
 
 def slicing(operation: Operation) -> None:
-    """The result has the given size and lies inside the input."""
+    """Check that the result has the given size and the slice lies in the input."""
     source = operation.operands[0]
     _same_elements((source, operation.results[0]))
     shape = static_shape(source)
@@ -366,7 +366,7 @@ def slicing(operation: Operation) -> None:
 
 
 def tiling(operation: Operation) -> None:
-    """Each dimension is repeated as often as the operand says."""
+    """Check that each dimension is repeated as the operand says."""
     _same_elements((operation.operands[0], operation.results[0]))
     multiples, shape = _shape_operand(operation, 1), static_shape(operation.operands[0])
     if multiples is None:
@@ -381,7 +381,7 @@ def tiling(operation: Operation) -> None:
 
 
 def gathering(operation: Operation) -> None:
-    """`values` N x K x C at `indices` N x W gives N x W x C."""
+    """Check that `values` N x K x C at `indices` N x W give N x W x C."""
     values, indices = map(static_shape, operation.operands)
     if len(values) != 3 or len(indices) != 2:
         raise VerifyException(
@@ -412,7 +412,7 @@ def _numbers(operation: Operation, *kinds: type[Attribute]) -> Attribute:
 
 
 def constant(operation: Operation) -> None:
-    """The result has the constant's type."""
+    """Check that the result has the shape of the constant."""
     values = _numbers(operation, DenseIntOrFPElementsAttr, DenseResourceAttr)
     values_type: Attribute = getattr(values, "type", operation.results[0].type)
     if isinstance(values_type, TensorType) and not shapes_agree(
@@ -426,7 +426,7 @@ def constant(operation: Operation) -> None:
 
 
 def shape_constant(operation: Operation) -> None:
-    """As many numbers as the result's type says."""
+    """Check that there are as many values as the rank of the result type."""
     values = _numbers(operation, DenseIntOrFPElementsAttr)
     result_type = operation.results[0].type
     if not isinstance(result_type, ShapeType):
@@ -440,7 +440,7 @@ def shape_constant(operation: Operation) -> None:
 
 
 def floating_unary(operation: Operation) -> None:
-    """As `unary`, on floating-point elements or the 8- and 16-bit integers of tables."""
+    """Check like `unary`; elements are floats, or the 8- and 16-bit integers of tables."""
     unary(operation)
     element = _element(operation.operands[0])
     if not isinstance(element, AnyFloat | IntegerType):
@@ -448,4 +448,4 @@ def floating_unary(operation: Operation) -> None:
 
 
 def anything(operation: Operation) -> None:
-    """No requirement beyond the number of operands."""
+    """Check nothing: there are no requirements beyond the number of operands."""

@@ -1,7 +1,7 @@
-"""The tosa dialect of MLIR 22, from one table: it stands in for xDSL's, which has a fifth of it.
+"""The tosa dialect of MLIR 22, defined by one table. xDSL's, which it replaces, has a fifth of it.
 
-All operations but constants and control flow are written `tosa.name %a, %b {attributes} :
-(types) -> type`. A row gives the number of operands, the attributes and what is checked.
+All ops but constants and control flow are written as `tosa.name %a, %b {attributes} : (types) ->
+type`. A row gives the number of operands, the attributes and the verifier.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ _ATTRIBUTE_CLASSES: dict[str, type[Attribute]] = {
     "stride": DenseArrayBase,
     "values": Attribute,
 }
-"""What an attribute of this name is, in every operation that has it."""
+"""The class of each attribute by name; an attribute has one class in all ops."""
 
 _ATTRIBUTE_WIDTHS = {
     **dict.fromkeys(("axis", "perms"), i32),
     **dict.fromkeys(("dilation", "kernel", "out_pad", "pad", "stride"), i64),
 }
-"""The type of the numbers in an attribute of this name."""
+"""The type of the integers in an attribute, by name."""
 
 _OPTIONAL = ("local_bound", "nan_mode")
 
@@ -87,16 +87,16 @@ _BARE_WORDS: dict[str, type[WordAttribute[Any]]] = {
     "nan_mode": NanModeAttr,
     "rounding_mode": RoundingModeAttr,
 }
-"""The attributes that are written as a bare word."""
+"""The attributes that are printed as a bare keyword."""
 
 
 @dataclass(frozen=True)
 class TosaRow:
-    """An operation of the table."""
+    """One op of the table."""
 
     name: str
     operand_count: int | None
-    """How many operands there are; `None` for any number."""
+    """The number of operands; `None` for any number."""
     attributes: tuple[str, ...]
     check: Callable[[Operation], None]
     result_count: int | None = 1
@@ -190,11 +190,11 @@ TOSA_OPS: dict[str, TosaRow] = {
         ),
     )
 }
-"""The operations of the table by full name."""
+"""The rows of the table by full op name."""
 
 
 class TosaOp(IRDLOperation):
-    """Base of the operations of the table."""
+    """Base of the ops of the table."""
 
     ROW: ClassVar[TosaRow]
 
@@ -215,7 +215,7 @@ class TosaOp(IRDLOperation):
 
     @classmethod
     def with_defaults(cls, properties: dict[str, Attribute]) -> dict[str, Attribute]:
-        """The properties with those that MLIR sets where nobody wrote them."""
+        """Return the properties, with defaults for those that MLIR sets if the text omits them."""
         if "nan_mode" in cls.ROW.attributes:
             properties.setdefault("nan_mode", _PROPAGATE)
         return properties
@@ -248,9 +248,9 @@ class TosaOp(IRDLOperation):
 
 
 class PrettyTosaOp(TosaOp):
-    """Base of the operations that have a syntax of their own: all but `tosa.const`."""
+    """Base of the ops with a custom syntax: all but `tosa.const`."""
 
-    # By hand: modes are bare words in the dictionary, and all operations share one row.
+    # Custom parser: modes are bare keywords in the dictionary, and all ops share one syntax.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         unresolved = parser.parse_optional_undelimited_comma_separated_list(
@@ -281,7 +281,7 @@ class PrettyTosaOp(TosaOp):
 
 
 def _parse_attributes(parser: Parser) -> dict[str, Attribute]:
-    """Parse an attribute dictionary in which modes are bare words."""
+    """Parse an attribute dictionary in which modes are bare keywords."""
     entries = parser.parse_optional_comma_separated_list(
         parser.Delimiter.BRACES, lambda: _parse_attribute(parser)
     )
@@ -325,7 +325,7 @@ def _print_attributes(printer: Printer, attributes: dict[str, Attribute]) -> Non
 
 @cache
 def _prototype(base: type[TosaOp], attributes: tuple[str, ...], pure: bool) -> type[TosaOp]:
-    """The class of the operations that have the same attributes."""
+    """Return the class of the ops that have the same attributes."""
     members: dict[str, object] = {
         "name": "tosa.op",
         "traits": traits_def(Pure()) if pure else traits_def(),
@@ -338,14 +338,14 @@ def _prototype(base: type[TosaOp], attributes: tuple[str, ...], pure: bool) -> t
 
 def _table_class(name: str, row: TosaRow) -> type[TosaOp]:
     base: type[TosaOp] = TosaOp if row.name == "const" else PrettyTosaOp
-    # Nobody knows what a custom operation does.
+    # The effects of a custom op are unknown.
     return variant(_prototype(base, row.attributes, row.name != "custom"), name, {"ROW": row})
 
 
 TOSA_CLASSES: dict[str, type[TosaOp]] = {
     name: _table_class(name, row) for name, row in TOSA_OPS.items()
 }
-"""The classes of the operations of the table by full name."""
+"""The classes of the ops of the table by full name."""
 
 Tosa = Dialect(
     "tosa",

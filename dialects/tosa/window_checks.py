@@ -1,4 +1,4 @@
-"""What tosa's contractions, convolutions and poolings require of shapes."""
+"""Verifiers of tosa's contractions, convolutions and poolings. They raise VerifyException."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .checks import require_shape, zero_points
 
 
 def matrix_product(operation: Operation) -> None:
-    """N x H x C times N x C x W gives N x H x W."""
+    """Check that N x H x C times N x C x W gives N x H x W."""
     zero_points(operation, 2)
     left, right = static_shape(operation.operands[0]), static_shape(operation.operands[1])
     if len(left) != 3 or len(right) != 3:
@@ -30,7 +30,10 @@ def matrix_product(operation: Operation) -> None:
 def _window_extent(
     name: str, size: int, kernel: int, stride: int, dilation: int, before: int, after: int
 ) -> int:
-    """How many windows fit; they must fit exactly."""
+    """Return the number of windows along a dimension; -1 if it is dynamic.
+
+    Raises VerifyException if the windows do not fill the dimension exactly.
+    """
     if size < 0 or kernel < 0:
         return -1
     room = size + before + after - (kernel - 1) * dilation - 1
@@ -88,7 +91,7 @@ def _require_windows(operation: Operation, extents: Sequence[int]) -> None:
 
 
 def convolution(operation: Operation) -> None:
-    """N x spatial x C with weights F x kernel x C gives N x spatial x F."""
+    """Check that N x spatial x C with weights F x kernel x C gives N x spatial x F."""
     zero_points(operation, 3)
     source, weight, bias = map(static_shape, operation.operands[:3])
     rank = len(source)
@@ -112,7 +115,7 @@ def convolution(operation: Operation) -> None:
 
 
 def depthwise_convolution(operation: Operation) -> None:
-    """N x H x W x C with weights KH x KW x C x M gives N x H x W x (C * M)."""
+    """Check that N x H x W x C with weights KH x KW x C x M gives N x H x W x (C * M)."""
     zero_points(operation, 3)
     source, weight = map(static_shape, operation.operands[:2])
     if len(source) != 4 or len(weight) != 4:
@@ -131,7 +134,7 @@ def depthwise_convolution(operation: Operation) -> None:
 
 
 def pooling(operation: Operation) -> None:
-    """N x H x W x C gives N x H' x W' x C."""
+    """Check that N x H x W x C gives N x H' x W' x C."""
     zero_points(operation, 1)
     source, kernel = (
         static_shape(operation.operands[0]),

@@ -1,4 +1,4 @@
-"""The `util` dialect: globals, initializers, functions and what is known of numbers."""
+"""The `util` dialect: globals, initializers, functions and assumptions about integers."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ from .types import BufferType, IntAssumptionAttr, PointerType
 
 @irdl_attr_definition
 class CompositeAttr(ParametrizedAttribute):
-    """`#util.composite<64xi8, [part, part,]>`: parts that follow one another in memory."""
+    """`#util.composite<64xi8, [part, part,]>`: the concatenation of parts in memory."""
 
     name = "util.composite"
     type: VectorType[Attribute]
-    """How many elements all parts have, of which type; the notation leaves `vector` out."""
+    """The number and type of the elements of all parts; the syntax omits `vector`."""
     parts: ArrayAttr[Attribute]
 
     @classmethod
@@ -67,7 +67,7 @@ class CompositeAttr(ParametrizedAttribute):
             shape, element = parser.parse_ranked_shape()
             parser.parse_punctuation(",")
             parser.parse_punctuation("[")
-            # A comma may follow the last part too.
+            # A comma may follow the last part.
             while parser.parse_optional_punctuation("]") is None:
                 parts.append(parser.parse_attribute())
                 if parser.parse_optional_punctuation(",") is None:
@@ -107,7 +107,7 @@ class BufferConstantOp(SyntaxOperation):
 
 @dataclass(frozen=True, slots=True)
 class InitialValue:
-    """` = 1 : i32`, ` = #value : T`, or ` : T`: a value, and its type if it does not say it."""
+    """` = 1 : i32`, ` = #value : T`, or ` : T`: the initial value, and its type if not implied."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("initial_value", "type")
 
@@ -143,7 +143,10 @@ class InitialValue:
 
 @irdl_op_definition
 class GlobalOp(SyntaxOperation):
-    """A variable of the module: a device, a weight, a number."""
+    """Define a global of the module, such as a device, a weight or a number.
+
+    If the initial value carries a type, the verifier asks that it is the type of the global.
+    """
 
     name = "util.global"
     sym_visibility = opt_prop_def(StringAttr)
@@ -169,7 +172,7 @@ class GlobalOp(SyntaxOperation):
         *,
         mutable: bool = False,
     ) -> None:
-        """A private variable; `attributes` are discardable ones."""
+        """Build a private global; `attributes` are discardable attributes."""
         properties = {
             "sym_visibility": StringAttr("private"),
             "sym_name": StringAttr(name),
@@ -181,7 +184,7 @@ class GlobalOp(SyntaxOperation):
 
 
 def global_at(operation: Operation) -> GlobalOp:
-    """The global that a property names. Raises VerifyException where there is none."""
+    """Return the global that an op's property refers to. Raises VerifyException if undefined."""
     return functions.symbol_of(operation, "global", GlobalOp, " global: @")
 
 
@@ -190,7 +193,10 @@ def _element(type_: Attribute) -> Attribute:
 
 
 def verify_held(held: Attribute, value: Attribute, what: str) -> None:
-    """Verify that a global of the type `held` may hold a value: sizes and lifetimes may be open."""
+    """Check that a global of type `held` may hold a value. Raises VerifyException.
+
+    Dynamic sizes and lifetimes of resources are compatible with any.
+    """
     if isinstance(held, ShapedType) and isinstance(value, ShapedType):
         sizes = tuple(zip(held.get_shape(), value.get_shape(), strict=False))
         fits = held.get_num_dims() == value.get_num_dims() and all(
@@ -205,7 +211,7 @@ def verify_held(held: Attribute, value: Attribute, what: str) -> None:
 
 @irdl_op_definition
 class GlobalAddressOp(SyntaxOperation):
-    """The address of a global."""
+    """Return the address of a global."""
 
     name = "util.global.address"
     global_ = prop_def(SymbolRefAttr, prop_name="global")
@@ -225,7 +231,10 @@ class GlobalAddressOp(SyntaxOperation):
 
 @irdl_op_definition
 class GlobalLoadOp(SyntaxOperation):
-    """The value of a global."""
+    """Load the value of a global.
+
+    The types must be compatible; `immutable` requires a global that is not mutable.
+    """
 
     name = "util.global.load"
     global_ = prop_def(SymbolRefAttr, prop_name="global")
@@ -249,7 +258,7 @@ class GlobalLoadOp(SyntaxOperation):
 
 @irdl_op_definition
 class GlobalStoreOp(SyntaxOperation):
-    """Set a global."""
+    """Store a value in a global of a compatible type."""
 
     name = "util.global.store"
     value = operand_def()
@@ -267,7 +276,7 @@ class GlobalStoreOp(SyntaxOperation):
 
 
 def verify_indirect(operation: Operation) -> None:
-    """Verify that a value is of the type that the address of its global says."""
+    """Check that a value fits the type in the address of its global. Raises VerifyException."""
     (value,) = (*operation.results, *operation.operands[:-1])
     held = cast(PointerType, operation.operands[-1].type).target
     verify_held(held, value.type, "the global")
@@ -293,7 +302,7 @@ GlobalStoreIndirectOp = row(
 
 @irdl_op_definition
 class InitializerOp(SyntaxOperation):
-    """Code that runs once, when the module is loaded, to set globals."""
+    """Run code once when the module is loaded, to initialise globals."""
 
     name = "util.initializer"
     function_type = opt_prop_def(FunctionType)
@@ -306,7 +315,7 @@ class InitializerOp(SyntaxOperation):
     )
 
     def __init__(self, body: Block) -> None:
-        """Run a block, which is ended by a return."""
+        """Build the op from a block; a `util.return` is appended to it."""
         body.add_op(functions.ReturnOp.build(operands=[()]))
         properties = {"function_type": FunctionType.from_lists([], [])}
         super().__init__(properties=properties, regions=[Region(body)])
@@ -331,7 +340,7 @@ AlignOp = row(
 
 @dataclass(frozen=True, slots=True)
 class AssumedValues:
-    """`%a<umin = 1>, %b[<umax = 4>, <umax = 8>]`: values, and what is known of each."""
+    """`%a<umin = 1>, %b[<umax = 4>, <umax = 8>]`: values with the assumptions about each."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("assumptions",)
 
@@ -376,7 +385,10 @@ class AssumedValues:
 
 @irdl_op_definition
 class AssumeIntOp(SyntaxOperation):
-    """Numbers with what is known of them: for each one set of facts, or one for each caller."""
+    """Attach assumptions to integers: one set for each value, or one for each call site.
+
+    The verifier asks that values with several sets have equally many.
+    """
 
     name = "util.assume.int"
     values_ = var_operand_def(SIGNLESS)
@@ -403,7 +415,10 @@ class AssumeIntOp(SyntaxOperation):
 
 @irdl_op_definition
 class SwitchOp(SyntaxOperation):
-    """The value at an index of a list, or another value if the index is not in the list."""
+    """Return the value at an index of a list, or the default value for other indices.
+
+    Default value and result have the same type.
+    """
 
     name = "util.switch"
     index = operand_def(IndexType)

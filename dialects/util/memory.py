@@ -1,4 +1,4 @@
-"""Operations of the `util` dialect on host memory, lists, ranges, texts and unknown values."""
+"""Ops of the `util` dialect on host buffers, lists, ranges, strings and generic values."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ ITEMS = Repeated(
 @directive("list-element")
 @dataclass(eq=False)
 class ListElement:
-    """`!util.list<T>`, or `!util.list<?> -> T` where the list does not say what an element is.
+    """`!util.list<T>`, or `!util.list<?> -> T` for a list that does not fix its element type.
 
-    An element that is put into a list comes first: `T -> !util.list<?>`.
+    For an op that stores an element, the element comes first: `T -> !util.list<?>`.
     """
 
     first: str
@@ -85,7 +85,7 @@ class ListElement:
 
 
 class Conversion:
-    """`(%a = %x, ...) : (T) -> U {...}`: a region with names of its own for what it takes."""
+    """`(%a = %x, ...) : (T) -> U {...}`: a region whose arguments are named in the list."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         names: list[Parser.UnresolvedArgument] = []
@@ -133,7 +133,7 @@ class Conversion:
 
 
 def _are_objects(*types: Attribute) -> bool:
-    """Whether values of these types are counted by references."""
+    """Return whether values of these types are reference-counted objects."""
     return all(
         isinstance(type_, ObjectType | BufferType | ListType)
         or (isinstance(type_, TypeAttribute) and type_.name.startswith("hal."))
@@ -142,7 +142,7 @@ def _are_objects(*types: Attribute) -> bool:
 
 
 def _can_be(source: Attribute, target: Attribute) -> bool:
-    """Whether a value of one type may be taken for one of another: an object, or another shape."""
+    """Return whether a value can be cast: to or from an object, or to a tensor of another shape."""
     types = (source, target)
     if isinstance(source, TensorType) and isinstance(target, TensorType):
         one, other = cast(Tensor, source), cast(Tensor, target)
@@ -188,11 +188,11 @@ def _verify_cast(operation: Operation) -> None:
 
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(?P<place>[^{}]*)\}|(?P<alone>[{}])")
-"""What braces in a format stand for: themselves if there are two, else an argument."""
+"""Braces in a format string: escaped (doubled), a placeholder, or unmatched."""
 
 
 def _verify_format(operation: Operation) -> None:
-    """Verify that a format has the arguments that it names. Raises VerifyException."""
+    """Check that a format string has one argument per placeholder. Raises VerifyException."""
     format_ = cast(StringAttr, operation.properties["format"]).data
     places: list[str] = []
     for found in PLACEHOLDER.finditer(format_):
@@ -354,7 +354,7 @@ ROWS = (
         "inputs:any* -> results_:any* | tag:str inverseTag:str | body",
         (" $tag inverts($inverseTag) ", Conversion(), " attr-dict"),
     ),
-    # Texts, and what must not happen.
+    # Strings and assertions.
     row(
         "string.format",
         "args:formatted* -> result:buffer | format:str",

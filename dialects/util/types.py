@@ -21,7 +21,7 @@ UnusedType = plain_type("util.unused", "Stands for a type where there is none to
 
 @irdl_attr_definition
 class PointerType(OneParameter, TypeAttribute):
-    """`!util.ptr<T>`: the address of a global."""
+    """`!util.ptr<T>`: the address of a global of type `T`."""
 
     name = "util.ptr"
     target: Attribute
@@ -35,7 +35,7 @@ VariantType = plain_type(
 
 @irdl_attr_definition
 class ListType(ParametrizedAttribute, TypeAttribute):
-    """`!util.list<T>`: a list that grows."""
+    """`!util.list<T>`: a growable list; `?` accepts elements of any type."""
 
     name = "util.list"
     element: Attribute
@@ -60,7 +60,7 @@ NullAttr = plain_attribute("util.null", "No value.")
 
 @irdl_attr_definition
 class PreprocessingPipelineAttr(OneParameter):
-    """`<"passes">`: what is run on an operation before it is compiled."""
+    """`<"passes">`: the pass pipeline that is run on an op before it is compiled."""
 
     name = "util.preprocessing_pipeline"
     pipeline: StringAttr
@@ -68,7 +68,7 @@ class PreprocessingPipelineAttr(OneParameter):
 
 @irdl_attr_definition
 class UninitializedAttr(FormattedAttribute):
-    """`#util.uninitialized : T`: contents that nobody may read before they are written."""
+    """`#util.uninitialized : T`: contents that must be written before they are read."""
 
     name = "util.uninitialized"
     type: Attribute
@@ -77,7 +77,7 @@ class UninitializedAttr(FormattedAttribute):
 
 @irdl_attr_definition
 class BytePatternAttr(FormattedAttribute):
-    """`#util.byte_pattern<1> : T`: contents made for tests from a seed."""
+    """`#util.byte_pattern<1> : T`: contents for tests, generated from a seed."""
 
     name = "util.byte_pattern"
     pattern: IntegerAttr[IndexType]
@@ -99,7 +99,7 @@ _NATURAL: Kind = (
 
 @irdl_attr_definition
 class IntAssumptionAttr(FieldsAttribute):
-    """`<umin = 0, umax = 9, udiv = 4>`: what is known of an unsigned number."""
+    """`<umin = 0, umax = 9, udiv = 4>`: bounds and a divisor of an unsigned integer."""
 
     name = "util.int.assumption"
     umin: IntegerAttr[IndexType] | NoneAttr
