@@ -249,7 +249,7 @@ DispatchWorkloadOrdinalOp = row(
     "operand -> result | ordinal:int",
     " attr-dict $operand, index($ordinal) : type($result)",
     traits=PURE,
-    doc="Today's spelling.",
+    doc="Mark a value in a kernel as a workload operand, in the current spelling.",
 )
 
 
@@ -258,7 +258,7 @@ DispatchWorkgroupCountFromSliceOp = row(
     "workload* -> x y z",
     " attr-dict($workload)",
     traits=PURE,
-    doc="Today's spelling: with parentheses.",
+    doc="Return the workgroup count of a workload, in the current spelling.",
 )
 
 
@@ -306,7 +306,7 @@ ComputeBarrierStartOp = row(
     " $value : shaped($value_dims, $value) -> type($result) attr-dict-with-keyword",
     verify=_verify_barrier,
     traits=PURE,
-    doc="No reshape moves up across this.",
+    doc="Prevent reshapes from moving up across this op.",
 )
 
 
@@ -316,7 +316,7 @@ ComputeBarrierEndOp = row(
     " $value : shaped($value_dims, $value) -> type($result) attr-dict-with-keyword",
     verify=_verify_barrier,
     traits=PURE,
-    doc="No reshape moves down across this.",
+    doc="Prevent reshapes from moving down across this op.",
 )
 
 
@@ -326,7 +326,7 @@ BitCastOp = row(
     " $source : shaped($source_dims, $source) -> shaped($result_dims, $result)"
     " attr-dict-with-keyword",
     traits=PURE,
-    doc="The same bytes as a tensor of another type.",
+    doc="Reinterpret the bytes of a tensor as another type.",
 )
 
 

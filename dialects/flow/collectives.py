@@ -28,7 +28,7 @@ from ..util.functions import Function, verify_callee
 from ..util.types import BufferType
 from .dispatches import DISPATCH_TYPE
 
-ChannelType = plain_type("flow.channel", "A group of devices that talk to each other.")
+ChannelType = plain_type("flow.channel", "A group of devices that take part in collectives.")
 
 
 @irdl_op_definition

@@ -33,7 +33,7 @@ TensorTransferOp = row(
     "tensor.transfer",
     "operand:any argument_dims* -> result:any | target:attr",
     " $operand : shaped($argument_dims, $operand, $result) to $target attr-dict-with-keyword",
-    doc="The same tensor on another device.",
+    doc="Transfer a tensor to another device.",
 )
 
 
@@ -41,7 +41,7 @@ TensorBarrierOp = row(
     "tensor.barrier",
     "operand:any argument_dims* -> result:any | target:attr",
     " $operand : shaped($argument_dims, $operand, $result) on $target attr-dict-with-keyword",
-    doc="The same tensor, pinned to a device.",
+    doc="Pin a tensor to a device.",
 )
 
 

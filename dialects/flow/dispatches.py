@@ -41,7 +41,7 @@ ReturnOp = row(
     "arguments:any*",
     " attr-dict( $arguments : type($arguments))?",
     traits=(IsTerminator(),),
-    doc="Ends a region of a dispatch, with values or without.",
+    doc="Terminate a region of a dispatch and return its values, if any.",
 )
 
 
@@ -99,7 +99,7 @@ DispatchTieShapeOp = row(
     "dispatch.tie_shape",
     "operand:any dynamic_dims* -> result:any",
     " $operand attr-dict : shaped($dynamic_dims, $operand, $result)",
-    doc="A dispatch tensor together with the sizes of its dynamic dimensions.",
+    doc="Tie a dispatch tensor to the sizes of its dynamic dimensions.",
 )
 
 

@@ -64,7 +64,7 @@ ElementTypeOp = row(
     "-> result:i32 | type:attr",
     "<type($type)> attr-dict : type($result)",
     traits=PURE,
-    doc="The number that stands for an element type at run time.",
+    doc="Return the integer that encodes an element type at run time.",
 )
 
 
@@ -77,7 +77,7 @@ EncodingTypeOp = row(
         "> attr-dict : type($result)",
     ),
     traits=PURE,
-    doc="The number that stands for an order of elements at run time.",
+    doc="Return the integer that encodes an order of elements at run time.",
 )
 
 
@@ -86,7 +86,7 @@ BufferViewDimOp = row(
     "buffer_view:view -> result | index:int",
     "<$buffer_view : type($buffer_view)>[index($index)] : type($result) attr-dict-with-keyword",
     traits=PURE,
-    doc="The size of one dimension of a buffer view.",
+    doc="Return the size of one dimension of a buffer view.",
 )
 
 
@@ -98,7 +98,7 @@ BufferViewAssertOp = row(
         # `type($element_type)` would mean the type of an operand, so the format is split here.
         "$element_type) encoding($encoding_type) attr-dict-with-keyword",
     ),
-    doc="Fail unless a buffer view has a shape and an element type.",
+    doc="Fail unless a buffer view has the given shape and element type.",
 )
 
 
@@ -198,7 +198,7 @@ TensorAliasOp = row(
     "( on($affinity))?( wait($wait_fence) =>)? $source : shaped($source_dims, $source, $result)"
     " to $storage : type($storage) attr-dict",
     traits=PLACED,
-    doc="A tensor whose contents are stored in a buffer of the caller.",
+    doc="Place the contents of a tensor in a buffer of the caller.",
 )
 
 
@@ -208,5 +208,5 @@ TensorTransientsOp = row(
     "( on($affinity))? $source : shaped($source_dims, $source, $result)"
     " from $storage : type($storage) attr-dict",
     traits=PLACED,
-    doc="A tensor; what is needed to compute it is stored in a buffer of the caller.",
+    doc="Place transient storage for computing a tensor in a buffer of the caller.",
 )

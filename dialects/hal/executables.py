@@ -134,7 +134,7 @@ ExecutableBinaryOp = row(
         "struct($format, $data, $mime_type) attr-dict-with-keyword",
     ),
     traits=(SymbolOpInterface(),),
-    doc="Compiled kernels for one target.",
+    doc="The compiled kernels of an executable for one target.",
 )
 
 
@@ -328,7 +328,7 @@ ExecutableConditionOp = row(
     (FunctionBody(), " attr-dict-with-keyword"),
     traits=(IsolatedFromAbove(),),
     verify=_verify_condition,
-    doc="Whether a variant fits a device.",
+    doc="Decide whether a device supports the enclosing variant.",
 )
 
 

@@ -123,7 +123,7 @@ def _bounds_text(bounds: tuple[int | None, ...]) -> str:
 # Types -------------------------------------------------------------------------------------------
 
 
-TokenType = plain_type("stablehlo.token", "`!stablehlo.token`: what orders side effects.")
+TokenType = plain_type("stablehlo.token", "`!stablehlo.token`: a value that orders side effects.")
 
 
 @irdl_attr_definition

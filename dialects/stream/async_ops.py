@@ -50,7 +50,7 @@ AsyncAllocaOp = row(
     "storage_size -> result:resource | affinity:attr?",
     "( on($affinity))? attr-dict : type($result){$storage_size}",
     traits=PLACED,
-    doc="Bytes without contents.",
+    doc="Allocate a resource with undefined contents.",
 )
 
 
@@ -59,7 +59,7 @@ AsyncConstantOp = row(
     "result_size -> result:resource | affinity:attr? value:attr",
     "( on($affinity))? : type($result){$result_size} = $value attr-dict-with-keyword",
     traits=PLACED,
-    doc="Constant bytes.",
+    doc="Return a resource with constant contents.",
 )
 
 
@@ -68,7 +68,7 @@ AsyncSplatOp = row(
     "value:i8/i16/i32/i64 result_size -> result:resource | affinity:attr?",
     "( on($affinity))? $value : type($value) -> type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="A pattern over and over.",
+    doc="Return a resource filled with a repeated pattern.",
 )
 
 
@@ -78,7 +78,7 @@ AsyncCloneOp = row(
     "( on($affinity))? $source : type($source){$source_size}"
     " -> type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="A copy.",
+    doc="Clone a resource.",
 )
 
 
@@ -88,7 +88,7 @@ AsyncCastOp = row(
     "( on($affinity))? $source : type($source){$source_size}"
     " -> type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="The same bytes with another lifetime.",
+    doc="Cast a resource to another lifetime.",
 )
 
 
@@ -99,7 +99,7 @@ AsyncSliceOp = row(
     "( on($affinity))? $source[$source_offset to $source_end] : type($source){$source_size}"
     " -> type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="A copy of a range of bytes.",
+    doc="Copy a range of a resource into a new one.",
 )
 
 
@@ -111,7 +111,7 @@ AsyncFillOp = row(
     " : type($value) -> tied($target) type($target, $result){$target_size}"
     " attr-dict-with-keyword",
     traits=PLACED,
-    doc="The same resource with a pattern written to a range.",
+    doc="Fill a range with a repeated pattern; the result is tied to the target.",
 )
 
 
@@ -123,7 +123,7 @@ AsyncUpdateOp = row(
     " : type($update){$update_size}"
     " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="The same resource with another one written to a range.",
+    doc="Write a resource to a range of another; the result is tied to the target.",
 )
 
 
@@ -135,7 +135,7 @@ AsyncCopyOp = row(
     " $target_end], $length : type($source){$source_size}"
     " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="The same resource with a range of another one written to a range.",
+    doc="Copy a range to a range of another resource; the result is tied to the target.",
 )
 
 
@@ -144,7 +144,7 @@ AsyncBarrierOp = row(
     "source:resource size -> result:resource | affinity:attr?",
     "( on($affinity))? $source : type($source, $result){$size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="The same resource, pinned to where the operation runs.",
+    doc="Pin a resource to the affinity of the op.",
 )
 
 
@@ -176,7 +176,7 @@ AsyncLoadOp = row(
     "source:resource source_size source_offset -> result:number",
     " $source[$source_offset] : type($source){$source_size} -> type($result)"
     " attr-dict-with-keyword",
-    doc="One element of a resource that the host can reach.",
+    doc="Load one element of a resource in staging memory.",
 )
 
 
@@ -185,7 +185,7 @@ AsyncStoreOp = row(
     "target:resource target_size target_offset value:number -> result:resource",
     " $value, $target[$target_offset] : type($value)"
     " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword",
-    doc="The same resource, which the host can reach, with one element written.",
+    doc="Store one element of a resource in staging memory; the result is tied to the target.",
 )
 
 

@@ -36,7 +36,7 @@ CmdFlushOp = row(
     "target:resource target_size target_offset target_length | source_affinity:attr?",
     "( to($source_affinity))? $target[$target_offset for $target_length]"
     " : type($target){$target_size} attr-dict-with-keyword",
-    doc="Make what was written visible to another device.",
+    doc="Make writes to a range visible to another device.",
 )
 
 
@@ -45,7 +45,7 @@ CmdInvalidateOp = row(
     "target:resource target_size target_offset target_length | source_affinity:attr?",
     "( from($source_affinity))? $target[$target_offset for $target_length]"
     " : type($target){$target_size} attr-dict-with-keyword",
-    doc="See what another device has written.",
+    doc="Make writes of another device to a range visible.",
 )
 
 
@@ -54,7 +54,7 @@ CmdDiscardOp = row(
     "target:resource target_size target_offset target_length",
     " $target[$target_offset for $target_length] : type($target){$target_size}"
     " attr-dict-with-keyword",
-    doc="Contents that nobody reads any more.",
+    doc="Discard the contents of a range.",
 )
 
 
@@ -63,7 +63,7 @@ CmdFillOp = row(
     "target:resource target_size target_offset target_length value:i8/i16/i32/i64",
     " $value, $target[$target_offset for $target_length] : type($value)"
     " -> type($target){$target_size} attr-dict-with-keyword",
-    doc="Write a pattern over and over.",
+    doc="Fill a range with a repeated pattern.",
 )
 
 
@@ -72,7 +72,7 @@ CmdCopyOp = row(
     "source:resource source_size source_offset target:resource target_size target_offset length",
     " $source[$source_offset], $target[$target_offset], $length"
     " : type($source){$source_size} -> type($target){$target_size} attr-dict-with-keyword",
-    doc="Copy a range of one resource to another.",
+    doc="Copy a range of a resource to another.",
 )
 
 
@@ -151,7 +151,7 @@ CmdSerialOp = row(
         CommandBody(),
         " attr-dict-with-keyword",
     ),
-    doc="Commands one after another.",
+    doc="Execute commands one after another.",
 )
 
 
@@ -162,5 +162,5 @@ CmdConcurrentOp = row(
         CommandBody(),
         " attr-dict-with-keyword",
     ),
-    doc="Commands at the same time.",
+    doc="Execute commands that may run concurrently.",
 )

@@ -176,5 +176,5 @@ ReturnOp = row(
     "arguments:any*",
     " attr-dict( $arguments : type($arguments))?",
     traits=(IsTerminator(),),
-    doc="Ends a workgroup count region.",
+    doc="Terminate a workgroup count region.",
 )

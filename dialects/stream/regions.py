@@ -226,7 +226,7 @@ TimepointImportOp = row(
     "( on($affinity))? $sources : (type($sources)) => type($result_timepoint)"
     " attr-dict-with-keyword",
     traits=PLACED,
-    doc="The timepoint of fences that came from outside.",
+    doc="Import fences of the caller as a timepoint.",
 )
 
 
@@ -235,7 +235,7 @@ TimepointExportOp = row(
     "await_timepoint:timepoint -> results_:any* | affinity:attr?",
     "( on($affinity))? $await_timepoint => (type($results_)) attr-dict-with-keyword",
     traits=PLACED,
-    doc="A timepoint as fences that go outside.",
+    doc="Export a timepoint as fences for the caller.",
 )
 
 
@@ -275,7 +275,7 @@ TimepointBarrierOp = row(
     "( on($affinity))? $resource : type($resource, $result){$resource_size}"
     " => type($result_timepoint) attr-dict-with-keyword",
     traits=PLACED,
-    doc="A resource, and the timepoint at which it is ready.",
+    doc="Return a resource and the timepoint at which it is available.",
 )
 
 

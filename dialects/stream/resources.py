@@ -34,7 +34,7 @@ ResourceAllocOp = row(
     "storage_size -> result:resource | affinity:attr? uninitialized:unit?",
     "( uninitialized$uninitialized)?( on($affinity))? attr-dict : type($result){$storage_size}",
     traits=PLACED,
-    doc="Storage that lives long.",
+    doc="Allocate long-lived storage.",
 )
 
 
@@ -82,7 +82,7 @@ ResourceDeallocaOp = row(
     "( origin$prefer_origin)?( on($affinity))?( await($await_timepoint) =>)? $operand"
     " : type($operand){$operand_size} => type($result_timepoint) attr-dict",
     traits=PLACED,
-    doc="Give storage back once a timepoint is reached.",
+    doc="Deallocate transient storage once a timepoint is reached.",
 )
 
 
@@ -91,7 +91,7 @@ ResourceSizeOp = row(
     "operand:resource -> result | affinity:attr?",
     "( on($affinity))? $operand attr-dict : type($operand)",
     traits=(*PLACED, Pure()),
-    doc="The bytes of a resource.",
+    doc="Return the size of a resource in bytes.",
 )
 
 
@@ -101,7 +101,7 @@ ResourceSubviewOp = row(
     " $source[$source_offset] : type($source){$source_size}"
     " -> type($result){$result_size} attr-dict-with-keyword",
     traits=(Pure(),),
-    doc="A range of a resource, in place.",
+    doc="Return a range of a resource without a copy.",
 )
 
 
@@ -181,7 +181,7 @@ ResourceTryMapOp = row(
     "( on($affinity))? $source[$source_offset] : type($source)"
     " -> type($did_map), type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="Host memory as a resource without a copy, and before it whether the device can.",
+    doc="Try to map host memory as a resource without a copy; return whether it worked.",
 )
 
 
@@ -191,7 +191,7 @@ FileConstantOp = row(
     "( on($affinity))? $source[$source_offset for $source_length]"
     " : type($source){$source_size} -> type($result) attr-dict-with-keyword",
     traits=PLACED,
-    doc="A part of host memory as a file.",
+    doc="Return a range of host memory as a file.",
 )
 
 
@@ -206,7 +206,7 @@ FileReadOp = row(
         " -> type($target){$target_size} => type($result_timepoint) attr-dict-with-keyword",
     ),
     traits=PLACED,
-    doc="Bytes of a file into a resource, from a timepoint on.",
+    doc="Read a range of a file into a resource once a timepoint is reached.",
 )
 
 
@@ -222,5 +222,5 @@ FileWriteOp = row(
         " attr-dict-with-keyword",
     ),
     traits=PLACED,
-    doc="Bytes of a resource into a file, from a timepoint on.",
+    doc="Write a range of a resource to a file once a timepoint is reached.",
 )

@@ -135,9 +135,11 @@ class ResourceType(ParametrizedAttribute, TypeAttribute):
         printer.print_string(f"<{self.lifetime.data}>")
 
 
-TimepointType = plain_type("stream.timepoint", "A point of time that can be waited for.")
-BindingType = plain_type("stream.binding", "Bytes that a kernel is given.")
-ChannelType = plain_type("stream.channel", "A group of devices that talk to each other.")
+TimepointType = plain_type(
+    "stream.timepoint", "A point on the timeline of a program that can be awaited."
+)
+BindingType = plain_type("stream.binding", "A range of a resource that is bound to a kernel.")
+ChannelType = plain_type("stream.channel", "A group of devices that take part in collectives.")
 
 
 @irdl_attr_definition
@@ -174,4 +176,4 @@ class NamedParameterAttr(NamedParameter):
     type: Attribute
 
 
-TestFenceType = plain_type("stream.test.fence", "What operations of tests wait for.")
+TestFenceType = plain_type("stream.test.fence", "A fence for test ops.")

@@ -12,9 +12,9 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.rows import RowOperation, Rows
 
 NUMBERS = {
-    "id": "Which workgroup this is.",
-    "count": "How many workgroups there are.",
-    "size": "How many invocations a workgroup has.",
+    "id": "Return the index of the workgroup along a dimension.",
+    "count": "Return the number of workgroups along a dimension.",
+    "size": "Return the number of invocations of a workgroup along a dimension.",
 }
 
 

@@ -287,7 +287,7 @@ GlobalLoadIndirectOp = row(
     "global_:pointer -> result:any | is_immutable:unit?",
     "( immutable$is_immutable)? $global_ attr-dict : type($global_) -> type($result)",
     verify=verify_indirect,
-    doc="The value of the global at an address.",
+    doc="Load the value of the global at an address.",
 )
 
 
@@ -296,7 +296,7 @@ GlobalStoreIndirectOp = row(
     "value:any global_:pointer",
     " $value, $global_ attr-dict : type($value) -> type($global_)",
     verify=verify_indirect,
-    doc="Set the global at an address.",
+    doc="Store a value in the global at an address.",
 )
 
 
@@ -325,7 +325,7 @@ OptimizationBarrierOp = row(
     "optimization_barrier",
     "sources:any* -> results_:any*",
     " attr-dict $sources : type($sources, $results_)",
-    doc="Values that nothing may be concluded of from where they come.",
+    doc="Return the operands, hidden from optimisations.",
 )
 
 
@@ -334,7 +334,7 @@ AlignOp = row(
     "value:signless alignment:signless -> result:signless",
     " $value, $alignment attr-dict : type($value, $alignment, $result)",
     traits=PURE,
-    doc="A number rounded up to a multiple of another.",
+    doc="Round an integer up to a multiple of another.",
 )
 
 

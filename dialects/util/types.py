@@ -16,7 +16,7 @@ from ...ir.syntax.attribute_format import FieldsAttribute, FormattedAttribute, K
 from ...ir.syntax.structs import OneParameter
 
 BufferType = plain_type("util.buffer", "Bytes in host memory.")
-UnusedType = plain_type("util.unused", "Stands for a type where there is none to give.")
+UnusedType = plain_type("util.unused", "A placeholder for a type that does not exist.")
 
 
 @irdl_attr_definition
@@ -27,7 +27,7 @@ class PointerType(OneParameter, TypeAttribute):
     target: Attribute
 
 
-ObjectType = plain_type("util.object", "Something that is counted by references.")
+ObjectType = plain_type("util.object", "A reference-counted object.")
 VariantType = plain_type(
     "util.variant", "A value of any type; a list of them is written `!util.list<?>`."
 )
@@ -55,7 +55,7 @@ class ListType(ParametrizedAttribute, TypeAttribute):
                 printer.print_attribute(self.element)
 
 
-NullAttr = plain_attribute("util.null", "No value.")
+NullAttr = plain_attribute("util.null", "A null value.")
 
 
 @irdl_attr_definition
@@ -85,9 +85,9 @@ class BytePatternAttr(FormattedAttribute):
     FORMAT: ClassVar[str] = "<$pattern:index> : $type:type"
 
 
-InlineNeverAttr = plain_attribute("util.inline.never", "The function or global stays where it is.")
+InlineNeverAttr = plain_attribute("util.inline.never", "Forbids inlining of a function or global.")
 InlineAlwaysAttr = plain_attribute(
-    "util.inline.always", "The function or global is put in the place of its uses."
+    "util.inline.always", "Forces inlining of a function or global at its uses."
 )
 
 
