@@ -1,7 +1,7 @@
 """`convert-stablehlo-to-linalg`: convert StableHLO programs to linalg, tensor, scf, arith and math.
 
 Every function gets a new body. Integers become signless except in the signatures of public
-functions, tokens become `tensor<i1>`, and each op is converted by its rule (`rules.py`).
+functions, tokens become `tensor<i1>`, and each op is converted by its rule (`lowering/rules.py`).
 """
 
 from __future__ import annotations
@@ -22,27 +22,14 @@ CONVERTED = frozenset({"check.agree"})
 """Ops of these dialects that the conversion itself emits."""
 
 _RULES = (
-    *(
-        "arithmetic",
-        "conversions",
-        "hyperbolic_functions",
-        "special_functions",
-        "shapes",
-        "reductions",
-        "products",
-    ),
-    *(
-        "indexing",
-        "scatter",
-        "select_and_scatter",
-        "sorting",
-        "control_flow",
-        "calls",
-        "dynamic_calls",
-        "random_bits",
-    ),
-    *("dynamic_calls", "random_bits", "decompositions", "implicit_broadcasts"),
-    *("parallel_programs", "quantised", "collectives", "ragged_products"),
+    *("elementwise.arithmetic", "elementwise.conversions", "elementwise.hyperbolic_functions"),
+    *("elementwise.special_functions", "elementwise.random_bits"),
+    *("elementwise.implicit_broadcasts", "elementwise.quantised"),
+    *("data_movement.shapes", "data_movement.gather", "data_movement.scatter"),
+    *("reduction.reductions", "reduction.select_and_scatter"),
+    *("products.products", "products.ragged_products", "sorting.sorting"),
+    *("lowering.control_flow", "calls.custom_calls", "calls.dynamic_calls", "calls.kept_ops"),
+    *("distribution.parallel_programs", "distribution.collectives"),
 )
 """The modules that fill the tables of rules."""
 
@@ -76,9 +63,9 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
 
     from ..imports.mhlo_shardings import import_mhlo_shardings
     from ..inline_calls import inline_small_calls
-    from .folding import drop_factors_of_one
-    from .foreign_attributes import own_foreign_attributes
-    from .lowering import convert_functions
+    from .lowering.folding import drop_factors_of_one
+    from .lowering.foreign_attributes import own_foreign_attributes
+    from .lowering.lowering import convert_functions
 
     inline_small_calls(module)
     own_foreign_attributes(module)

@@ -17,16 +17,16 @@ from ...dialects.stablehlo.attributes import ScatterAttr
 from ...ir.attribute_access import attribute, element_type, flag, integer, number_list
 from ...ir.index import IndexOrInt
 from ...ir.rules import Rules
-from ..stablehlo.combiners import combiner, only_operation
-from ..stablehlo.elements import Kind, kind
-from ..stablehlo.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
-from ..stablehlo.lowering import Lowering
-from ..stablehlo.products import accumulator, contract, rounded
-from ..stablehlo.rank_sort import Less
-from ..stablehlo.running_reductions import running_reduction
-from ..stablehlo.scatter import scattered
-from ..stablehlo.shapes import iota
-from ..stablehlo.sorting import in_pairs, in_sorted_order
+from ..stablehlo.data_movement.scatter import scattered
+from ..stablehlo.data_movement.shapes import iota
+from ..stablehlo.lowering.element_types import Kind, kind
+from ..stablehlo.lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from ..stablehlo.lowering.lowering import Lowering
+from ..stablehlo.products.products import accumulator, contract, rounded
+from ..stablehlo.reduction.combiners import combiner, only_operation
+from ..stablehlo.reduction.running_reductions import running_reduction
+from ..stablehlo.sorting.rank_sort import Less
+from ..stablehlo.sorting.sorting import in_pairs, in_sorted_order
 from .sequential_scan import sequential_scan
 
 Tensors = Sequence[SSAValue]

@@ -6,9 +6,9 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Region, SSAValue
 
 from ...ir.index import IndexOrInt
-from ..stablehlo.combiners import Combiner
-from ..stablehlo.conversions import convert
-from ..stablehlo.emitter import INDEX, Emitter, shape
+from ..stablehlo.elementwise.conversions import convert
+from ..stablehlo.lowering.emitter import INDEX, Emitter, shape
+from ..stablehlo.reduction.combiners import Combiner
 
 
 def sequential_scan(e: Emitter, combined: Combiner, value: SSAValue, place: int) -> SSAValue:

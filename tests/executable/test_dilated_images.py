@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from breadth import cases
 from mesh_opt import api
-from mesh_opt.passes.stablehlo import products
+from mesh_opt.passes.stablehlo.products import products
 
 
 def convolved(

@@ -7,7 +7,7 @@ import pytest
 from backend_checks import check, function
 from mesh_opt import api
 from mesh_opt.codegen.kernels import loop_nests
-from mesh_opt.passes.stablehlo import scatter
+from mesh_opt.passes.stablehlo.data_movement import scatter
 
 
 def loop(body: str, bounds: tuple[int, int, int] = (0, 40, 1), initial: str = "%a1") -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from breadth import cases
 from mesh_opt import api
-from mesh_opt.passes.stablehlo import select_and_scatter
+from mesh_opt.passes.stablehlo.reduction import select_and_scatter
 
 Window = tuple[int, int, int, int]
 """Size, stride, and padding before and behind."""

@@ -10,7 +10,7 @@ from backend_checks import check, function
 from breadth import sampled
 from mesh_opt import api
 from mesh_opt.codegen.kernels import element_loops
-from mesh_opt.passes.stablehlo import scatter
+from mesh_opt.passes.stablehlo.data_movement import scatter
 from mesh_opt.runtime.abi.values import dtype_of
 
 TABLE, ROWS = "tensor<7x5xf32>", "tensor<40x5xf32>"

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.passes.stablehlo.progressions import Progression, index_progression, progression
+from mesh_opt.passes.stablehlo.data_movement.progressions import (
+    Progression,
+    index_progression,
+    progression,
+)
 from parsing import parse_program
 from xdsl.ir import SSAValue
 

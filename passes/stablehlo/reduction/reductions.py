@@ -1,0 +1,129 @@
+"""Convert reductions along dimensions and over windows, and `map`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ....dialects.stablehlo.windows import Window, reduction_windows
+from ....ir.attribute_access import attribute, number_list
+from ....ir.diagnostics import OperationError
+from ..data_movement.shapes import pad, reverse
+from ..lowering.element_types import Kind, kind
+from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.lowering import Lowering
+from ..lowering.rules import tensor_rule
+from .combiners import Combiner, combiner
+from .running_reductions import running_dimension, running_reduction
+from .window_loops import combine_windows
+
+Tensors = Sequence[SSAValue]
+
+SHORT_WINDOW = 32
+"""The most elements of a window that is summed in its own type, as StableHLO's interpreter does."""
+
+
+def element_kinds(op: Operation, first: int, count: int) -> list[Kind]:
+    """Return the element kinds of `count` operands, from the operand `first` on."""
+    return [kind(each) for each in op.operand_types[first : first + count]]
+
+
+@tensor_rule("stablehlo.reduce")
+def _reduce(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    half = len(operands) // 2
+    reduced = number_list(attribute(op, "dimensions"))
+    return reduce(lowering, op, operands, reduced, combiner(lowering, op, op.regions[0], half))
+
+
+def reduce(
+    lowering: Lowering,
+    op: Operation,
+    operands: Tensors,
+    reduced: Sequence[int],
+    combined: Combiner,
+) -> list[SSAValue]:
+    """Return the reductions of inputs along some dimensions.
+
+    `operands` are the inputs, then their initial values. `op` has these as its first operands.
+    Raises OperationError if the body does not work element by element.
+    """
+    e = lowering.emit
+    half = len(operands) // 2
+    inputs, given = operands[:half], element_kinds(op, 0, half)
+    initial = [e.element(value) for value in operands[half:]]
+    starts = combined.start(e, initial, element_kinds(op, half, half))
+    rank = len(shape(inputs[0]))
+    kept = [place for place in range(rank) if place not in reduced]
+    sizes = e.common_sizes(inputs)
+    outputs = [e.fill(start, [sizes[place] for place in kept]) for start in starts]
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return combined.combine(inner, args[half:], args[:half], given)
+
+    results = e.loops(
+        inputs,
+        None,
+        outputs,
+        [dims(*kept, loops=rank)] * half,
+        body,
+        [REDUCTION if place in reduced else PARALLEL for place in range(rank)],
+    )
+    return combined.finish(e, results)
+
+
+@tensor_rule("stablehlo.map")
+def _map(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    region = op.regions[0]
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return lowering.scalars(region, args[: len(operands)], inner)
+
+    return [lowering.emit.pointwise(operands, kind(op.result_types[0]).type, body)]
+
+
+# Windows -----------------------------------------------------------------------------------------
+
+
+def windows_of(op: Operation) -> list[Window]:
+    """Return the windows of a reduction. Raises OperationError if its attributes do not fit."""
+    try:
+        return reduction_windows(op)
+    except VerifyException as problem:
+        raise OperationError(op, str(problem)) from problem
+
+
+@tensor_rule("stablehlo.reduce_window")
+def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    e = lowering.emit
+    half = len(operands) // 2
+    windows = windows_of(op)
+    size = prod(window.size for window in windows)
+    running = running_dimension(op, windows)
+    combined = combiner(
+        lowering,
+        op,
+        op.regions[0],
+        half,
+        widen=size > SHORT_WINDOW,
+        # The tensor is reversed, so the next element stands before the accumulated ones.
+        elements_first=running is not None and running[1],
+    )
+    given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
+    initial = [e.element(value) for value in operands[half:]]
+    if running is not None:
+        place, from_behind = running
+        value = reverse(e, operands[0], [place]) if from_behind else operands[0]
+        found = given[0], of_initial[0]
+        value = running_reduction(e, combined, value, initial[0], found, place)
+        return combined.finish(e, [reverse(e, value, [place]) if from_behind else value])
+    starts = combined.start(e, initial, of_initial)
+    low, high = [w.low for w in windows], [w.high for w in windows]
+    between = [w.base_dilation - 1 for w in windows]
+    padded = [
+        pad(e, value, start, low, high, between)
+        for value, start in zip(operands[:half], initial, strict=True)
+    ]
+    return combined.finish(e, combine_windows(e, combined, padded, windows, starts, given))

@@ -1,0 +1,57 @@
+"""Emit loops over windows, and reductions over the elements of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from ....dialects.stablehlo.windows import Window
+from ....ir.index import IndexOrInt
+from ..lowering.element_types import Kind
+from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims
+from .combiners import Combiner
+
+
+def window_count(e: Emitter, size: IndexOrInt, width: IndexOrInt, window: Window) -> IndexOrInt:
+    """Return how many windows of `width` elements fit in a padded dimension of `size` elements."""
+    if isinstance(size, int) and isinstance(width, int):
+        return Window(width, window.stride, dilation=window.dilation).count(size)
+    reach = e.add(e.multiply(e.add(width, -1), window.dilation), 1)
+    return e.add(e.divide(e.subtract(size, reach), window.stride), 1)
+
+
+def combine_windows(
+    e: Emitter,
+    combined: Combiner,
+    padded: Sequence[SSAValue],
+    windows: Sequence[Window],
+    starts: Sequence[SSAValue],
+    given: Sequence[Kind],
+) -> list[SSAValue]:
+    """Return the reduction of each window, in the types that the combiner carries.
+
+    Inputs are padded already, `starts` are the initial accumulators, and `given` are the kinds of
+    the inputs' elements. A window dimension of size 1 gets no loop: it would keep the loops from
+    being vectorised. Raises OperationError if the body does not work element by element.
+    """
+    rank, half = len(windows), len(padded)
+    sizes = [
+        window_count(e, size, window.size, window)
+        for size, window in zip(e.sizes(padded[0]), windows, strict=True)
+    ]
+    wide = [place for place, window in enumerate(windows) if window.size != 1]
+    window = e.empty([windows[place].size for place in wide], BOOL)
+    loops = rank + len(wide)
+    slid = [AffineExpr.dimension(place) * each.stride for place, each in enumerate(windows)]
+    for loop, place in enumerate(wide, rank):
+        slid[place] += AffineExpr.dimension(loop) * windows[place].dilation
+    return e.loops(
+        [*padded, window],
+        [*[dims(*slid, loops=loops)] * half, dims(*range(rank, loops), loops=loops)],
+        [e.fill(start, sizes) for start in starts],
+        [dims(*range(rank), loops=loops)] * half,
+        lambda inner, args: combined.combine(inner, args[half + 1 :], args[:half], given),
+        [*[PARALLEL] * rank, *[REDUCTION] * len(wide)],
+    )
